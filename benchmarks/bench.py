@@ -14,7 +14,7 @@ from pathlib import Path
 
 from figures import Figure, markdown
 
-from attune_bench.workers import processors
+from attune_bench.verbs.workers import processors
 
 _PARTS = ("startup", "load_and_score", "scale", "statistics_at_scale", "resampling", "trajectory", "tables", "runner")
 

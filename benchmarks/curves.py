@@ -22,7 +22,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from processes import measured
 from scale import made_data, write
 
-from attune_bench.workers import processors
+from attune_bench.verbs.workers import processors
 
 COUNTS = (1_000, 10_000, 100_000)
 

@@ -19,7 +19,7 @@ from pairs import compare
 
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.task import write_runs
-from attune_bench.workers import processors
+from attune_bench.verbs.workers import processors
 from attune_data import Kind
 from attune_data.attunebench.kinds import CONVERSATION, RUN
 from attune_data.attunebench.synthetic import SimulatedModel, conversations, runs

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from attune_bench import figures
     from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-    from attune_bench.benchmarks.base import Benchmark, Choice, Option
-    from attune_bench.scores.scores import Scores
-    from attune_bench.scoring import chance, score
+    from attune_bench.scores.benchmark import Benchmark, Choice, Option
+    from attune_bench.verbs.scores import Scores
+    from attune_bench.verbs.scoring import chance, score
 
 __all__ = [
     "BENCHMARKS",
@@ -29,13 +29,13 @@ __all__ = [
 
 _HOMES = {
     "BENCHMARKS": "attune_bench.benchmarks",
-    "Benchmark": "attune_bench.benchmarks.base",
-    "Choice": "attune_bench.benchmarks.base",
-    "Option": "attune_bench.benchmarks.base",
-    "Scores": "attune_bench.scores.scores",
+    "Benchmark": "attune_bench.scores.benchmark",
+    "Choice": "attune_bench.scores.benchmark",
+    "Option": "attune_bench.scores.benchmark",
+    "Scores": "attune_bench.verbs.scores",
     "benchmark_named": "attune_bench.benchmarks",
-    "chance": "attune_bench.scoring",
-    "score": "attune_bench.scoring",
+    "chance": "attune_bench.verbs.scoring",
+    "score": "attune_bench.verbs.scoring",
 }
 
 

@@ -180,7 +180,7 @@ def make_scores(make_record: Callable[..., Json]) -> Callable[..., Scores]:
             for mode in modes
             for i in range(conversations)
         ]
-        return scores_of_records(records, provenance_of(protocol="documented", synthetic=synthetic))
+        return Scores.of(scores_of_records(records, provenance_of(protocol="documented", synthetic=synthetic)))
 
     return build
 
@@ -205,7 +205,7 @@ def scores_of(make_record: Callable[..., Json]) -> Callable[..., Scores]:
                 identity = {"em_model": model, "mode": mode, "conversationId": unit}
                 person = (people or {}).get(unit, f"P-{unit}")
                 records.append(make_record(**identity, participant_id=person, **changes))
-        return scores_of_records(records, provenance_of(protocol="documented"))
+        return Scores.of(scores_of_records(records, provenance_of(protocol="documented")))
 
     return build
 

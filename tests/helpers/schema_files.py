@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from attune_bench.column_list import columns_markdown, listed_tables
+from attune_bench.cli.column_list import columns_markdown, listed_tables
 from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -23,9 +23,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark
+from attune_bench.scores.benchmark import TEXT_COLUMNS, Benchmark, frame_of
 from attune_bench.scores.fingerprint import digest
-from attune_bench.streaming import PackedRecords, PartScorer, frame_of, pack
+from attune_bench.verbs.streaming import PackedRecords, PartScorer, pack
 from attune_data.collection import Kind
 from attune_data.io.sources import Source, row_document
 from attune_data.issues import IssueLog, SourceError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from ray.data import Dataset  # type: ignore[import-not-found]  # it is an extra
 
-    from attune_bench.scores.scores import Scores
+    from attune_bench.verbs.scores import Scores
 
 __all__ = ["BatchScorer", "packed_data", "read_results", "score_batch", "score_dataset", "scores_of"]
 

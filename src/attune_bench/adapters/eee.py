@@ -24,10 +24,11 @@ from uuid import UUID
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.report.columns import INTERVALS, drawn, weight_words
 from attune_bench.report.privacy import Stratum, hides, shown_strata, shown_summary
-from attune_bench.report.transcripts import ScoredRecords
 from attune_bench.runner.calls import model_folder, safe_name
+from attune_bench.scores.records import ScoredRecords
 from attune_bench.scores.settings import kind_of_group, setting_text
 from attune_bench.scores.table import CHANCE, ScoreTable, term_columns
 from attune_bench.stats.compare import sign
@@ -347,7 +348,9 @@ class Samples:
         small_cells: bool = False,
     ) -> None:
         self._table = table
-        self._records = ScoredRecords(table, results=results, data=data, use="samples")
+        self._records = ScoredRecords(
+            table, benchmark=benchmark_in_use(table.provenance.benchmark), results=results, data=data, use="samples"
+        )
         # Results that hold all there is are data.
         chosen, sources = permitted(results, licence, needs_licence=data is None)
         if data is not None:

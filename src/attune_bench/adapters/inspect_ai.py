@@ -43,10 +43,10 @@ from pydantic import ConfigDict
 
 from attune_bench._version import __version__
 from attune_bench.adapters.units import BenchmarkUnits
-from attune_bench.benchmarks.base import temperature
 from attune_bench.runner.calls import Call, CallFailedError, Complete, IncompleteAnswerError
 from attune_bench.runner.task import RunSettings, as_sent
-from attune_bench.scores.scores import Scores
+from attune_bench.scores.benchmark import temperature
+from attune_bench.verbs.scores import Scores
 from attune_data import show
 from attune_data.issues import IssueLog
 from attune_data.loading import collect

@@ -28,9 +28,9 @@ from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 from attune_bench._version import __version__
 from attune_bench.adapters.units import BenchmarkUnits
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.benchmarks.base import Benchmark, Option, Verb
 from attune_bench.runner.calls import Call
 from attune_bench.runner.task import RunSettings
+from attune_bench.scores.benchmark import Benchmark, Option, Verb
 from attune_data.record import Record
 from attune_data.text import meant
 

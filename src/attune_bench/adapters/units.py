@@ -7,9 +7,9 @@ from typing import Any
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.runner.running import askable, listed_settings
 from attune_bench.runner.task import RunSettings, Source, Task
-from attune_bench.scores.scores import Scores
-from attune_bench.scoring import score
 from attune_bench.stats.summary import metrics_per_unit
+from attune_bench.verbs.scores import Scores
+from attune_bench.verbs.scoring import score
 from attune_data.loading import load_records
 from attune_data.query import spelled_alike
 from attune_data.record import Record

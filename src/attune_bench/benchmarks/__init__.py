@@ -3,7 +3,7 @@
 import sys
 
 from attune_bench.benchmarks import attunebench, eibench, emobench, eqbench, sage
-from attune_bench.benchmarks.base import Benchmark
+from attune_bench.scores.benchmark import Benchmark
 from attune_data.references import resolve
 from attune_data.text import meant
 

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import click
 
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.benchmarks.base import Benchmark, temperature
 from attune_bench.cli.options import was_given
 from attune_bench.cli.output import UserError, emit, mistakes, progress, say
 from attune_bench.cli.reading import first_issue, kind_of, validate_command
@@ -24,6 +23,7 @@ from attune_bench.runner.cache import note_server, note_source
 from attune_bench.runner.calls import OPENAI_COMPATIBLE, Endpoint, ProviderError, Role, endpoint, provider_name
 from attune_bench.runner.cost import PriceError, calls_within, check_limited, estimate, estimate_text, read_prices
 from attune_bench.runner.running import listed_settings, prepare, progress_line, report_outcome, roles_of, warn
+from attune_bench.scores.benchmark import Benchmark, temperature
 from attune_data.collection import Collection
 from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities

@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.benchmarks.base import Benchmark
+from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
 from attune_bench.cli.output import UserError, emit, mistakes, progress, say
 from attune_bench.cli.reading import benchmarks_by_kind, kind_of, kind_of_source, load_all
-from attune_bench.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
-from attune_bench.scoring import score
+from attune_bench.scores.benchmark import Benchmark
+from attune_bench.verbs.scoring import score
 from attune_data.collection import Kind
 from attune_data.description import describe as count
 from attune_data.description import description_text

@@ -29,8 +29,8 @@ from attune_bench.cli.scores import benchmark_of_scores, read_analysed, records_
 from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
-from attune_bench.scores.scores import Scores
 from attune_bench.scores.tables_in import description_toml
+from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection
 from attune_data.export import parquet_bytes, to_csv
 from attune_data.io.documents import whole_folder

@@ -9,8 +9,8 @@ import click
 from click.core import ParameterSource
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark, Choice, Option
 from attune_bench.cli.output import UserError, mistakes
+from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.stats.options import Margin
 from attune_data.query import Written
 

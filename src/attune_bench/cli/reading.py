@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.output import UserError, mistakes
+from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
-from attune_bench.scores.scores import Scores
+from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection, Kind
 from attune_data.issues import Issue, SourceError
 from attune_data.kinds import KINDS

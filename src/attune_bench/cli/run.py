@@ -7,7 +7,6 @@ import click
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.asking import (
     ask,
     asking_options,
@@ -37,6 +36,7 @@ from attune_bench.runner.calls import ProviderError, Role
 from attune_bench.runner.cost import read_prices
 from attune_bench.runner.running import report_made, warn, warn_of
 from attune_bench.runner.task import Task
+from attune_bench.scores.benchmark import Benchmark
 from attune_data.collection import Collection
 from attune_data.issues import SourceError
 from attune_data.text import listed, plural

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import benchmark_option, data_option, own_options, results_option, verb
 from attune_bench.cli.output import (
     UserError,
@@ -24,8 +23,9 @@ from attune_bench.cli.output import (
 )
 from attune_bench.cli.reading import benchmark_of, check_usable, kind_of, read_all, validate_command
 from attune_bench.report.document import report_document
-from attune_bench.scoring import score as score_records
-from attune_bench.streaming import MOST_JOBS, stream
+from attune_bench.scores.benchmark import Benchmark
+from attune_bench.verbs.scoring import score as score_records
+from attune_bench.verbs.streaming import MOST_JOBS, stream
 from attune_data.collection import Collection
 from attune_data.issues import count_severities
 from attune_data.loading import load_records

@@ -12,7 +12,6 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES, Analysis
 from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.benchmarks.base import Benchmark
 from attune_bench.cli.options import (
     ANALYSIS,
     analysis_options,
@@ -67,7 +66,7 @@ from attune_bench.report.tables import (
 )
 from attune_bench.report.text import Document, Format, json_content
 from attune_bench.report.transcripts import TranscriptFolder
-from attune_bench.scores.scores import Scores
+from attune_bench.scores.benchmark import Benchmark
 from attune_bench.stats.compare import (
     check_shared_units,
     compare_by,
@@ -80,6 +79,7 @@ from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import overlap, strata_of, subgroups, unit_traits
 from attune_bench.stats.summary import distribution
+from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, meant, plural

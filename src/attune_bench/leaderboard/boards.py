@@ -43,7 +43,6 @@ from attune_bench.report.privacy import conceal, hides, shown_strata, shown_summ
 from attune_bench.report.tables import TIERS
 from attune_bench.report.text import strict
 from attune_bench.scores.files import entry_fields
-from attune_bench.scores.scores import Scores
 from attune_bench.scores.settings import kind_of_group, setting_text
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable, term_columns
 from attune_bench.stats.comparability import Group, settings_by_group
@@ -51,6 +50,7 @@ from attune_bench.stats.compare import exchanges_of_all, sign
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, SamplingKeywords, ScoreSeries, too_few
 from attune_bench.stats.rank import Tiers, direction, tiers
 from attune_bench.stats.subgroups import strata_and_known, unit_traits
+from attune_bench.verbs.scores import Scores
 from attune_data.codebook import parse_toml
 from attune_data.io.documents import read_input
 from attune_data.issues import SourceError, shown

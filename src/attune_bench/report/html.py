@@ -9,8 +9,6 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.benchmarks.base import Benchmark
 from attune_bench.report.answer import answer_element
 from attune_bench.report.columns import (
     INTERVALS,
@@ -28,6 +26,7 @@ from attune_bench.report.page import PageScores, element, page
 from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.sections import general_sections, lacking_units
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
+from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.fingerprint import fingerprint
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
@@ -48,6 +47,7 @@ __all__ = ["html_report"]
 def html_report(
     scores: ScoreTable,
     *,
+    benchmark: Benchmark | None = None,
     data: Collection[Any] | None = None,
     results: Sequence[Any] | None = None,
     small_cells: bool = False,
@@ -63,6 +63,8 @@ def html_report(
     ----------
     scores : ScoreTable
         The scores, of a benchmark or of anybody's table.
+    benchmark : Benchmark, optional
+        The benchmark of the scores, for sections, options and limits of its own.
     data : Collection, optional
         The reference that was scored against, for the sections of a benchmark that need it.
     results : sequence of record, optional
@@ -125,7 +127,6 @@ def html_report(
             f"every model was {why}, whose values are not shown; show them with small_cells=True (--small-cells)"
         )
     check_comparable(table)
-    benchmark = benchmark_in_use(table.provenance.benchmark)
     own = resolve(benchmark.analyses) if benchmark else {}
     asked = PageScores(
         table=table, analyses={**ANALYSES, **own}, small_cells=small_cells, options=options,
@@ -140,7 +141,9 @@ def html_report(
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
     if transcripts is not False:
         folder = None if transcripts is True else transcripts
-        sections.append(transcript_section(asked, scores, data=data, results=results, folder=folder))
+        sections.append(
+            transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
+        )
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     if data is not None:

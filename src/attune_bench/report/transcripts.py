@@ -18,22 +18,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.benchmarks.base import Benchmark
 from attune_bench.report.columns import Figure, Markup, Part, Section, number
 from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, short_names, styled
 from attune_bench.report.page import PageScores, asset, document, element, figure_element
 from attune_bench.report.privacy import hides
 from attune_bench.report.tables import group_name, label, under
 from attune_bench.runner.calls import safe_name
-from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
+from attune_bench.scores.benchmark import Benchmark
+from attune_bench.scores.records import Row, ScoredRecords
 from attune_bench.scores.table import KEYS, ScoreTable, term_columns
-from attune_data.collection import Kind
 from attune_data.io.documents import whole_folder
 from attune_data.issues import Html, tag
 from attune_data.publishing import canary, credits_of, named_licences, refusal
 from attune_data.record import Record, is_generated
-from attune_data.references import Reference, resolve
+from attune_data.references import resolve
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
@@ -44,11 +42,8 @@ if TYPE_CHECKING:
 __all__ = [
     "FIELD_VIEW",
     "Compared",
-    "Row",
-    "ScoredRecords",
     "TranscriptFolder",
     "TranscriptView",
-    "check_records",
     "chips",
     "compared",
     "counted",
@@ -278,123 +273,6 @@ class TranscriptFolder:
                 (made / name).write_text(text, encoding="utf-8")
 
 
-Row = tuple[str, str | None, str]
-"""Model, condition and unit."""
-
-
-class ScoredRecords:
-    """The records that scores were made of, checked.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The scores.
-    results : sequence of record
-        The results that were scored.
-    data : sequence of record, optional
-        What they were scored against, of a benchmark that has data.
-    use : str
-        What the records are for, in messages.
-
-    Attributes
-    ----------
-    benchmark : Benchmark
-        Whose scores these are.
-    results : mapping of (str, str or None, str) to record
-        The result of each row of the scores: model, condition, unit.
-    units : mapping of str to record
-        The data by id; empty where there are none.
-    made, given : Kind
-        The kind of the results and of the data, the latter None where there are none.
-
-    Raises
-    ------
-    MetricInputError
-        The scores are means over repeats, of no benchmark, or of one that does not name the results' rows; data are
-        missing or too many; these are not the records that were scored.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> data, runs = load("demo"), load_runs("demo")
-    >>> found = ScoredRecords(score(data, runs), results=runs, data=data, use="samples")
-    >>> result = found.results["synthetic/hasty", "default", data[0].id]
-    >>> result.em_model, found.units[result.conversation_id] is data[0]
-    ('synthetic/hasty', True)
-    """
-
-    def __init__(
-        self, table: ScoreTable, *, results: Sequence[Any], data: Sequence[Any] | None = None, use: str
-    ) -> None:
-        self.benchmark: Benchmark = _benchmark(table, data, use)
-        self.made: Kind[Any, Any] = resolve(self.benchmark.results)
-        self.given: Kind[Any, Any] | None = resolve(self.benchmark.data)
-        self.units: Mapping[str, Any] = {record.id: record for record in data or ()}
-        check_records(self.benchmark, "results", results, self.benchmark.results)
-        # Scores of version 0.2.0 and before have the hash of everything that results say.
-        hashes = results_fingerprint(results, self.made), fingerprint(results)
-        _check_hash(self.made, table.provenance.runs, use, hashes)
-        if data is not None and self.given is not None:
-            check_records(self.benchmark, "data", data, self.benchmark.data)
-            _check_unique(len(data), self.units, self.given.noun)
-            # Benchmarks of the library hash the units that were scored, others all data.
-            scored = [self.units[unit] for unit in table.units["unit"] if unit in self.units]
-            _check_hash(self.given, table.provenance.data, use, map(fingerprint, (scored, data)))
-        row = resolve(self.benchmark.row)
-        self.results: Mapping[Row, Any] = {row(result): result for result in results}
-        if table.repeats is not None and len(self.results) < len(results):
-            raise MetricInputError(f"these scores are means over repeats, which have no {use}; score one repeat alone")
-        _check_unique(len(results), self.results, self.made.noun)
-        self._check_rows(table)
-
-    def _check_rows(self, table: ScoreTable) -> None:
-        """Raise a MetricInputError where a score is of no result, or of no record of the data."""
-        for key in table.values.select(KEYS).iter_rows():
-            if key not in self.results:
-                raise MetricInputError(f"no {self.made.noun} has the row {key} of the scores")
-            if self.given is not None and key[2] not in self.units:
-                raise MetricInputError(f"no {self.given.noun} has the id {key[2]!r} of a unit of the scores")
-
-
-def check_records(benchmark: Benchmark, side: str, records: Sequence[Any], reference: Reference) -> None:
-    """Raise a MetricInputError where records are not of the kind that a benchmark takes on one side."""
-    kind = resolve(reference)
-    other = next((record for record in records if not isinstance(record, kind.model)), None)
-    if other is not None:
-        raise MetricInputError(f"the {side} have a {type(other).__name__}; {benchmark.title} takes {kind.plural}")
-
-
-def _benchmark(table: ScoreTable, data: object, use: str) -> Benchmark:
-    """Return the benchmark of scores, whose rows can be told."""
-    benchmark = benchmark_in_use(table.provenance.benchmark)
-    if benchmark is None:
-        raise MetricInputError(f"{table.provenance.title}: only scores of a benchmark have records to make {use} of")
-    if benchmark.row is None:
-        raise MetricInputError(f"{benchmark.title} does not say which result a score is of (Benchmark.row)")
-    if benchmark.data is None and data is not None:
-        raise MetricInputError(f"{benchmark.title} is scored from its results alone, and its {use} take no data")
-    if benchmark.data is not None and data is None:
-        raise MetricInputError(f"{benchmark.title} scores results against data, and its {use} need both")
-    return benchmark
-
-
-def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
-    """Raise a MetricInputError where two records are of one thing: which of them was scored cannot be told."""
-    if len(found) < records:
-        raise MetricInputError(f"two {noun}s are of the same thing; give the one that was scored")
-
-
-def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, hashes: Iterable[str]) -> None:
-    """Raise a MetricInputError where the hash that scores record is none of those of the records."""
-    if recorded is None:
-        raise MetricInputError(f"the scores have no hash of their {kind.plural}: {use} need scores of all units")
-    if recorded not in hashes:
-        raise MetricInputError(
-            f"these are not the {kind.plural} that were scored, or not all of them: the scores record another hash"
-        )
-
-
 _TITLE = "Transcripts"
 _EACH = 3
 """How many of the best results of a model are shown, and how many of the worst."""
@@ -430,6 +308,7 @@ def transcript_section(
     page: PageScores,
     scores: ScoreTable,
     *,
+    benchmark: Benchmark | None,
     data: Sequence[Any] | None,
     results: Sequence[Any] | None,
     folder: TranscriptFolder | None = None,
@@ -442,6 +321,8 @@ def transcript_section(
         What the page is about.
     scores : ScoreTable
         The scores as they were made, of which those of the page may be a part.
+    benchmark : Benchmark, optional
+        The benchmark of the scores.
     data, results : sequence of record
         What was scored against and what was scored; data None for a benchmark without.
     folder : TranscriptFolder, optional
@@ -456,7 +337,7 @@ def transcript_section(
     table = page.table
     if results is None:
         raise MetricInputError("transcripts need what was scored; give the results, and the data where there are any")
-    records = ScoredRecords(scores, results=results, data=data, use="transcripts")
+    records = ScoredRecords(scores, benchmark=benchmark, results=results, data=data, use="transcripts")
     view: TranscriptView = resolve(records.benchmark.transcripts) or FIELD_VIEW
     metric = table.metric(table.primary)
     if metric.statistic not in PER_UNIT:

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import polars as pl
 
-from attune_bench.scores.scores import Scores
-from attune_bench.scores.table import CHANCE, REPEAT
+from attune_bench.scores.table import CHANCE, REPEAT, ScoreTable
+from attune_bench.scores.tables_in import score_table
 from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
@@ -31,7 +31,7 @@ def score_items(
     chance: Callable[[D], Mapping[str, float]] | None = None,
     words: Mapping[str, str] | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Scores:
+) -> ScoreTable:
     """Score each result by the record of the data that it is of.
 
     Parameters
@@ -56,7 +56,7 @@ def score_items(
 
     Returns
     -------
-    Scores
+    ScoreTable
         Where they come from is added by `attune_bench.score`.
 
     Raises
@@ -85,7 +85,7 @@ def score_items(
     if frame[REPEAT].n_unique() == 1:
         frame = frame.drop(REPEAT)
     metrics = {name: CATALOG[name] for name in CATALOG if name in {*frame["metric"]}}
-    scores = Scores.from_table(frame, metrics=metrics, about=words)
+    scores = score_table(frame, metrics=metrics, about=words)
     if chance is not None:
         expected = [chance(known[name]) for name in scores.units["unit"]]
         columns = [pl.Series(f"{CHANCE}{name}", [one.get(name) for one in expected], pl.Float64) for name in metrics]

@@ -31,7 +31,7 @@ from difflib import get_close_matches
 from itertools import chain
 from math import isinf
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -56,7 +56,7 @@ __all__ = [
     "over_repeats",
     "read_description",
     "read_table",
-    "table_parts",
+    "score_table",
     "write_long_table",
 ]
 
@@ -138,25 +138,15 @@ _ROW = "\0row"  # no column of a file has this name
 _TAKEN_STARTS = ("calls.", CHANCE, "coverage.", "failed.", "trait.", "variant.")
 
 
-class Parts(NamedTuple):
-    """What scores are made of; see `attune_bench.scores.table.ScoreTable`."""
-
-    values: pl.DataFrame
-    units: pl.DataFrame
-    metrics: dict[str, Metric]
-    provenance: Provenance
-    repeats: pl.DataFrame | None
-
-
-def table_parts(
+def score_table(
     frame: pl.DataFrame,
     *,
     metrics: Mapping[str, Any] | None = None,
     about: Mapping[str, str | bool] | None = None,
     name: str = "the table",
     first_row: int = 1,
-) -> Parts:
-    """Return the values, units, entries, provenance and repeats of a table of per-item results.
+) -> ScoreTable:
+    """Return the scores of anybody's per-item results.
 
     Parameters
     ----------
@@ -222,7 +212,8 @@ def table_parts(
         named.setdefault("cluster", named.get("unit", "unit"))
     elif named.get("cluster", "cluster") == named.get("unit", "unit"):
         raise MetricInputError(f"{name}: unit and cluster are both called {named['unit']!r}; call one otherwise")
-    return Parts(values, units, entries, Provenance(**{"title": "Scores", **named}, notes=tuple(notes)), repeats)
+    provenance = Provenance(**{"title": "Scores", **named}, notes=tuple(notes))
+    return ScoreTable(values=values, units=units, metrics=entries, provenance=provenance, repeats=repeats)
 
 
 def _checked_about(about: Mapping[str, Any], metrics: Mapping[str, Metric], name: str) -> dict[str, Any]:

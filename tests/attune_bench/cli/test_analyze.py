@@ -219,7 +219,7 @@ def test_the_distribution_of_a_metric(make_record: Callable[..., Any], call: Cal
         make_record(conversationId=f"c{n}", participant_id=f"P{n}", avg_emotion_f1=value, em_model="vendor/model")
         for n, value in enumerate((0.2, 0.4, 0.9))
     ]
-    scores_of(records, provenance_of(protocol="documented", synthetic=False)).write(tmp_path / "scores.json")
+    Scores.of(scores_of(records, provenance_of(protocol="documented", synthetic=False))).write(tmp_path / "scores.json")
     status, out, err = call("stats", "--scores", tmp_path / "scores.json")
     assert (status, err) == (0, "")
     assert out.startswith("vendor/model, mode default\n")

@@ -15,10 +15,10 @@ from model_server import ModelServer, answer_to, said, talk
 from attune_bench import BENCHMARKS, Benchmark, score
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings
-from attune_bench.report.transcripts import ScoredRecords
 from attune_bench.runner import endpoint, run_sync
 from attune_bench.scores.fingerprint import fingerprint, result_digests, results_fingerprint
-from attune_bench.streaming import stream
+from attune_bench.scores.records import ScoredRecords
+from attune_bench.verbs.streaming import stream
 from attune_data import Kind, load, load_records, load_runs, load_sage
 from attune_data.collection import NOTED, record_kind
 from attune_data.kinds import DIALOGUE, RUN
@@ -200,7 +200,9 @@ def test_samples_are_made_of_scores_that_have_the_hash_of_everything() -> None:
     scores = score(data, RUNS)
     for runs in (results_fingerprint(RUNS, RUN), fingerprint(RUNS)):
         table = replace(scores, provenance=scores.provenance.model_copy(update={"runs": runs}))
-        assert len(ScoredRecords(table, results=RUNS, data=data, use="samples").results) == len(RUNS)
+        assert len(
+            ScoredRecords(table, benchmark=BENCHMARKS[0], results=RUNS, data=data, use="samples").results
+        ) == len(RUNS)
     table = replace(scores, provenance=scores.provenance.model_copy(update={"runs": "0" * 32}))
     with pytest.raises(MetricInputError, match="these are not the runs that were scored"):
-        ScoredRecords(table, results=RUNS, data=data, use="samples")
+        ScoredRecords(table, benchmark=BENCHMARKS[0], results=RUNS, data=data, use="samples")

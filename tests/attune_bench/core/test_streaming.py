@@ -15,8 +15,8 @@ from worker_tasks import failing
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.streaming import PackedRecords, Streamed, stream
-from attune_bench.workers import Workers
+from attune_bench.verbs.streaming import PackedRecords, Streamed, stream
+from attune_bench.verbs.workers import Workers
 from attune_data import Conversation, Run, SourceError, load, load_runs
 from attune_data.collection import first_counts
 from attune_data.references import resolve
@@ -216,7 +216,7 @@ def test_a_run_is_kept_by_what_tells_it_from_others() -> None:
 
 def test_a_worker_imports_no_frames() -> None:
     code = (
-        "import sys; from attune_bench.streaming import part_scorer; part_scorer('attunebench', {}, {});"
+        "import sys; from attune_bench.verbs.streaming import part_scorer; part_scorer('attunebench', {}, {});"
         "print(sorted({'numpy', 'polars'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,9 +9,8 @@ import pytest
 from episodes import episodes_of
 from pages import Tags, headings, left_out, section, tables, text_of
 
-from attune_bench import Scores
+from attune_bench import Scores, score
 from attune_bench.benchmarks.eibench.report import mean_states
-from attune_bench.benchmarks.eibench.scoring import score
 from attune_data import Collection, Episode, Scenario, Scenarios, load_scenarios
 from attune_metrics.signature import Signature
 

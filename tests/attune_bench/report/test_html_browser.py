@@ -14,7 +14,6 @@ from episodes import episodes_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
-from attune_bench.benchmarks.eibench.scoring import score as score_episodes
 from attune_data import load, load_scenarios
 
 pytestmark = pytest.mark.slow
@@ -47,7 +46,7 @@ def _eibench() -> Shown:
     scenarios = load_scenarios("demo")
     drifts = {EVIL: (-2, 2), "invented/calm": (-5, 4), "invented/rash": (2, -1)}
     episodes = episodes_of(scenarios, drifts, failures=[EVIL])
-    scores = score_episodes(scenarios, episodes)
+    scores = score(scenarios, episodes)
     content = scores.report(format="html", data=scenarios, results=episodes, resamples=100).encode()
     return Shown(content, "EIBench scores", list(drifts), 3)
 

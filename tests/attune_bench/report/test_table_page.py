@@ -13,12 +13,11 @@ from pages import Tags, cells, headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import sage
-from attune_bench.benchmarks.base import Benchmark
-from attune_bench.benchmarks.sage.scoring import score as score_sage
 from attune_bench.report import html, page
 from attune_bench.report.columns import Section, Table, text_column
 from attune_bench.report.page import PageScores
 from attune_bench.report.text import Document, render
+from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.table import ScoreTable
 from attune_data import load, load_runs
 from attune_data.references import resolve
@@ -252,7 +251,7 @@ def of_sage() -> str:
         for model, mean in (("a", 60), ("b", 70), ("c", 40))
         for place in range(30)
     ]
-    return score_sage(dialogues).report(format="html", resamples=200)
+    return score(dialogues).report(format="html", resamples=200)
 
 
 def test_the_page_of_sage(of_sage: str) -> None:

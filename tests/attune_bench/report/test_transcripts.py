@@ -12,6 +12,7 @@ import pytest
 from pages import Tags, text_of
 
 from attune_bench import BENCHMARKS, Scores, score
+from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.report import transcripts
 from attune_bench.report.columns import Section
 from attune_bench.report.page import PageScores, section_element
@@ -34,7 +35,9 @@ EVIL = "<img src=x onerror=alert(1)>{0}%s</details></section>"
 def made(scores: Scores, *, small_cells: bool = False, folder: TranscriptFolder | None = None, **given: Any) -> Section:
     """Return the section of transcripts."""
     page = PageScores(table=scores, analyses={}, small_cells=small_cells, options={"resamples": 20})
-    return transcript_section(page, scores, data=given.get("data"), results=given.get("results"), folder=folder)
+    benchmark = benchmark_in_use(scores.provenance.benchmark)
+    records = {side: given.get(side) for side in ("data", "results")}
+    return transcript_section(page, scores, benchmark=benchmark, folder=folder, **records)
 
 
 @pytest.fixture(scope="module")

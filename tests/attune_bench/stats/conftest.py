@@ -38,6 +38,6 @@ def reordered() -> Callable[[ScoreTable, Iterable[int]], Scores]:
         assert table.detail is not None
         records = [table.detail[place] for place in order]
         made = scores_of_records(records, table.provenance)  # type: ignore[arg-type]  # they are its records
-        return replace(made, metrics=table.metrics)
+        return Scores.of(replace(made, metrics=table.metrics))
 
     return scores

@@ -123,7 +123,7 @@ def test_records_that_contradict_each_other(make_record: Callable[..., dict[str,
     from attune_bench.benchmarks.attunebench.scoring import provenance_of, scores_of
 
     def of(*records: Any) -> Scores:
-        return scores_of(records, provenance_of(protocol="documented"))
+        return Scores.of(scores_of(records, provenance_of(protocol="documented")))
 
     with pytest.raises(
         MetricInputError, match="two records of conversation 'c1', model 'vendor/model', mode 'default'"

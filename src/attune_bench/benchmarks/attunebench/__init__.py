@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attune_bench.benchmarks.base import PROMPTS_OPTION, Benchmark, Command, Option, ScoresFormat, Streaming
+from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Command, Option, ScoresFormat, Streaming
 
 __all__ = ["BENCHMARK"]
 

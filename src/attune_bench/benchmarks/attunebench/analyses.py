@@ -45,8 +45,8 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
 )
 from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_grid
 from attune_bench.scores.columns import FrameColumn, columns, text, whole
-from attune_bench.scores.scores import Scores
 from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import TESTED, paired, tested
 from attune_bench.stats.options import (
@@ -564,7 +564,7 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
     about = {"unit": held.unit, "condition": held.condition}
     if any(cluster is not None for cluster in clusters.values()):
         about["cluster"] = held.cluster
-    table = Scores.from_table(pl.DataFrame(rows, schema=schema, orient="row"), about=about)
+    table = score_table(pl.DataFrame(rows, schema=schema, orient="row"), about=about)
     found = rank(table, **options, metrics=list(judges))
     named = pl.col("metric").replace_strict(judges, return_dtype=pl.String)
     return found.with_columns(named.alias("judge")).select(*_RANKS)

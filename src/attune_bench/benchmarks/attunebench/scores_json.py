@@ -31,7 +31,6 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
 )
 from attune_bench.benchmarks.attunebench.scoring import METRICS, chance_by_unit, provenance_of, scores_of
 from attune_bench.scores.files import Range, check_numbers, check_scores
-from attune_bench.scores.scores import Scores
 from attune_bench.scores.settings import GroupSettings
 from attune_bench.scores.table import KEYS, ScoreTable, Texts
 from attune_bench.stats.options import ScoreSeries
@@ -211,7 +210,7 @@ _RECORDS = TypeAdapter(tuple[ConversationScore, ...])
 _OF_PROVENANCE = ("similarity", "codebook", "data", "runs")
 
 
-def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
+def write_scores_json(scores: ScoreTable, path: str | os.PathLike[str]) -> None:
     """Write ``scores.json``, whole or not at all: metadata, the record of every run, aggregates.
 
     Raises
@@ -240,7 +239,7 @@ def write_scores_json(scores: Scores, path: str | os.PathLike[str]) -> None:
     write_whole(target, _parts(metadata, scores))
 
 
-def _parts(metadata: Mapping[str, Any], scores: Scores) -> Iterator[bytes]:
+def _parts(metadata: Mapping[str, Any], scores: ScoreTable) -> Iterator[bytes]:
     """Yield the file in parts: the records of runs are text already, and may be most of the memory."""
     yield b'{"metadata":' + to_json(metadata, inf_nan_mode="strings") + b',"conversations":['
     for place, text in enumerate(records_of(scores).texts()):
@@ -250,7 +249,7 @@ def _parts(metadata: Mapping[str, Any], scores: Scores) -> Iterator[bytes]:
     yield b'],"aggregates":' + to_json(aggregates(scores), inf_nan_mode="strings") + b"}"
 
 
-def read_scores_json(path: str | os.PathLike[str]) -> Scores:
+def read_scores_json(path: str | os.PathLike[str]) -> ScoreTable:
     """Read ``scores.json``; the aggregates follow from the records of the runs and are not taken from the file.
 
     Keys that this version does not know are kept, and written again.
@@ -285,7 +284,7 @@ def read_scores_json(path: str | os.PathLike[str]) -> Scores:
         raise SourceError(f"{path}: {error}") from None
 
 
-def check_detail(scores: Scores) -> None:
+def check_detail(scores: ScoreTable) -> None:
     """Check that scores have the record of each row, as ``scores.json`` has it.
 
     Raises
@@ -306,7 +305,7 @@ def check_detail(scores: Scores) -> None:
     _check_turns(scores)
 
 
-def _check_turns(scores: Scores) -> None:
+def _check_turns(scores: ScoreTable) -> None:
     turns = turn_frame(scores)
     keys = [*IDENTITY, "turnNumber"]
     for repeated in turns.filter(pl.struct(keys).is_duplicated()).select(keys).head(1).iter_rows():

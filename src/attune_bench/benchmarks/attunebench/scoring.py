@@ -21,8 +21,8 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     similarity_metrics,
 )
 from attune_bench.benchmarks.attunebench.run_settings import DECISIVE, RunSettings, settings_of_groups
+from attune_bench.scores.benchmark import frame_of
 from attune_bench.scores.fingerprint import codebook_hash, result_digests
-from attune_bench.scores.scores import Scores
 from attune_bench.scores.table import (
     CHANCE,
     KEYS,
@@ -32,7 +32,6 @@ from attune_bench.scores.table import (
     Texts,
 )
 from attune_bench.scores.tables_in import over_repeats
-from attune_bench.streaming import frame_of
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
@@ -93,7 +92,7 @@ def scores_of(
     records: Sequence[ConversationScore],
     provenance: Provenance,
     chance: Mapping[str, Mapping[str, float | None]] | None = None,
-) -> Scores:
+) -> ScoreTable:
     """Return the scores of runs from their records, and what random answers score on each conversation, by its id.
 
     Raises
@@ -123,7 +122,7 @@ def scores_from(
     provenance: Provenance,
     chance: Mapping[str, Mapping[str, float | None]],
     others: Sequence[str] = (),
-) -> Scores:
+) -> ScoreTable:
     """Return scores from their parts.
 
     Parameters
@@ -147,7 +146,7 @@ def scores_from(
     )
     units = units.hstack(_chance(chance, units["unit"]))
     metrics = {**METRICS, **similarity_metrics(others)}
-    return Scores(values=values, units=units, metrics=metrics, provenance=provenance, detail=detail)
+    return ScoreTable(values=values, units=units, metrics=metrics, provenance=provenance, detail=detail)
 
 
 def _chance(known: Mapping[str, Mapping[str, float | None]], units: Iterable[str]) -> pl.DataFrame:
@@ -191,7 +190,7 @@ def score(
     protocol: str | Protocol = DOCUMENTED,
     similarity: str | Similarity = "jaccard",
     progress: Callable[[int], object] | None = None,
-) -> Scores:
+) -> ScoreTable:
     """Score the predictions of evaluated models against what the participants annotated.
 
     Parameters
@@ -211,7 +210,7 @@ def score(
 
     Returns
     -------
-    Scores
+    ScoreTable
         Per turn, per conversation, and per model and mode. A run whose conversation is not there, that shares no turn
         with it, or that has another's conversation, model, mode and repeat, is in ``.issues`` and not scored. A metric
         that is undefined is null.
@@ -252,7 +251,7 @@ def row(run: Run) -> tuple[str, str, str]:
     return run.em_model, run.mode, run.conversation_id
 
 
-def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataFrame, int]]) -> Scores:
+def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataFrame, int]]) -> ScoreTable:
     """Return the scores of runs from their batches.
 
     Parameters

@@ -1,6 +1,6 @@
 """EIBench: models in conversation with simulated people, scored by where it led."""
 
-from attune_bench.benchmarks.base import PROMPTS_OPTION, Benchmark, Choice, Option, temperature
+from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Choice, Option, temperature
 
 __all__ = ["BENCHMARK"]
 

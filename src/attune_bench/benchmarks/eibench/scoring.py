@@ -22,7 +22,6 @@ import numpy as np
 import polars as pl
 
 from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
-from attune_bench.scores.scores import Scores
 from attune_bench.scores.settings import GroupSettings, group_settings, of_server, sent_where_set
 from attune_bench.scores.table import KEYS, REPEAT, Provenance, ScoreTable
 from attune_bench.scores.tables_in import over_repeats
@@ -75,7 +74,7 @@ def score(
     *,
     published: bool = False,
     progress: Callable[[int], object] | None = None,
-) -> Scores:
+) -> ScoreTable:
     """Score episodes against the anchors of their scenarios, under every rule and treatment of failed episodes.
 
     Parameters
@@ -94,7 +93,7 @@ def score(
 
     Returns
     -------
-    Scores
+    ScoreTable
         Of ``reward, anger_score, trust_score, final_anger, final_trust, reward_macro``, the mean of the mean rewards of
         the scenes that were played, with the trait ``scene``. Their variants are ``rule`` (``evaluation``, as
         published: the direction of an axis is inferred from its anchors; ``directed``: anger down, trust up) and
@@ -154,7 +153,7 @@ def score(
         {"unit": played, "cluster": [None] * len(played), "scene": [known[unit].scene for unit in played]},
         schema={"unit": pl.String, "cluster": pl.String, "scene": pl.Enum(SCENES)},
     )
-    scores = Scores(
+    scores = ScoreTable(
         values=variants.filter(**chosen).drop(list(chosen)),
         units=units,
         metrics=metrics,

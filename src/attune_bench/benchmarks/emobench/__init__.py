@@ -1,6 +1,6 @@
 """EmoBench: questions on emotions with lettered choices, answered in several orders of these and several times."""
 
-from attune_bench.benchmarks.base import PROMPTS_OPTION, Benchmark, Option
+from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option
 
 __all__ = ["BENCHMARK"]
 

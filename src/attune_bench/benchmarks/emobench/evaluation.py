@@ -19,8 +19,10 @@ from attune_bench.runner.calls import TEXT, Call, choice_schema, message, object
 from attune_bench.runner.task import ModelSettings, Task, find_object
 from attune_bench.scores.columns import columns
 from attune_bench.scores.items import score_items
-from attune_bench.scores.scores import Scores
+from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.options import AnalysisKeywords
+from attune_bench.stats.summary import summary
 from attune_data.emobench import LETTERS, PREDICTION, EmoBenchItem, EmoBenchPrediction, Part
 from attune_data.text import plural
 from attune_metrics.emobench import majority_accuracy
@@ -154,7 +156,7 @@ def score(
     predictions: Iterable[EmoBenchPrediction],
     *,
     progress: Callable[[int], object] | None = None,
-) -> Scores:
+) -> ScoreTable:
     """Score predictions: in each order of the choices the most frequent answer, of each item the mean over orders.
 
     An item without one right choice is not scored; an order that lacks a part, or shows other letters than the item has
@@ -172,7 +174,7 @@ def score(
 
 
 def position_bias(
-    scores: Scores,
+    scores: ScoreTable,
     *,
     data: Iterable[EmoBenchItem],
     results: Iterable[EmoBenchPrediction],
@@ -191,7 +193,7 @@ def position_bias(
                 found = [named.count(place) / len(named) - (place == right) for right, named in read if named]
                 rows += [(*row(one), item.scenario_id, f"{part} {letter}", fmean(found))] if found else []
     frame = pl.DataFrame(rows, schema=["model", "condition", "unit", "cluster", "metric", "value"], orient="row")
-    return Scores.from_table(frame, about=_WORDS).summary(**options).rename({"metric": "letter"})
+    return summary(score_table(frame, about=_WORDS), **options).rename({"metric": "letter"})
 
 
 ANALYSES: Mapping[str, Analysis] = {

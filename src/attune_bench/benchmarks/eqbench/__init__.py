@@ -1,6 +1,6 @@
 """EQ-Bench v2: how strongly characters of a dialogue feel four emotions, against reference intensities."""
 
-from attune_bench.benchmarks.base import Benchmark
+from attune_bench.scores.benchmark import Benchmark
 
 __all__ = ["BENCHMARK"]
 

@@ -13,7 +13,8 @@ import polars as pl
 
 from attune_bench.runner.calls import Call, message
 from attune_bench.runner.task import ModelSettings, Task
-from attune_bench.scores.scores import Scores
+from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.tables_in import score_table
 from attune_data.eqbench import EQBenchAnswer, EQBenchQuestion
 from attune_data.issues import Issue
 from attune_data.text import plural
@@ -81,7 +82,7 @@ def score(
     answers: Iterable[EQBenchAnswer],
     *,
     progress: Callable[[int], object] | None = None,
-) -> Scores:
+) -> ScoreTable:
     """Score answers by the protocol ``repository``.
 
     Parameters
@@ -95,7 +96,7 @@ def score(
 
     Returns
     -------
-    Scores
+    ScoreTable
         Of ``eqbench_score, eqbench_first_pass, eqbench_revised``, null where an answer is not parseable and for every
         question of a model that failed, which an issue and a note say; and of ``eqbench_parseable``.
 
@@ -131,7 +132,7 @@ def score(
     wide = pl.DataFrame(rows, schema=[*names, *metrics], orient="row")
     wide = wide.with_columns(pl.when(~pl.col("model").is_in(failed)).then(pl.col([*metrics][:3])))
     is_repeated = any(len(of_model) > 1 for of_model in results.values())
-    scores = Scores.from_table(
+    scores = score_table(
         wide.unpivot([*metrics], index=names if is_repeated else names[:3], variable_name="metric"),
         metrics=metrics,
         about={"unit": "question", "cluster": "dialogue", "primary": METRICS[0].name},

@@ -1,6 +1,6 @@
 """SAGE: published conversations with simulated people, scored by their final emotion."""
 
-from attune_bench.benchmarks.base import Benchmark
+from attune_bench.scores.benchmark import Benchmark
 
 __all__ = ["BENCHMARK"]
 
@@ -14,5 +14,5 @@ BENCHMARK = Benchmark(
     results="attune_data.kinds:DIALOGUE",
     score=f"{_ROOM}.scoring:score",
     row=f"{_ROOM}.scoring:row",
-    transcripts=f"{_ROOM}.scoring:VIEW",
+    transcripts=f"{_ROOM}.report:VIEW",
 )

@@ -1,34 +1,29 @@
-"""Scoring SAGE: the emotion at the end of every dialogue, and the dialogues as texts on a page.
+"""Scoring SAGE: the emotion at the end of every dialogue.
 
 Conventions
 -----------
 The unit is the scenario, of which a model has one dialogue. The score is the final emotion, 0 to 100, higher is better.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from attune_bench.report.columns import Figure
-from attune_bench.report.transcripts import TranscriptView, facts, folded, message, state_paths
 from attune_bench.scores.fingerprint import results_fingerprint
-from attune_bench.scores.scores import Scores
-from attune_bench.scores.table import KEYS, Provenance
+from attune_bench.scores.table import KEYS, Provenance, ScoreTable
 from attune_bench.stats.summary import summary
-from attune_data.issues import Html, tag
-from attune_data.sage import DIALOGUE, FAILURE, SUCCESS, SageDialogue, SageMessage
+from attune_data.sage import DIALOGUE, SageDialogue
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
 
-__all__ = ["VIEW", "board", "row", "score"]
+__all__ = ["board", "row", "score"]
 
 _UNNAMED = "none named"
 _METRICS = ("emo_point", "success", "failure")
 
 
-def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object] | None = None) -> Scores:
+def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object] | None = None) -> ScoreTable:
     """Score dialogues by the emotion at their end.
 
     Parameters
@@ -40,7 +35,7 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
 
     Returns
     -------
-    Scores
+    ScoreTable
         Of ``emo_point``, the final emotion, ``success``, whether it is 100, and ``failure``, whether it is below 10.
 
     Raises
@@ -84,7 +79,9 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         synthetic=any(dialogue.synthetic for dialogue in held),
         runs=results_fingerprint(held, DIALOGUE),
     )
-    return Scores(values=values, units=units, metrics={name: CATALOG[name] for name in _METRICS}, provenance=provenance)
+    return ScoreTable(
+        values=values, units=units, metrics={name: CATALOG[name] for name in _METRICS}, provenance=provenance
+    )
 
 
 def row(dialogue: SageDialogue) -> tuple[str, None, str]:
@@ -92,7 +89,7 @@ def row(dialogue: SageDialogue) -> tuple[str, None, str]:
     return _UNNAMED if dialogue.model is None else dialogue.model, None, dialogue.scenario_id
 
 
-def board(scores: Scores) -> pl.DataFrame:
+def board(scores: ScoreTable) -> pl.DataFrame:
     """Return SAGE's board as published: mean final emotion to one decimal, rounded half up, successes and failures.
 
     Returns
@@ -115,53 +112,3 @@ def board(scores: Scores) -> pl.DataFrame:
         .sort("value", "model", descending=[True, False])
         .select("model", "score", "success", "failure", "n")
     )
-
-
-def _scenario(_: None, dialogues: Mapping[str, SageDialogue]) -> Iterator[Html | Figure]:
-    first = next(iter(dialogues.values()))
-    yield facts([("topic", first.topic), ("says they want", first.task), ("wants", first.target)])
-    about = [("person", first.player), ("character", first.character), ("background", first.scene)]
-    if any(text.strip() for _, text in about):
-        yield folded("Who the person is", facts(about))
-    paths = {name: _path(dialogue) for name, dialogue in dialogues.items()}
-    if any(state is not None for path in paths.values() for state in path):
-        yield Figure(
-            state_paths(
-                {"emotion": paths},
-                anchors={"emotion": {"success": SUCCESS, "failure below": FAILURE}},
-                last=max(len(path) for path in paths.values()) - 1,
-            ),
-            "Emotion of the person after each of their messages, 0 to 100, better higher, under every model. A line "
-            "that stops is a dialogue that ended there; the records do not say how many rounds it could have had.",
-        )
-
-
-def _path(dialogue: SageDialogue) -> list[float | None]:
-    return [one.emotion_point for one in dialogue.history if one.role == "user"]
-
-
-def _dialogue(_: None, dialogue: SageDialogue) -> Iterator[Html]:
-    yield facts([("ended", f"emotion {dialogue.emo_point}, {dialogue.emo_state or '-'}, {dialogue.outcome}")])
-    yield from map(_message, dialogue.history)
-
-
-def _message(one: SageMessage) -> Html:
-    planning = one.planning
-    reasons = [
-        ("Reasoning", one.think or ""),
-        ("Thought", one.thinking or ""),
-        ("Felt", planning.activity),
-        ("How near the aim is", planning.target_completion),
-        ("What the reply was about", planning.content),
-        ("How it was taken", planning.analyse),
-    ]
-    told = chain.from_iterable((tag("div", name, kind="quiet"), tag("p", text)) for name, text in reasons if text)
-    is_person = one.role == "user"
-    moved = "" if planning.change is None else f" ({planning.change:+d})"
-    state = "" if one.emotion_point is None else f"emotion {one.emotion_point}{moved}"
-    who = "Person" if is_person else "Model"
-    return message(who, one.content, folded("Reasons", *told), person=is_person, state=state)
-
-
-VIEW = TranscriptView(unit=_scenario, result=_dialogue)
-"""How a page shows a scenario and its dialogues."""

@@ -69,7 +69,7 @@ def mixed(full: Case) -> Case:
 
 
 def _rebuilt(records: Sequence[Any]) -> Scores:
-    return scores_of(records, provenance_of(protocol="documented", synthetic=True))
+    return Scores.of(scores_of(records, provenance_of(protocol="documented", synthetic=True)))
 
 
 def _finite(frame: pl.DataFrame) -> None:

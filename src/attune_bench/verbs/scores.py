@@ -18,7 +18,7 @@ from attune_bench.report.document import report_document, scores_html
 from attune_bench.report.text import Format, render
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
 from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.tables_in import long_table, read_description, read_table, table_parts, write_long_table
+from attune_bench.scores.tables_in import long_table, read_description, read_table, score_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.compare import compare, compare_all, plan, sign
 from attune_bench.stats.debias import debias, debias_pairs
@@ -139,8 +139,7 @@ class Scores(ScoreTable):
                 raise SourceError(f"{path} is a file of scores, no table of results; Scores.read(...) reads it")
             with _or_records(path):
                 return cls._of_file(path, metrics, about)
-        parts = table_parts(table, metrics=metrics, about=about, name="the table", first_row=1)
-        return cls(**parts._asdict())
+        return cls.of(score_table(table, metrics=metrics, about=about))
 
     @classmethod
     def _of_file(cls, path: Path, metrics: Mapping[str, Any] | None, about: Mapping[str, Any] | None) -> Self:
@@ -150,8 +149,7 @@ class Scores(ScoreTable):
             of_metrics, of_table = read_description(beside)
             metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
             name = f"{path} (with {beside.name})"
-        parts = table_parts(table, metrics=metrics, about=about, name=name, first_row=first_row)
-        return cls(**parts._asdict())
+        return cls.of(score_table(table, metrics=metrics, about=about, name=name, first_row=first_row))
 
     @classmethod
     def from_lm_eval(
@@ -213,7 +211,7 @@ class Scores(ScoreTable):
         return cls.from_table(found.frame, metrics={**found.metrics, **said}, about={**found.about, **(about or {})})
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> "Scores":
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read scores: a file that `write` wrote, a benchmark's own, or a table as for `from_table`.
 
         Raises
@@ -245,8 +243,7 @@ class Scores(ScoreTable):
             keys = content.keys() if isinstance(content, dict) else set()
             for benchmark in BENCHMARKS:
                 if benchmark.scores_format and benchmark.scores_format.keys <= keys:
-                    found: Scores = resolve(benchmark.scores_format.read)(target)
-                    return found
+                    return cls.of(resolve(benchmark.scores_format.read)(target))
             raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -480,8 +477,9 @@ class Scores(ScoreTable):
             from attune_bench.report.html import html_report
 
             return html_report(
-                self, data=data, results=results, small_cells=small_cells, margin=margin, labels=labels,
-                label_metric=label_metric, transcripts=transcripts, **options,
+                self, benchmark=benchmark_in_use(self.provenance.benchmark), data=data, results=results,
+                small_cells=small_cells, margin=margin, labels=labels, label_metric=label_metric,
+                transcripts=transcripts, **options,
             )  # fmt: skip
         if small_cells or transcripts or any(one is not None for one in (data, results, margin, labels, label_metric)):
             raise ValueError(

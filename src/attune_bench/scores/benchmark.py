@@ -1,11 +1,14 @@
 """What a benchmark is: one entry that names its records, how they are scored, what is asked, and its own analyses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attune_data.references import Reference
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = [
     "PROMPTS_OPTION",
@@ -16,6 +19,7 @@ __all__ = [
     "Option",
     "ScoresFormat",
     "Streaming",
+    "frame_of",
     "temperature",
 ]
 
@@ -121,7 +125,7 @@ class ScoresFormat:
     keys : frozenset of str
         The keys of the JSON object by which it is recognised.
     read, write : Reference
-        ``read(path) -> Scores`` and ``write(scores, path)``.
+        ``read(path) -> ScoreTable`` and ``write(scores, path)``.
     check : Reference
         ``check(scores)`` raises `MetricInputError` where the detail of scores from a Parquet file is not as the
         benchmark keeps it.
@@ -141,6 +145,14 @@ TEXT_COLUMNS = ("model", "condition", "unit", "detail", "digest", "settings", "p
 how it was made; why it was not scored, else null."""
 
 
+def frame_of(columns: Mapping[str, Sequence[Any]]) -> "pl.DataFrame":
+    """Return columns of scored results, see `Streaming`, as a frame."""
+    import polars as pl
+
+    types = dict.fromkeys(TEXT_COLUMNS, pl.String) | {"detail": None}  # text, or compressed
+    return pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in columns}, strict=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streaming:
     """How results are scored some at a time, for a benchmark that scores each by itself.
@@ -156,8 +168,8 @@ class Streaming:
         ``kept(record, digest)``: a record with only what its kind needs to tell which of two with one key counts; this
         digest is of everything that a record has.
     join : Reference
-        ``join(scorer, results, scored) -> Scores``: `results` as `kept_result` gives them, `scored` for each a frame of
-        such columns and its row in it.
+        ``join(scorer, results, scored) -> ScoreTable``: `results` as `kept_result` gives them, `scored` for each a
+        frame of such columns and its row in it.
     """
 
     scorer: Reference
@@ -185,7 +197,7 @@ class Benchmark:
     cluster : str
         The field of the data's records that those share which are not independent, such as a participant.
     score : Reference
-        ``score(data, results, *, progress=None, **options) -> Scores``; without `data`, ``score(results, ...)``.
+        ``score(data, results, *, progress=None, **options) -> ScoreTable``; without `data`, ``score(results, ...)``.
     row : Reference, optional
         ``row(result)`` returns the model, the condition and the unit of a result: the row that it has in
         `attune_bench.Scores.values`. Samples of an export need it, and so do transcripts and

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.benchmarks.base import TEXT_COLUMNS, Benchmark, Streaming
+from attune_bench.scores.benchmark import Benchmark, Streaming, frame_of
 from attune_bench.scores.fingerprint import digest, result_digests
-from attune_bench.workers import Workers, processors
+from attune_bench.verbs.workers import Workers, processors
 from attune_data.collection import Collection, Kind
 from attune_data.io.sources import Document, Source, is_dataset
 from attune_data.issues import Issue, IssueLog
@@ -25,7 +25,7 @@ from attune_data.references import resolve
 if TYPE_CHECKING:
     import polars as pl
 
-    from attune_bench.scores.scores import Scores
+    from attune_bench.verbs.scores import Scores
 
 __all__ = [
     "MOST_JOBS",
@@ -33,7 +33,6 @@ __all__ = [
     "Part",
     "PartScorer",
     "Streamed",
-    "frame_of",
     "pack",
     "part_scorer",
     "stream",
@@ -83,14 +82,6 @@ class PackedRecords(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._packed)
-
-
-def frame_of(columns: Mapping[str, Sequence[Any]]) -> "pl.DataFrame":
-    """Return columns of scored results, see `Streaming`, as a frame."""
-    import polars as pl
-
-    types = dict.fromkeys(TEXT_COLUMNS, pl.String) | {"detail": None}  # text, or compressed
-    return pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in columns}, strict=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +154,9 @@ class PartScorer:
     def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "Scores":
         """Return the scores of the results that count; `scored` has the frame of each and its row, by its `id`."""
         # Found here, as workers need neither it nor the time that its imports take.
-        scores: Scores = resolve(self._join)(self.scorer, results, [scored[id(record)] for record in results])
-        return scores
+        from attune_bench.verbs.scores import Scores
+
+        return Scores.of(resolve(self._join)(self.scorer, results, [scored[id(record)] for record in results]))
 
 
 def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> PartScorer:
@@ -222,7 +214,7 @@ def stream(
     chosen = benchmark_named(benchmark)
     kind, of_data = resolve(chosen.results), resolve(chosen.data)
     own_jobs = processors() if sum(map(_size, results)) >= _WORTH_PROCESSES else 1
-    with Workers[Any, Any](min(jobs or own_jobs, MOST_JOBS), "attune_bench.streaming:part_scorer") as workers:
+    with Workers[Any, Any](min(jobs or own_jobs, MOST_JOBS), "attune_bench.verbs.streaming:part_scorer") as workers:
         packed = PackedRecords(of_data.model)
         given = pack(data, chosen, packed, progress[0])
         check(of_data, [data], given)

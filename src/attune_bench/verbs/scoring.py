@@ -21,14 +21,14 @@ import numpy as np
 import polars as pl
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.benchmarks.base import Benchmark
-from attune_bench.report.transcripts import check_records
+from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
-from attune_bench.scores.scores import Scores
+from attune_bench.scores.records import check_records
 from attune_bench.scores.settings import group_settings, sent_where_set
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ScoreSeries
 from attune_bench.stats.summary import chance_of_units, points
+from attune_bench.verbs.scores import Scores
 from attune_data.io.sources import frame_code, is_dataset, type_of_table
 from attune_data.record import Record, is_generated
 from attune_data.references import Reference, resolve
@@ -114,7 +114,7 @@ def score(
     known = {name: one.kind for name, one in signature(scorer).parameters.items() if name not in _OF_ALL}
     for name in options.keys() - known if Parameter.VAR_KEYWORD not in known.values() else ():
         raise TypeError(f"{chosen.title} has no option {name!r}; {meant(name, known)}")
-    scores: Scores = scorer(*sources, progress=progress, **options)
+    scores = Scores.of(scorer(*sources, progress=progress, **options))
     held = scores.provenance
     if held.benchmark is not None:
         return scores

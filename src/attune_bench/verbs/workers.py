@@ -27,7 +27,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-_SERVE = "import sys; sys.path[:] = sys.argv[2:]; from attune_bench.workers import serve; serve(sys.argv[1])"
+_SERVE = "import sys; sys.path[:] = sys.argv[2:]; from attune_bench.verbs.workers import serve; serve(sys.argv[1])"
 
 
 _AHEAD = 2
