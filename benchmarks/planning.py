@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from attune_metrics.stats.comparison import paired_permutation_test
 from attune_metrics.stats.power import (
-    clustered_standard_error,
     coefficient_of_variation,
     mde_factor,
     minimum_detectable_effect,
     participants_needed,
 )
+from attune_metrics.stats.sums import clustered_standard_error
 
 Floats = NDArray[np.float64]
 

@@ -27,10 +27,10 @@ from attune_bench.stats.options import (
     Draws,
     Mask,
     ScoreSeries,
+    direction,
     distribution_ends,
     interval_ends,
 )
-from attune_bench.stats.rank import direction
 from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import null
 from attune_metrics.stats.agreement import spearman_rho_rows

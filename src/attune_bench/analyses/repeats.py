@@ -25,9 +25,9 @@ from attune_bench.stats.options import (
     Draws,
     Mask,
     ScoreSeries,
+    direction,
     interval_ends,
 )
-from attune_bench.stats.rank import direction
 from attune_bench.stats.summary import metrics_per_unit, per_unit
 from attune_metrics.metric import null
 from attune_metrics.stats.repeats import RepeatVariance, crossed_variances, rank_shares, repeat_variance

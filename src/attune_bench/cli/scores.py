@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 import polars as pl
 
-from attune_bench.analyses import ANALYSES, Analysis
+from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.cli.options import (
     ANALYSIS,
@@ -67,6 +67,7 @@ from attune_bench.report.tables import (
 from attune_bench.report.text import Document, Format, json_content
 from attune_bench.report.transcripts import TranscriptFolder
 from attune_bench.scores.benchmark import Benchmark
+from attune_bench.scores.columns import Analysis
 from attune_bench.stats.compare import (
     check_shared_units,
     compare_by,
@@ -77,8 +78,9 @@ from attune_bench.stats.compare import (
 )
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.options import AnalysisOptions
-from attune_bench.stats.subgroups import overlap, strata_of, subgroups, unit_traits
+from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.summary import distribution
+from attune_bench.stats.traits import strata_of, unit_traits
 from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve

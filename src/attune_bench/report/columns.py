@@ -38,6 +38,7 @@ __all__ = [
     "in_words",
     "interval",
     "interval_words",
+    "label",
     "number",
     "number_column",
     "p_column",
@@ -415,3 +416,8 @@ def in_words(table: ScoreTable, text: str) -> str:
 def under_condition(table: ScoreTable, condition: str | None) -> str:
     """Return the end of a title that names the condition, empty without one."""
     return "" if condition is None else f", {table.provenance.condition} {condition}"
+
+
+def label(metric: Metric) -> str:
+    """Return a metric's label, with its direction where lower values are better."""
+    return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"

@@ -11,14 +11,13 @@ from typing import Any
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.report.columns import PERSON, Cell, Table, number, text_column, under_condition
+from attune_bench.report.columns import PERSON, Cell, Table, label, number, text_column, under_condition
 from attune_bench.report.privacy import shown_summary, without_few
 from attune_bench.report.tables import (
     board,
     calls_table,
     failure_tables,
     group_name,
-    label,
     metric_tables,
     model_frame,
     sorted_groups,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from attune_bench.report.columns import RANDOM_ANSWERS, number
+from attune_bench.report.columns import RANDOM_ANSWERS, label, number
 from attune_bench.report.drawing import (
     MUTED,
     ORANGE,
@@ -35,7 +35,6 @@ from attune_bench.report.drawing import (
     unique,
 )
 from attune_bench.report.heatmaps import condition_differences, metric_correlation, profiled, profiles, win_rates
-from attune_bench.report.tables import label
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.summary import chance_under
 from attune_data.text import printable

@@ -14,11 +14,11 @@ from xml.etree import ElementTree
 
 import polars as pl
 
-from attune_bench.analyses import Analysis
 from attune_bench.report import drawing, figures
 from attune_bench.report.columns import Cell, Figure, Folded, Markup, Part, Row, Section, Table, in_words
 from attune_bench.report.privacy import conceal, hides, shown_summary, without_few
 from attune_bench.report.tables import numbers, only_reason, standing, under
+from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import compare_all
 from attune_bench.stats.debias import Labels

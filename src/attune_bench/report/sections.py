@@ -23,6 +23,7 @@ from attune_bench.report.columns import (
     estimate_column,
     in_words,
     interval_words,
+    label,
     size_column,
     text_column,
     with_note,
@@ -49,7 +50,6 @@ from attune_bench.report.tables import (
     judged_note,
     judged_tables,
     judged_warnings,
-    label,
     metric_of,
     only_reason,
     overlap_note,
@@ -60,7 +60,8 @@ from attune_bench.report.tables import (
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, too_few
-from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
+from attune_bench.stats.subgroups import overlap, subgroups
+from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.query import Queryable
 from attune_data.text import plural
 from attune_metrics.metric import Metric, UnreliableIntervalWarning

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from attune_bench.analyses import Analysis
 from attune_bench.report.columns import (
     UNDEFINED,
     Cell,
@@ -21,6 +20,7 @@ from attune_bench.report.columns import (
     has_clusters,
     in_words,
     interval_words,
+    label,
     number,
     number_column,
     p_column,
@@ -32,6 +32,7 @@ from attune_bench.report.columns import (
     under_condition,
     yes_column,
 )
+from attune_bench.scores.columns import Analysis
 from attune_bench.scores.settings import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import EQUAL, count_significant, enough_exchanges
@@ -65,7 +66,6 @@ __all__ = [
     "judged_note",
     "judged_tables",
     "judged_warnings",
-    "label",
     "metric_of",
     "metric_tables",
     "model_frame",
@@ -99,11 +99,6 @@ def group_name(table: ScoreTable, model: str, condition: str | None) -> str:
 def metric_of(table: ScoreTable) -> Callable[[Row], Metric]:
     """Return the function from a row to the metric that it is of."""
     return lambda row: table.metrics[row["metric"]]
-
-
-def label(metric: Metric) -> str:
-    """Return a metric's label, with its direction where lower values are better."""
-    return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"
 
 
 def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], options: AnalysisOptions) -> Table:

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from attune_bench.report.columns import Figure, Markup, Part, Section, number
+from attune_bench.report.columns import Figure, Markup, Part, Section, label, number
 from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, short_names, styled
 from attune_bench.report.page import PageScores, asset, document, element, figure_element
 from attune_bench.report.privacy import hides
-from attune_bench.report.tables import group_name, label, under
+from attune_bench.report.tables import group_name, under
 from attune_bench.runner.calls import safe_name
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.records import Row, ScoredRecords

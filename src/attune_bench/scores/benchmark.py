@@ -218,7 +218,7 @@ class Benchmark:
         answer and takes ``seed``; `attune_bench.chance` runs it. Where the expected value of a metric is known, the
         scores have it for each unit, as ``chance.<metric>`` in `Scores.units`.
     analyses : Reference
-        By name, its own `attune_bench.analyses.Analysis`.
+        By name, its own `attune_bench.scores.columns.Analysis`.
     sections : Reference, optional
         ``sections(page, *, data, results) -> list of Section``: its own parts of a page of HTML, of which `page`, an
         `attune_bench.report.page.PageScores`, has the scores and options; `data` and `results` are None where

@@ -48,8 +48,8 @@ from attune_bench.stats.options import (
     interval_method,
     warn_out_of_reach,
 )
-from attune_bench.stats.subgroups import asked, strata_of
 from attune_bench.stats.summary import sorted_groups
+from attune_bench.stats.traits import asked, strata_of
 from attune_data.query import Queryable
 from attune_data.record import canonical
 from attune_data.text import meant, plural

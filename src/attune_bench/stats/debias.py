@@ -48,8 +48,8 @@ from attune_metrics.metric import (
 from attune_metrics.signature import hash_records
 from attune_metrics.stats.bootstrap import PER_UNIT, symmetric_levels
 from attune_metrics.stats.judges import MIN_LABELS, prediction_powered
-from attune_metrics.stats.power import clustered_standard_error, labels_needed
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.power import labels_needed
+from attune_metrics.stats.sums import Floats, clustered_standard_error
 
 __all__ = [
     "PLAN_SCHEMA",

@@ -63,6 +63,7 @@ __all__ = [
     "SamplingKeywords",
     "ScoreSeries",
     "SkewedMeans",
+    "direction",
     "distribution_ends",
     "draws_poisson",
     "group_by_mask",
@@ -700,3 +701,16 @@ def distribution_ends(
     levels = symmetric_levels(options.level, drawn if options.interval == "percentile-expanded" else None)
     low, high = np.quantile(known, levels, method="inverted_cdf" if whole else "linear").tolist()
     return low, high, None
+
+
+def direction(metric: Metric) -> int:
+    """Return 1 where higher values are better, -1 where lower ones are.
+
+    Raises
+    ------
+    MetricInputError
+        Where neither is.
+    """
+    if metric.higher_is_better is None:
+        raise MetricInputError(f"{metric.name!r} cannot rank models: neither higher nor lower values of it are better")
+    return metric.sign

@@ -35,18 +35,19 @@ from attune_bench.stats.options import (
     Mask,
     SamplingKeywords,
     ScoreSeries,
+    direction,
     distribution_ends,
     interval_ends,
 )
 from attune_bench.stats.summary import per_unit
 from attune_data.text import listed
-from attune_metrics.metric import Metric, MetricInputError, null
+from attune_metrics.metric import MetricInputError, null
 from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, point_estimate
 from attune_metrics.stats.ranking import Rating, bradley_terry_ratings, tier_spans
 from attune_metrics.stats.ranking import tiers as tiers_of
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
-__all__ = ["Tiers", "direction", "in_tiers", "rank", "ratings", "tiers"]
+__all__ = ["Tiers", "in_tiers", "rank", "ratings", "tiers"]
 
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("condition", "metric", "model"), pl.String),
@@ -54,19 +55,6 @@ _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("n", "clusters"), pl.Int64),
     "reason": pl.String,
 }
-
-
-def direction(metric: Metric) -> int:
-    """Return 1 where higher values are better, -1 where lower ones are.
-
-    Raises
-    ------
-    MetricInputError
-        Where neither is.
-    """
-    if metric.higher_is_better is None:
-        raise MetricInputError(f"{metric.name!r} cannot rank models: neither higher nor lower values of it are better")
-    return metric.sign
 
 
 def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:

@@ -43,7 +43,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from attune_metrics.metric import (
     MetricInputError,
@@ -54,7 +54,7 @@ from attune_metrics.metric import (
     warn_undefined,
 )
 from attune_metrics.stats.bootstrap import Interval, Method, bca_correction
-from attune_metrics.stats.sums import ROUNDING, Floats, as_terms, cluster_index, cluster_sums, paired_terms, rounding_of
+from attune_metrics.stats.sums import ROUNDING, Floats, cluster_deviations, cluster_index, paired_terms, rounding_of
 
 __all__ = [
     "MDE_MIN_CLUSTERS",
@@ -62,7 +62,6 @@ __all__ = [
     "TwoSided",
     "check_difference",
     "check_looks",
-    "clustered_standard_error",
     "effect_after_pilot",
     "labels_needed",
     "mde_factor",
@@ -143,59 +142,6 @@ def effective_freedom(clusters: int, units_cv: float) -> float:
     (9.0, 4.0, 2.0)
     """
     return max(clusters / (1 + units_cv * units_cv) - 1, 2.0)
-
-
-def clustered_standard_error(values: ArrayLike, clusters: Iterable[Hashable]) -> float:
-    """Compute the standard error of a mean of units that share clusters [1]_.
-
-    ``sqrt(G / (G - 1) sum over clusters of (sum of (x - mean))^2) / n`` with G clusters and n units; where each unit is
-    its own cluster, the standard deviation with n - 1, over the root of n.
-
-    Parameters
-    ----------
-    values : array of float, shape (units,)
-        nan where a unit has no value.
-    clusters : iterable of str or int
-        The label of each unit's cluster; for independent units the id of the unit.
-
-    Returns
-    -------
-    float
-        From 0, in the unit of the values; nan, with a warning, with fewer than two clusters.
-
-    Raises
-    ------
-    MetricInputError
-        If the values are infinite, no numbers or not one for each unit, or a label is missing.
-
-    Examples
-    --------
-    >>> clustered_standard_error([1, 2, 3, 6], ["ann", "ann", "bob", "bob"])
-    1.5
-    """
-    index = cluster_index(clusters)
-    deviations, units = _deviations(as_terms(values, len(index)), index)
-    size = len(units)
-    if size < 2:
-        warn_undefined("clustered_standard_error", "fewer than two clusters have a value")
-        return nan
-    return sqrt(size / (size - 1) * float((deviations**2).sum())) / float(units.sum())
-
-
-def _deviations(terms: Floats, index: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return the sum of deviations from the mean, and the number of units, of each cluster with a value.
-
-    Sums of deviations that are mere rounding are 0.
-    """
-    if terms.shape[:2] != (1, 1):
-        raise MetricInputError(f"{terms.shape[0]} series of {terms.shape[1]} terms; expected one, shape (units,)")
-    sums = cluster_sums(terms, index)[:, 0]
-    sums, units = sums[sums[:, 1] > 0].T
-    if not len(units):
-        return sums, units
-    deviations = sums - units * (sums.sum() / units.sum())
-    rounding = ROUNDING * float(np.nanmax(np.abs(terms))) * float(units.sum())
-    return (np.zeros_like(units) if sqrt(float((deviations**2).sum())) <= rounding else deviations), units
 
 
 def minimum_detectable_effect(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> float:
@@ -355,7 +301,7 @@ def _of_differences(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) ->
     """Return the standard error of ``a - b``, and the numbers of units and clusters with the former's `units_cv`."""
     index = cluster_index(clusters)
     first, second = paired_terms(a, b, len(index))
-    deviations, units = _deviations(first - second, index)
+    deviations, units = cluster_deviations(first - second, index)
     n, size = float(units.sum()), len(units)
     error = jackknife_error(deviations / (n - units)) if size > 1 else nan
     return error, int(n), size, coefficient_of_variation(units)

@@ -17,8 +17,7 @@ from math import nan, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.stats.power import clustered_standard_error
-from attune_metrics.stats.sums import Floats, one_term, rounding_of
+from attune_metrics.stats.sums import Floats, clustered_standard_error, one_term, rounding_of
 
 __all__ = ["MOST_SKEWNESS", "skewness_of_mean"]
 
@@ -32,7 +31,7 @@ def skewness_of_mean(values: ArrayLike, clusters: Iterable[Hashable]) -> Floats:
     """Estimate how skewed the mean of each series would be over data sets of this size.
 
     ``g SE / SD``: the skewness g of the units' values, their standard deviation SD (n - 1) and the
-    `attune_metrics.stats.power.clustered_standard_error` SE of their mean. As ``(SD / SE)^2`` is the number of
+    `attune_metrics.stats.sums.clustered_standard_error` SE of their mean. As ``(SD / SE)^2`` is the number of
     independent units that they are worth [2]_, this is ``g / sqrt(number)``, which is the skewness of a mean of so
     many.
 

@@ -9,7 +9,7 @@ import pytest
 from attune_bench import Scores
 from attune_bench.analyses import metric_correlation, win_rates
 from attune_bench.benchmarks.attunebench.scoring import METRICS
-from attune_bench.stats.rank import direction
+from attune_bench.stats.options import direction
 from attune_metrics import MetricInputError
 from attune_metrics.stats.ranking import win_rates as rates_of
 

@@ -14,12 +14,12 @@ from schema_files import COLUMNS, columns_page
 
 from attune_bench import Scores, score
 from attune_bench.adapters.exports import flat_tables
-from attune_bench.analyses import ANALYSES, Analysis
+from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.cli.column_list import column_frame, columns_text, listed_tables
 from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.report.tables import model_frame
-from attune_bench.scores.columns import FRAMES, FrameColumn, columns
+from attune_bench.scores.columns import FRAMES, Analysis, FrameColumn, columns
 from attune_bench.stats.compare import compare_by
 from attune_bench.stats.debias import debias, debias_pairs, plan_labels
 from attune_bench.stats.judges import compare_judges

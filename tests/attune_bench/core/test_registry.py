@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from attune_bench import BENCHMARKS, Benchmark, Choice, Option, Scores, score
-from attune_bench.analyses import ANALYSES, Analysis
+from attune_bench.analyses import ANALYSES
 from attune_bench.cli import app
 from attune_bench.cli.options import VerbCommand
 from attune_bench.report.columns import Section
@@ -26,6 +26,7 @@ from attune_bench.report.page import PageScores
 from attune_bench.runner.calls import Call as ModelCall
 from attune_bench.runner.calls import Role
 from attune_bench.runner.task import Source, Task
+from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import KEYS, term_columns
 from attune_data import Kind, load_records
 from attune_data.codebook import codebook_folder

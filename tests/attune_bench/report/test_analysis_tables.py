@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 from benchmark_scores import scores_named
 
-from attune_bench.analyses import Analysis
 from attune_bench.report.columns import Table
 from attune_bench.report.tables import analysis_tables
+from attune_bench.scores.columns import Analysis
 
 
 def tables(frame: pl.DataFrame, **entry: object) -> list[Table]:

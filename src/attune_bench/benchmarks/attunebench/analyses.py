@@ -34,7 +34,6 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES as GENERAL
-from attune_bench.analyses import Analysis
 from attune_bench.benchmarks.attunebench.conversation_score import (
     BINARY_TASKS,
     CELLS,
@@ -44,7 +43,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     prepare_truth,
 )
 from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_grid
-from attune_bench.scores.columns import FrameColumn, columns, text, whole
+from attune_bench.scores.columns import Analysis, FrameColumn, columns, text, whole
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.comparability import check_within_conditions
@@ -58,8 +57,9 @@ from attune_bench.stats.options import (
     interval_ends,
 )
 from attune_bench.stats.rank import rank
-from attune_bench.stats.subgroups import strata_of, subgroups
+from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
+from attune_bench.stats.traits import strata_of
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN

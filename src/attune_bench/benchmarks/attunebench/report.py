@@ -15,7 +15,7 @@ import polars as pl
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
 from attune_bench.benchmarks.attunebench.conversation_score import hp_asked
 from attune_bench.report.answer import comparison_parts
-from attune_bench.report.columns import Section, Table, counts_units, number, p_value, with_note
+from attune_bench.report.columns import Section, Table, counts_units, label, number, p_value, with_note
 from attune_bench.report.drawing import (
     MUTED,
     PAPER,
@@ -49,12 +49,12 @@ from attune_bench.report.heatmaps import Numbers
 from attune_bench.report.page import PageScores, drawn_section
 from attune_bench.report.privacy import hidden_strata, hides, withheld
 from attune_bench.report.sections import lacking_units, subgroup_section
-from attune_bench.report.tables import analysis_note, analysis_tables, label
+from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.report.transcripts import Compared, TranscriptView, compared, counted, facts, folded, message, quiet
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
-from attune_bench.stats.subgroups import strata_of
 from attune_bench.stats.summary import summary
+from attune_bench.stats.traits import strata_of
 from attune_data import Conversation, Run, RunTurn, Turn
 from attune_data.attunebench import show as said
 from attune_data.attunebench.codebook import load_codebook

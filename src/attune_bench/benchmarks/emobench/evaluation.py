@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.analyses import Analysis
 from attune_bench.runner.calls import TEXT, Call, choice_schema, message, object_schema
 from attune_bench.runner.task import ModelSettings, Task, find_object
-from attune_bench.scores.columns import columns
+from attune_bench.scores.columns import Analysis, columns
 from attune_bench.scores.items import score_items
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import score_table

@@ -13,11 +13,11 @@ from slow_cases import slow_except
 
 from attune_bench import Scores, score
 from attune_bench.analyses import ANALYSES as GENERAL
-from attune_bench.analyses import Analysis
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
 from attune_bench.benchmarks.attunebench.scores_json import records_of
 from attune_bench.benchmarks.attunebench.scoring import METRICS, provenance_of, scores_of
+from attune_bench.scores.columns import Analysis
 from attune_bench.stats.compare import compare
 from attune_data import Collection, Conversation, Conversations, Run
 from attune_data.attunebench.synthetic import Effects, SimulatedModel, conversations, runs
