@@ -42,7 +42,7 @@ from attune_bench.report.document import provenance_line, standing_notes
 from attune_bench.report.privacy import conceal, hides, shown_strata, shown_summary
 from attune_bench.report.tables import TIERS
 from attune_bench.report.text import strict
-from attune_bench.scores.files import entry_fields
+from attune_bench.scores.entries import entry_fields
 from attune_bench.scores.settings import kind_of_group, setting_text
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable, term_columns
 from attune_bench.stats.comparability import Group, settings_by_group

@@ -35,7 +35,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from attune_bench.scores.files import entry_fields, metric_entries
+from attune_bench.scores.entries import entry_fields, metric_entries
 from attune_bench.scores.table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance, ScoreTable
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.codebook import parse_toml
@@ -156,7 +156,8 @@ def score_table(
         count, and an empty condition or cluster is none. With ``repeat`` in every row, the values are the means of each
         unit over the repeats in which the metric is defined.
     metrics : mapping of str to mapping or Metric, optional
-        As for `attune_bench.scores.files.metric_entries`. A metric that is not named there is a mean, higher is better.
+        As for `attune_bench.scores.entries.metric_entries`. A metric that is not named there is a mean, higher is
+        better.
     about : mapping, optional
         ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
         ``private``: true where clusters are people, of whom a page shows no value that rests on few; ``synthetic``:

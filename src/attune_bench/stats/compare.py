@@ -71,15 +71,14 @@ from attune_metrics.stats.power import (
     MOST_UNITS,
     check_difference,
     check_looks,
-    coefficient_of_variation,
     effect_after_pilot,
-    jackknife_error,
     mde_factor,
     minimum_detectable_effect,
     participants_after_pilot,
     participants_needed,
     planned_effect,
 )
+from attune_metrics.stats.standard_errors import coefficient_of_variation, jackknife_error
 from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, cluster_index
 
 __all__ = [

@@ -42,7 +42,7 @@ from attune_metrics.stats.bootstrap import (
     symmetric_levels,
 )
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
-from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
+from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
 from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, Weights, cluster_index
 
 __all__ = [

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole, warn_undefined
 from attune_metrics.stats.bootstrap import Interval
-from attune_metrics.stats.power import coefficient_of_variation, effective_freedom, jackknife_error
+from attune_metrics.stats.standard_errors import coefficient_of_variation, effective_freedom, jackknife_error
 from attune_metrics.stats.sums import ROUNDING, Floats, cluster_sums, one_term
 
 __all__ = [

@@ -5,35 +5,34 @@ Planning a comparison of two models: from a pilot, or from what is assumed of th
 Both models answer the same units. Without a pilot, of a unit's score the standard deviation s is assumed, of the scores
 of both models on one unit the correlation r, and of the differences between them the intraclass correlation ICC: the
 share of their variance that is between participants. With G participants of m units each, the standard error of the
-difference is ``sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))`` [6]_, [7]_. Where participants have m units on average,
+difference is ``sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))`` [5]_, [6]_. Where participants have m units on average,
 with the coefficient of variation CV (standard deviation over mean), the design effect ``1 + (m - 1) ICC`` becomes
-``1 + ((CV^2 + 1) m - 1) ICC`` [9]_. A pilot of g participants with the standard error SE says ``SE sqrt(g / G)``: more
+``1 + ((CV^2 + 1) m - 1) ICC`` [8]_. A pilot of g participants with the standard error SE says ``SE sqrt(g / G)``: more
 participants of the same kind, with as many units each. Power is 80%, of the two-sided
 `attune_metrics.stats.comparison.paired_permutation_test` at 0.05, for one comparison.
 
 P-values of bootstrap intervals: the level at which an end of the interval is at a value.
 
 An interval of the level 1 - alpha that excludes a value rejects it at alpha, so that the smallest such alpha is a
-p-value [10]_, which never contradicts the interval. Levels of ends are those of
+p-value [9]_, which never contradicts the interval. Levels of ends are those of
 `attune_metrics.stats.bootstrap.bootstrap`.
 
 References
 ----------
-.. [1] Liang, Zeger (1986), Longitudinal data analysis using generalized linear models, Biometrika 73, 13-22.
-.. [2] Miller (2024), Adding error bars to evals, arXiv:2411.00640, sections 2.2 and 5.
-.. [3] Bloom (1995), Minimum detectable effects, Evaluation Review 19, 547-556.
-.. [4] MacKinnon, Nielsen, Webb (2023), Fast and reliable jackknife and bootstrap methods for cluster-robust inference,
+.. [1] Miller (2024), Adding error bars to evals, arXiv:2411.00640, sections 2.2 and 5.
+.. [2] Bloom (1995), Minimum detectable effects, Evaluation Review 19, 547-556.
+.. [3] MacKinnon, Nielsen, Webb (2023), Fast and reliable jackknife and bootstrap methods for cluster-robust inference,
    J. Appl. Econometrics 38, 671-694: the jackknife of clusters, CV3J.
-.. [5] Kish (1965), Survey Sampling, section 11.7: the effective number of a sample with unequal weights.
-.. [6] Kish (1965), Survey Sampling, section 5.4: the design effect of clusters.
-.. [7] Miller (2024), Adding error bars to evals, arXiv:2411.00640, section 5.
-.. [8] Armitage, McPherson, Rowe (1969), Repeated significance tests on accumulating data, J. R. Stat. Soc. A 132,
+.. [4] Kish (1965), Survey Sampling, section 11.7: the effective number of a sample with unequal weights.
+.. [5] Kish (1965), Survey Sampling, section 5.4: the design effect of clusters.
+.. [6] Miller (2024), Adding error bars to evals, arXiv:2411.00640, section 5.
+.. [7] Armitage, McPherson, Rowe (1969), Repeated significance tests on accumulating data, J. R. Stat. Soc. A 132,
    235-244.
-.. [9] Eldridge, Ashby, Kerry (2006), Sample size for cluster randomized trials: effect of coefficient of variation of
+.. [8] Eldridge, Ashby, Kerry (2006), Sample size for cluster randomized trials: effect of coefficient of variation of
    cluster size and analysis method, Int. J. Epidemiol. 35, 1292-1300.
-.. [10] Davison, Hinkley (1997), Bootstrap Methods and their Application, section 5.6.
-.. [11] Cochran (1977), Sampling Techniques, 3rd ed., section 12.7: regression estimators in double sampling.
-.. [12] Kish (1965), Survey Sampling, section 8.2: the design effect.
+.. [9] Davison, Hinkley (1997), Bootstrap Methods and their Application, section 5.6.
+.. [10] Cochran (1977), Sampling Techniques, 3rd ed., section 12.7: regression estimators in double sampling.
+.. [11] Kish (1965), Survey Sampling, section 8.2: the design effect.
 """
 
 from bisect import bisect_left
@@ -54,7 +53,13 @@ from attune_metrics.metric import (
     warn_undefined,
 )
 from attune_metrics.stats.bootstrap import Interval, Method, bca_correction
-from attune_metrics.stats.sums import ROUNDING, Floats, cluster_deviations, cluster_index, paired_terms, rounding_of
+from attune_metrics.stats.standard_errors import (
+    cluster_deviations,
+    coefficient_of_variation,
+    effective_freedom,
+    jackknife_error,
+)
+from attune_metrics.stats.sums import ROUNDING, Floats, cluster_index, paired_terms, rounding_of
 
 __all__ = [
     "MDE_MIN_CLUSTERS",
@@ -86,12 +91,12 @@ _LIMIT = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # of `mde_fact
 
 
 def mde_factor(clusters: int, *, units_cv: float = 0) -> float:
-    """Compute how many standard errors of a paired difference make the minimum detectable effect [3]_.
+    """Compute how many standard errors of a paired difference make the minimum detectable effect [2]_.
 
     ``t(1 - alpha / 2) + t(0.8)``, quantiles of Student's t: 80% power of
     `attune_metrics.stats.comparison.paired_permutation_test`, uncorrected. `alpha` is the largest p-value below 0.05
     that a test of all ``2^G`` exchanges can give, from 6 / 128 with 7 clusters to 0.05 with many. The degrees of
-    freedom are the effective number of clusters less 1: ``G / (1 + CV^2) - 1`` [5]_, or 2 where that is less.
+    freedom are the effective number of clusters less 1: ``G / (1 + CV^2) - 1`` [4]_, or 2 where that is less.
 
     Parameters
     ----------
@@ -131,24 +136,11 @@ def mde_factor(clusters: int, *, units_cv: float = 0) -> float:
     return float(stdtrit(freedom, 1 - alpha / 2) + stdtrit(freedom, 0.8))
 
 
-def effective_freedom(clusters: int, units_cv: float) -> float:
-    """Return the degrees of freedom of a standard error over clusters whose numbers of units have a variation [5]_.
-
-    ``G / (1 + CV^2) - 1``, at least 2.
-
-    Examples
-    --------
-    >>> effective_freedom(10, 0), effective_freedom(10, 1), effective_freedom(10, 3)
-    (9.0, 4.0, 2.0)
-    """
-    return max(clusters / (1 + units_cv * units_cv) - 1, 2.0)
-
-
 def minimum_detectable_effect(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> float:
-    """Compute the smallest true difference of means that a paired comparison of this size finds with 80% power [2]_.
+    """Compute the smallest true difference of means that a paired comparison of this size finds with 80% power [1]_.
 
     ``mde_factor(G, units_cv=CV) SE``: a two-sided test at 0.05, uncorrected, of G clusters whose numbers of units have
-    the coefficient of variation CV. SE is the jackknife of clusters [4]_ of the mean of ``a - b``,
+    the coefficient of variation CV. SE is the jackknife of clusters [3]_ of the mean of ``a - b``,
     ``sqrt((G - 1) / G sum over clusters of (sum of (x - mean) / (n - m))^2)`` for a cluster with m of the n units. With
     clusters of equal size SE is the `clustered_standard_error`, which is too small where some are much larger.
 
@@ -267,34 +259,6 @@ def clusters_needed(error: float, clusters: int, difference: float, *, units: fl
     low = enough(_LIMIT)
     known = range(low, enough(mde_factor(low, units_cv=units_cv)))
     return low + bisect_left(known, True, key=lambda number: enough(mde_factor(number, units_cv=units_cv)) <= number)
-
-
-def coefficient_of_variation(units: Floats) -> float:
-    """Return the coefficient of variation of the numbers of units of clusters, those with none left out; nan if none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> coefficient_of_variation(np.array([1.0, 3.0, 0.0]))
-    0.5
-    """
-    known = units[units > 0]
-    return float(known.std() / known.mean()) if len(known) else nan
-
-
-def jackknife_error(moved: Floats) -> float:
-    """Return the standard error of a statistic from how far leaving out each cluster in turn moves it [4]_.
-
-    ``sqrt((G - 1) / G sum of squares)``; nan with fewer than two clusters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> jackknife_error(np.array([1.0, -1.0]))  # the mean of -1 and 1, of either alone
-    1.0
-    """
-    size = len(moved)
-    return sqrt((size - 1) / size * float((moved**2).sum())) if size > 1 else nan
 
 
 def _of_differences(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> tuple[float, int, int, float]:
@@ -517,7 +481,7 @@ def check_looks(value: object) -> int:
     ------
     MetricInputError
         If it is not a whole number from 1, or is above 1: five tests at 0.05 on growing data reject 14% of true
-        hypotheses [8]_.
+        hypotheses [7]_.
 
     Examples
     --------
@@ -646,7 +610,7 @@ def labels_needed(
     design_effect: float = 1.0,
     level: float = 0.95,
 ) -> int:
-    """Compute how many units people have to rate for an interval of a width, from a pilot or a guess [11]_.
+    """Compute how many units people have to rate for an interval of a width, from a pilot or a guess [10]_.
 
     Write a rating as its regression on the judge, ``h = a + b j + e``. The corrected mean of n ratings among N units is
     then ``a + b (mean of j over all) + (mean of e over the rated)``: the judge's part varies with all N units, the rest
@@ -670,7 +634,7 @@ def labels_needed(
         N, the units that the judge scored, at least 2.
     design_effect : float
         How many times the variance of independent units that of clustered ones is; 1 without clusters. Of m units in
-        each cluster with the intraclass correlation c it is ``1 + (m - 1) c`` [12]_.
+        each cluster with the intraclass correlation c it is ``1 + (m - 1) c`` [11]_.
     level : float
         Confidence level, between 0 and 1.
 

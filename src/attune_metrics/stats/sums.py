@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from math import factorial, fsum, inf, nan, prod, sqrt
+from math import factorial, fsum, inf, prod
 from numbers import Real
 from typing import Any
 
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.metric import (
     MetricInputError,
     check_list,
-    warn_undefined,
 )
 
 __all__ = [
@@ -26,10 +25,8 @@ __all__ = [
     "average_ranks",
     "check_array",
     "check_same_shape",
-    "cluster_deviations",
     "cluster_index",
     "cluster_sums",
-    "clustered_standard_error",
     "evaluate",
     "exact_sums",
     "exponential",
@@ -361,56 +358,3 @@ def evaluate(statistic: Statistic, sums: Floats, n: Floats) -> Floats:
             "pick terms by sums[..., 0], sums[..., 1]"
         )
     return np.where(np.isfinite(value), value, np.nan)
-
-
-def clustered_standard_error(values: ArrayLike, clusters: Iterable[Hashable]) -> float:
-    """Compute the standard error of a mean of units that share clusters [1]_.
-
-    ``sqrt(G / (G - 1) sum over clusters of (sum of (x - mean))^2) / n`` with G clusters and n units; where each unit is
-    its own cluster, the standard deviation with n - 1, over the root of n.
-
-    Parameters
-    ----------
-    values : array of float, shape (units,)
-        nan where a unit has no value.
-    clusters : iterable of str or int
-        The label of each unit's cluster; for independent units the id of the unit.
-
-    Returns
-    -------
-    float
-        From 0, in the unit of the values; nan, with a warning, with fewer than two clusters.
-
-    Raises
-    ------
-    MetricInputError
-        If the values are infinite, no numbers or not one for each unit, or a label is missing.
-
-    Examples
-    --------
-    >>> clustered_standard_error([1, 2, 3, 6], ["ann", "ann", "bob", "bob"])
-    1.5
-    """
-    index = cluster_index(clusters)
-    deviations, units = cluster_deviations(as_terms(values, len(index)), index)
-    size = len(units)
-    if size < 2:
-        warn_undefined("clustered_standard_error", "fewer than two clusters have a value")
-        return nan
-    return sqrt(size / (size - 1) * float((deviations**2).sum())) / float(units.sum())
-
-
-def cluster_deviations(terms: Floats, index: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return the sum of deviations from the mean, and the number of units, of each cluster with a value.
-
-    Sums of deviations that are mere rounding are 0.
-    """
-    if terms.shape[:2] != (1, 1):
-        raise MetricInputError(f"{terms.shape[0]} series of {terms.shape[1]} terms; expected one, shape (units,)")
-    sums = cluster_sums(terms, index)[:, 0]
-    sums, units = sums[sums[:, 1] > 0].T
-    if not len(units):
-        return sums, units
-    deviations = sums - units * (sums.sum() / units.sum())
-    rounding = ROUNDING * float(np.nanmax(np.abs(terms))) * float(units.sum())
-    return (np.zeros_like(units) if sqrt(float((deviations**2).sum())) <= rounding else deviations), units

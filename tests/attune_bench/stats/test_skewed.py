@@ -14,7 +14,7 @@ from attune_bench.stats.compare import compare_by
 from attune_bench.stats.options import DIFFERENCES, MEANS, VARIANCES
 from attune_bench.stats.subgroups import subgroups
 from attune_metrics.metric import UnreliableIntervalWarning
-from attune_metrics.stats.skewness import MOST_SKEWNESS, skewness_of_mean
+from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
 
 PEOPLE = 20
 EVEN = np.tile([1.0, 2.0, 3.0, 4.0], PEOPLE // 4)
