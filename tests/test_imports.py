@@ -41,9 +41,7 @@ OF_HARNESSES = (
     "attune_bench.adapters.lm_eval",
     "attune_bench.adapters.trl",
     "attune_bench.adapters.verifiers",
-    "attune_bench.benchmarks.attunebench.inspect_task",
     "attune_bench.benchmarks.attunebench.lm_eval_task",
-    "attune_bench.benchmarks.eibench.inspect_task",
     "attune_bench.benchmarks.eibench.verifiers_env",
 )
 

@@ -46,7 +46,8 @@ from attune_bench.adapters.units import BenchmarkUnits
 from attune_bench.runner.calls import Call, CallFailedError, Complete, IncompleteAnswerError
 from attune_bench.runner.task import RunSettings, as_sent
 from attune_bench.scores.benchmark import temperature
-from attune_bench.verbs.scores import Scores
+from attune_bench.scores.tables_in import score_table
+from attune_bench.stats.summary import summary
 from attune_data import show
 from attune_data.issues import IssueLog
 from attune_data.loading import collect
@@ -138,7 +139,7 @@ def board() -> Callable[[list[SampleScore]], dict[str, float]]:
         table = pl.DataFrame({"model": ["model"] * len(scored), "unit": units, "cluster": clusters, **values})
         rows = table.unpivot(list(values), index=["model", "unit", "cluster"], variable_name="metric")
         found: dict[str, float] = {}
-        for row in Scores.from_table(rows.fill_nan(None)).summary().iter_rows(named=True):
+        for row in summary(score_table(rows.fill_nan(None))).iter_rows(named=True):
             name = row["metric"]
             known = [(value, own) for value, own in zip(values[name], clusters, strict=True) if not isnan(value)]
             error = clustered_standard_error(*zip(*known, strict=True)) if row["clusters"] > 1 else None

@@ -31,6 +31,7 @@ from attune_bench.benchmarks import benchmark_named
 from attune_bench.runner.calls import Call
 from attune_bench.runner.task import RunSettings
 from attune_bench.scores.benchmark import Benchmark, Option, Verb
+from attune_bench.stats.summary import summary
 from attune_data.record import Record
 from attune_data.text import meant
 
@@ -192,7 +193,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         asked = tuple(value.unit for value in values)
         if asked not in self._summaries:
             scores = self._of.score({value.unit: value.record for value in values}, **self._scoring)
-            rows = scores.summary(metrics=list(scores.headline)).iter_rows(named=True)
+            rows = summary(scores, metrics=list(scores.headline)).iter_rows(named=True)
             self._summaries[asked] = {row["metric"]: row for row in rows}
         row = self._summaries[asked][metric]
         found = row[end or "value"]

@@ -7,9 +7,9 @@ from typing import Any
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.runner.running import askable, listed_settings
 from attune_bench.runner.task import RunSettings, Source, Task
+from attune_bench.scores.records import score_records
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.summary import metrics_per_unit
-from attune_bench.verbs.scores import Scores
-from attune_bench.verbs.scoring import score
 from attune_data.loading import load_records
 from attune_data.query import spelled_alike
 from attune_data.record import Record
@@ -101,13 +101,13 @@ class BenchmarkUnits:
         source = Source(dict.fromkeys(settings.decoding, provider), self._files.get(unit))
         return record.model_copy(update=dict(self.task.fields(self.units[unit], settings, source)))
 
-    def score(self, results: Mapping[str, Record], **options: Any) -> Scores:
+    def score(self, results: Mapping[str, Record], **options: Any) -> ScoreTable:
         """Score results by the id of their unit, with options of the benchmark's own scoring.
 
         Other units are none that should have a result.
         """
         units = [self.units[unit] for unit in results]
-        return score(units, list(results.values()), benchmark=self.benchmark, **options)
+        return score_records(self.benchmark, units, list(results.values()), **options)
 
     def values(self, unit: str, result: Record, **options: Any) -> dict[str, float]:
         """Return what one unit scores on each metric of the board that has values of units, nan where undefined."""

@@ -1,16 +1,26 @@
-"""The records that scores were made of, checked: by kind, by hash, by row."""
+"""Records as a benchmark scores them, and records that scores were made of: each checked."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from inspect import Parameter, signature
+from math import isfinite
 from typing import Any
 
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
+from attune_bench.scores.settings import group_settings, sent_where_set
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_data.collection import Kind
+from attune_data.record import is_generated
 from attune_data.references import Reference, resolve
+from attune_data.text import meant
 from attune_metrics.metric import MetricInputError
 
-__all__ = ["Row", "ScoredRecords", "check_records"]
+__all__ = ["Row", "ScoredRecords", "check_records", "score_records"]
+
+_NOT_SET = "not set"
+_OF_ALL = ("data", "results", "progress")
 
 Row = tuple[str, str | None, str]
 """Model, condition and unit."""
@@ -136,3 +146,81 @@ def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, hashes: It
         raise MetricInputError(
             f"these are not the {kind.plural} that were scored, or not all of them: the scores record another hash"
         )
+
+
+def score_records(
+    benchmark: Benchmark,
+    data: Sequence[Any],
+    results: Sequence[Any] | None,
+    *,
+    progress: Callable[[int], object] | None = None,
+    **options: Any,
+) -> ScoreTable:
+    """Score results of a benchmark against its data, and note in the scores where they come from.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        Whose scoring.
+    data, results : sequence of record
+        As for `attune_bench.score`; of a benchmark without data, `data` has the results.
+    progress, **options
+        As for `attune_bench.score`.
+
+    Raises
+    ------
+    MetricInputError, TypeError
+        As `attune_bench.score`.
+    """
+    if benchmark.data is None and results is not None:
+        raise MetricInputError(f"{benchmark.title} scores results alone; give only these, score(results)")
+    if benchmark.data is not None and results is None:
+        raise MetricInputError(f"{benchmark.title} scores results against data; give both, score(data, results)")
+    sources = [data] if results is None else [data, results]
+    references = (benchmark.data, benchmark.results) if results is not None else (benchmark.results,)
+    if results and data and _are(data, benchmark.results) and _are(results, benchmark.data):
+        first, second = (resolve(one).plural for one in references)
+        found = f"the data have a {type(data[0]).__name__}; {benchmark.title} takes {first}"
+        raise MetricInputError(f"{found}, then {second}: the arguments are swapped")
+    for side, records, reference in zip(("data", "results")[-len(sources) :], sources, references, strict=True):
+        check_records(benchmark, side, records, reference)
+    scorer = resolve(benchmark.score)
+    known = {option: one.kind for option, one in signature(scorer).parameters.items() if option not in _OF_ALL}
+    for option in options.keys() - known if Parameter.VAR_KEYWORD not in known.values() else ():
+        raise TypeError(f"{benchmark.title} has no option {option!r}; {meant(option, known)}")
+    scores: ScoreTable = scorer(*sources, progress=progress, **options)
+    held = scores.provenance
+    if held.benchmark is not None:
+        return scores
+    # Of somebody else's benchmark, what its scoring need not say.
+    about = {
+        "benchmark": benchmark.name,
+        "title": benchmark.title,
+        "synthetic": any(is_generated(record) for records in sources for record in records),
+        "data": None if benchmark.data is None else fingerprint(sources[0]),
+        "runs": results_fingerprint(sources[-1], resolve(benchmark.results)),
+    }
+    if benchmark.decisive:
+        row = resolve(benchmark.row)
+        settings = ((*row(result)[:2], _recorded(result, benchmark.decisive)) for result in sources[-1])
+        about |= {"settings": group_settings(settings), "decisive": dict(benchmark.decisive)}
+    return replace(scores, provenance=held.model_copy(update=about))
+
+
+def _are(records: Sequence[Any], reference: Reference) -> bool:
+    return isinstance(records[0], resolve(reference).model)
+
+
+def _recorded(result: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return settings as a result records them: None for one that it does not record, a text for one that is null."""
+    given = {name: getattr(result, name) for name in result.model_fields_set} | (result.model_extra or {})
+    return {name: _setting(given[name]) if name in given else None for name in names} | sent_where_set(given)
+
+
+def _setting(value: Any) -> str | float:
+    """Return a setting as it is compared: what is neither text nor number, as results of others may have, as JSON."""
+    if value is None:
+        return _NOT_SET
+    is_plain = isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
+    plain: str | float = value if is_plain else json.dumps(value, sort_keys=True)
+    return plain

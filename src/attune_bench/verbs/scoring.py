@@ -6,13 +6,11 @@ It depends on the data: on how often a comparison has no winner, how many option
 """
 
 import io
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from inspect import Parameter, signature
+from inspect import signature
 from itertools import chain
-from math import isfinite
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,25 +20,20 @@ import polars as pl
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
-from attune_bench.scores.records import check_records
-from attune_bench.scores.settings import group_settings, sent_where_set
+from attune_bench.scores.records import check_records, score_records
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ScoreSeries
 from attune_bench.stats.summary import chance_of_units, points
 from attune_bench.verbs.scores import Scores
 from attune_data.io.sources import frame_code, is_dataset, type_of_table
-from attune_data.record import Record, is_generated
-from attune_data.references import Reference, resolve
+from attune_data.record import Record
+from attune_data.references import resolve
 from attune_data.tables import Frames
 from attune_data.text import meant
 from attune_metrics.metric import MetricInputError, check_whole
 from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = ["benchmark_chosen", "benchmark_of", "chance", "score"]
-
-_NOT_SET = "not set"
-_OF_ALL = ("data", "results", "progress")
 
 
 def score(
@@ -96,41 +89,10 @@ def score(
     """
     given = _records(data, "data")
     made = None if results is None else _records(results, "results")
-    named = benchmark if isinstance(benchmark, str) else None
     chosen = benchmark_chosen(benchmark, given, made)
-    if chosen.data is None and made is not None:
-        raise MetricInputError(f"{chosen.title} scores results alone; give only these, score(results)")
-    if chosen.data is not None and made is None:
-        raise MetricInputError(f"{chosen.title} scores results against data; give both, score(data, results)")
-    sources = [given] if made is None else [given, made]
-    references = (chosen.data, chosen.results) if made is not None else (chosen.results,)
-    if made and given and _are(given, chosen.results) and _are(made, chosen.data):
-        first, second = (resolve(one).plural for one in references)
-        found = f"the data have a {type(given[0]).__name__}; {chosen.title} takes {first}"
-        raise MetricInputError(f"{found}, then {second}: the arguments are swapped")
-    for side, records, reference in zip(("data", "results")[-len(sources) :], sources, references, strict=True):
-        check_records(chosen, side, records, reference)
-    scorer = resolve(chosen.score)
-    known = {name: one.kind for name, one in signature(scorer).parameters.items() if name not in _OF_ALL}
-    for name in options.keys() - known if Parameter.VAR_KEYWORD not in known.values() else ():
-        raise TypeError(f"{chosen.title} has no option {name!r}; {meant(name, known)}")
-    scores = Scores.of(scorer(*sources, progress=progress, **options))
-    held = scores.provenance
-    if held.benchmark is not None:
-        return scores
-    # Of somebody else's benchmark, what its scoring need not say.
-    about = {
-        "benchmark": named or chosen.name,
-        "title": chosen.title,
-        "synthetic": any(is_generated(record) for records in sources for record in records),
-        "data": None if chosen.data is None else fingerprint(sources[0]),
-        "runs": results_fingerprint(sources[-1], resolve(chosen.results)),
-    }
-    if chosen.decisive:
-        row = resolve(chosen.row)
-        settings = ((*row(result)[:2], _recorded(result, chosen.decisive)) for result in sources[-1])
-        about |= {"settings": group_settings(settings), "decisive": dict(chosen.decisive)}
-    return replace(scores, provenance=held.model_copy(update=about))
+    if isinstance(benchmark, str):
+        chosen = replace(chosen, name=benchmark)  # The import path of somebody else's, which scores record.
+    return Scores.of(score_records(chosen, given, made, progress=progress, **options))
 
 
 def _records(given: Any, side: str) -> Sequence[Any]:
@@ -155,25 +117,6 @@ def _records(given: Any, side: str) -> Sequence[Any]:
     if what:
         raise MetricInputError(f"the {side} are {what}; score takes records{instead}")
     return given if isinstance(given, Sequence) else list(given)
-
-
-def _are(records: Sequence[Any], reference: Reference) -> bool:
-    return isinstance(records[0], resolve(reference).model)
-
-
-def _recorded(result: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return settings as a result records them: None for one that it does not record, a text for one that is null."""
-    given = {name: getattr(result, name) for name in result.model_fields_set} | (result.model_extra or {})
-    return {name: _setting(given[name]) if name in given else None for name in names} | sent_where_set(given)
-
-
-def _setting(value: Any) -> str | float:
-    """Return a setting as it is compared: what is neither text nor number, as results of others may have, as JSON."""
-    if value is None:
-        return _NOT_SET
-    is_plain = isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
-    plain: str | float = value if is_plain else json.dumps(value, sort_keys=True)
-    return plain
 
 
 def benchmark_chosen(
