@@ -31,8 +31,8 @@ from attune_bench.runner.calls import model_folder, safe_name
 from attune_bench.scores.records import ScoredRecords
 from attune_bench.scores.settings import kind_of_group, setting_text
 from attune_bench.scores.table import CHANCE, ScoreTable, term_columns
-from attune_bench.stats.compare import sign
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, interval_method
+from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.collection import Collection, Messages
 from attune_data.issues import PublishError

@@ -18,7 +18,7 @@ from attune_bench.cli.options import (
     verb,
 )
 from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings
-from attune_bench.cli.scores import read_analysed, sampling_of
+from attune_bench.cli.reading import read_analysed, sampling_of
 from attune_bench.report.document import document
 from attune_bench.report.tables import judged_note, judged_tables, plan_note, plan_table
 from attune_bench.report.text import Document, Format

@@ -1,27 +1,40 @@
 """Reading for commands: sources of any kind of record, recognised from their content."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import Any, Literal
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.cli.output import UserError, mistakes
+import click
+
+from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use, benchmark_named
+from attune_bench.cli.options import (
+    ANALYSIS,
+    chosen_variant,
+)
+from attune_bench.cli.output import (
+    UserError,
+    mistakes,
+    progress,
+)
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
+from attune_bench.stats.traits import unit_traits
 from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection, Kind
 from attune_data.issues import Issue, SourceError
 from attune_data.kinds import KINDS
 from attune_data.loading import load_records, recognise
+from attune_data.query import Queryable
 from attune_data.references import resolve
 from attune_metrics.metric import MetricInputError
 
 __all__ = [
     "benchmark_of",
+    "benchmark_of_scores",
     "benchmarks_by_kind",
     "check_usable",
     "first_issue",
@@ -29,11 +42,18 @@ __all__ = [
     "kind_of_source",
     "load_all",
     "read_all",
+    "read_analysed",
     "read_scores",
+    "records_of",
+    "sampling_of",
+    "traits_of",
     "validate_command",
 ]
 
 Side = Literal["data", "results"]
+
+Given = Mapping[str, Any]
+"""What a command was given, by parameter."""
 
 
 def kind_of(reference: Any) -> Kind[Any, Any]:
@@ -155,3 +175,50 @@ def first_issue(found: Sequence[Issue]) -> str:
     """Return the first of the worst findings, as the end of a sentence."""
     first = min((issue for issue in found if issue.severity != "note"), key=lambda issue: issue.severity, default=None)
     return f"; the first: {first.file} {first.path}: {first.message}; {first.consequence}" if first else ""
+
+
+def read_analysed(path: Path, given: Given) -> Scores:
+    """Return the scores of a file, under the variant chosen."""
+    with mistakes():
+        scores = read_scores(path).variant(**chosen_variant(click.get_current_context()))
+    if given.get("allow_mixed"):
+        scores = scores.allow_mixed()
+    if scores.values.is_empty():
+        raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")
+    named, own = given["benchmark"], scores.provenance.benchmark
+    if named is not None and named != own:
+        raise UserError(f"--benchmark is {named}, and the scores are of {own or 'no benchmark'}; leave it out")
+    return scores
+
+
+def sampling_of(given: Given) -> Any:
+    """Return the options of every analysis."""
+    return {name: given[name] for name in ANALYSIS}
+
+
+def benchmark_of_scores(scores: Scores) -> Benchmark | None:
+    """Return the benchmark that the scores are of; None for a table of somebody else's."""
+    return benchmark_in_use(scores.provenance.benchmark)
+
+
+def records_of(scores: Scores, side: Literal["data", "results"], *sources: str) -> Any:
+    """Return the records of sources that belong to the scores' benchmark."""
+    benchmark = benchmark_of_scores(scores)
+    reference = getattr(benchmark, side) if benchmark else None
+    if reference is None:
+        of = benchmark.title if benchmark else "a table"
+        raise UserError(f"scores of {of} take no --{side}; leave it out")
+    kind = kind_of(reference)
+    with progress() as phase:
+        return read_all(kind, sources, phase(f"reading {kind.plural}", None))
+
+
+def traits_of(scores: Scores, data: str | None) -> Queryable:
+    """Return what is asked for traits: the data, or without them the traits that the scores have."""
+    if data is not None:
+        found: Queryable = records_of(scores, "data", data)
+        return found
+    benchmark = benchmark_of_scores(scores)
+    if not scores.traits and benchmark is not None and benchmark.data is not None:
+        raise UserError(f"these scores have no traits of their {scores.provenance.unit}s; name the data with --data")
+    return unit_traits(scores)

@@ -5,18 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Literal
+from typing import Any
 
 import click
 import polars as pl
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.cli.options import (
-    ANALYSIS,
     analysis_options,
     benchmark_option,
-    chosen_variant,
     data_option,
     format_option,
     labels_option,
@@ -39,11 +36,17 @@ from attune_bench.cli.output import (
     emit,
     mistakes,
     print_document,
-    progress,
     with_warnings,
     write_page,
 )
-from attune_bench.cli.reading import kind_of, read_all, read_scores
+from attune_bench.cli.reading import (
+    Given,
+    benchmark_of_scores,
+    read_analysed,
+    records_of,
+    sampling_of,
+    traits_of,
+)
 from attune_bench.report.columns import Table, in_words, interval_words
 from attune_bench.report.document import document, report_document
 from attune_bench.report.tables import (
@@ -66,7 +69,6 @@ from attune_bench.report.tables import (
 )
 from attune_bench.report.text import Document, Format, json_content
 from attune_bench.report.transcripts import TranscriptFolder
-from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.columns import Analysis
 from attune_bench.stats.compare import (
     check_shared_units,
@@ -74,13 +76,13 @@ from attune_bench.stats.compare import (
     count_significant,
     enough_exchanges,
     exchanges_of_all,
-    plan_from_assumptions,
 )
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.planning import plan_from_assumptions
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.summary import distribution
-from attune_bench.stats.traits import strata_of, unit_traits
+from attune_bench.stats.traits import strata_of
 from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
@@ -89,44 +91,20 @@ from attune_data.text import columns_of_terminal, meant, plural
 __all__ = [
     "Given",
     "analyze",
-    "benchmark_of_scores",
     "check_pair",
     "compare",
     "judges",
     "nothing_to_compare",
     "plan",
     "rank",
-    "read_analysed",
-    "records_of",
     "report",
-    "sampling_of",
     "stats",
     "subset",
-    "traits_of",
     "transcript_folder",
 ]
 
-Given = Mapping[str, Any]
+
 """The options of a command, by name."""
-
-
-def read_analysed(path: Path, given: Given) -> Scores:
-    """Return the scores of a file, under the variant chosen."""
-    with mistakes():
-        scores = read_scores(path).variant(**chosen_variant(click.get_current_context()))
-    if given.get("allow_mixed"):
-        scores = scores.allow_mixed()
-    if scores.values.is_empty():
-        raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")
-    named, own = given["benchmark"], scores.provenance.benchmark
-    if named is not None and named != own:
-        raise UserError(f"--benchmark is {named}, and the scores are of {own or 'no benchmark'}; leave it out")
-    return scores
-
-
-def sampling_of(given: Given) -> Any:
-    """Return the options of every analysis."""
-    return {name: given[name] for name in ANALYSIS}
 
 
 def check_pair(model: Sequence[str]) -> None:
@@ -140,34 +118,6 @@ def nothing_to_compare(scores: Scores) -> str:
     scored = plural(len(scores.models), "model")
     within = "" if scores.conditions == (None,) else f"no {scores.provenance.condition} has two models; "
     return f"Nothing to compare: {within}{scored} scored."
-
-
-def benchmark_of_scores(scores: Scores) -> Benchmark | None:
-    """Return the benchmark that the scores are of; None for a table of somebody else's."""
-    return benchmark_in_use(scores.provenance.benchmark)
-
-
-def records_of(scores: Scores, side: Literal["data", "results"], *sources: str) -> Any:
-    """Return the records of sources that belong to the scores' benchmark."""
-    benchmark = benchmark_of_scores(scores)
-    reference = getattr(benchmark, side) if benchmark else None
-    if reference is None:
-        of = benchmark.title if benchmark else "a table"
-        raise UserError(f"scores of {of} take no --{side}; leave it out")
-    kind = kind_of(reference)
-    with progress() as phase:
-        return read_all(kind, sources, phase(f"reading {kind.plural}", None))
-
-
-def traits_of(scores: Scores, data: str | None) -> Queryable:
-    """Return what is asked for traits: the data, or without them the traits that the scores have."""
-    if data is not None:
-        found: Queryable = records_of(scores, "data", data)
-        return found
-    benchmark = benchmark_of_scores(scores)
-    if not scores.traits and benchmark is not None and benchmark.data is not None:
-        raise UserError(f"these scores have no traits of their {scores.provenance.unit}s; name the data with --data")
-    return unit_traits(scores)
 
 
 def transcript_folder(scores: Scores, html: Path, data: str | None, results: Sequence[str]) -> TranscriptFolder:

@@ -46,9 +46,10 @@ from attune_bench.scores.entries import entry_fields
 from attune_bench.scores.settings import kind_of_group, setting_text
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable, term_columns
 from attune_bench.stats.comparability import Group, settings_by_group
-from attune_bench.stats.compare import exchanges_of_all, sign
+from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, SamplingKeywords, ScoreSeries, direction, too_few
 from attune_bench.stats.rank import Tiers, tiers
+from attune_bench.stats.signing import sign
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_bench.verbs.scores import Scores
 from attune_data.codebook import parse_toml

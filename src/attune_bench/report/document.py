@@ -26,8 +26,8 @@ from attune_bench.report.text import Document, Format
 from attune_bench.scores.settings import kind_of_group, people_among, setting_text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, common_settings, differences, in_words
-from attune_bench.stats.compare import sign
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import chance_of_units, summary
 from attune_data.issues import Html, page, table, tag
 from attune_data.text import listed, plural, printable

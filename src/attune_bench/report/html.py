@@ -30,9 +30,10 @@ from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.fingerprint import fingerprint
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
-from attune_bench.stats.compare import exchanges_of_all, margins_of, sign
+from attune_bench.stats.compare import exchanges_of_all, margins_of
 from attune_bench.stats.debias import Labels, read_labels
 from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, too_few
+from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.issues import Html
 from attune_data.publishing import named_licences

@@ -23,13 +23,13 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.table import ScoreTable, term_columns
-from attune_bench.stats.debias import Labels
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions, Mask, ScoreSeries, too_few
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.query import Queryable
 from attune_metrics.stats.bootstrap import STATISTICS
+from attune_metrics.stats.sums import Floats
 
 __all__ = [
     "ShownSet",
@@ -119,16 +119,19 @@ def withheld(frame: pl.DataFrame, rows: pl.Expr, reason: str, *, columns: Iterab
     )
 
 
-def conceal_rated(table: ScoreTable, frame: pl.DataFrame, labels: Labels, *, small_cells: bool) -> pl.DataFrame:
+def conceal_rated(
+    table: ScoreTable, frame: pl.DataFrame, metric: str, ratings: Floats, *, small_cells: bool
+) -> pl.DataFrame:
     """Return the frame of `debias` or `debias_pairs` without the numbers of rows that tell something of few clusters.
 
-    A row tells the judge's mean of the rated units, and with that of all units also that of the others.
+    A row tells the judge's mean of the rated units, and with the mean of all units also that of the others. `ratings`
+    is nan where people rated nothing, of the shape of the judge's metric as an array.
     """
     if not hides(table, small_cells=small_cells):
         return frame
     series = ScoreSeries(table)
     place = {group: position for position, group in enumerate(series.groups)}
-    judged, rated = ~np.isnan(series.values(labels.metric.name)[:, 0]), ~np.isnan(labels.ratings)
+    judged, rated = ~np.isnan(series.values(metric)[:, 0]), ~np.isnan(ratings)
 
     def tells_of_few(row: Mapping[str, Any]) -> bool:
         models = [row[name] for name in ("model", "model_a", "model_b") if name in row]

@@ -268,7 +268,10 @@ def _judged(page: PageScores) -> Section | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableIntervalWarning)  # the notes of rows say it, of those that are shown
         made = (analyse(table, labels, **page.options) for analyse in (debias, debias_pairs))
-        models, pairs = (conceal_rated(table, frame, labels, small_cells=page.small_cells) for frame in made)
+        models, pairs = (
+            conceal_rated(table, frame, labels.metric.name, labels.ratings, small_cells=page.small_cells)
+            for frame in made
+        )
     told = (*judged_warnings(table, models), *judged_warnings(table, pairs))
     tables = judged_tables(table, "models", models)
     if not pairs.is_empty():

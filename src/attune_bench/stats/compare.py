@@ -1,14 +1,7 @@
-"""Models in pairs on the same units: difference, interval, p-value, margin, plan, and the signature of all.
-
-Comparison: whether models differ, on the units that both were run on.
+"""Models in pairs on the same units: their difference, its interval, p-values and minimum detectable effect.
 
 Corrected p-values are Holm's, over all pairs of models for one metric in one condition: that is the family. Two models
 differ significantly where the corrected p-value is below 0.05.
-
-Planning a comparison: how many participants a difference needs, how small a difference some participants show.
-
-From a pilot, which is any scores of two models, or from assumptions; `attune_metrics.stats.power` says what is
-computed.
 """
 
 import warnings
@@ -16,23 +9,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, count, islice
-from math import ceil, comb, isnan, nan
-from typing import Any, Literal, NamedTuple
+from math import ceil, comb, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Unpack
 
-from attune_bench._version import __version__
-from attune_bench.scores.fingerprint import codebook_hash
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.comparability import check_within_conditions, settings_mark
+from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import (
     ALPHA,
     FEW,
     MIN_CLUSTERS,
-    AnalysisKeywords,
     AnalysisOptions,
     ComparisonKeywords,
     Draws,
@@ -41,20 +31,16 @@ from attune_bench.stats.options import (
     OneWarning,
     ScoreSeries,
     SkewedMeans,
-    draws_poisson,
     group_by_mask,
     have_values,
     interval_ends,
-    interval_method,
     warn_out_of_reach,
 )
 from attune_bench.stats.summary import sorted_groups
 from attune_bench.stats.traits import asked, strata_of
 from attune_data.query import Queryable
-from attune_data.record import canonical
 from attune_data.text import meant, plural
-from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, check_whole, null
-from attune_metrics.signature import Signature, hash_records
+from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, null
 from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS, Interval, mean_of_sums
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import (
@@ -68,18 +54,11 @@ from attune_metrics.stats.comparison import (
 from attune_metrics.stats.equivalence import check_margin, equivalence_of_pairs, verdict
 from attune_metrics.stats.power import (
     MDE_MIN_CLUSTERS,
-    MOST_UNITS,
-    check_difference,
-    check_looks,
-    effect_after_pilot,
     mde_factor,
     minimum_detectable_effect,
-    participants_after_pilot,
-    participants_needed,
-    planned_effect,
 )
 from attune_metrics.stats.standard_errors import coefficient_of_variation, jackknife_error
-from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, cluster_index
+from attune_metrics.stats.sums import Floats, Statistic
 
 __all__ = [
     "EQUAL",
@@ -98,9 +77,6 @@ __all__ = [
     "holm_by_family",
     "margins_of",
     "paired",
-    "plan",
-    "plan_from_assumptions",
-    "sign",
     "tested",
     "tested_same",
 ]
@@ -868,320 +844,3 @@ def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
         excludes.sum().cast(pl.Int64).alias("interval_excludes_0"),
         pl.min_horizontal(family * pl.col("p_min").min(), 1.0).alias("p_holm_min"),
     )
-
-
-_PLAN_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
-    "difference": pl.Float64,
-    **dict.fromkeys(("participants", "units"), pl.Int64),
-    **dict.fromkeys(("sd", "correlation", "icc", "units_per_participant", "units_cv"), pl.Float64),
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "mde": pl.Float64,
-    "reason": pl.String,
-}
-
-
-def plan(
-    table: ScoreTable,
-    *,
-    difference: float | None = None,
-    participants: int | None = None,
-    models: Sequence[str] | None = None,
-    looks: int = 1,
-    **options: Unpack[AnalysisKeywords],
-) -> pl.DataFrame:
-    """Plan a comparison from a pilot: the participants that a difference needs, or the difference that some show.
-
-    With so many participants the difference is found with 80% power, by the test of
-    `attune_bench.stats.compare.compare` at 0.05, uncorrected for the number of pairs.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The scores of the pilot.
-    difference : float, optional
-        The true difference to find, above 0, in the unit of the values. Give this or `participants`.
-    participants : int, optional
-        How many there will be, from 0: participants, or whatever is drawn instead of them.
-    models : pair of str, optional
-        Two models; by default every two of a condition.
-    looks : int
-        How often the data are tested while they come in; only 1 is planned for.
-    **options
-        As for `compare`.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``model_a, model_b, condition, metric``; of the plan ``difference, participants, units``; ``sd, correlation,
-        icc``, which are null; of the pilot ``units_per_participant, units_cv`` (the coefficient of variation of the
-        number of units of a participant) and ``n, clusters, mde``, these three as from `compare`; ``reason``, why
-        nothing can be planned. New participants have as many units as participants of the pilot, and as unequally.
-
-    Raises
-    ------
-    MetricInputError
-        As `compare`; where both or none of `difference` and `participants` is given, one is out of range, the
-        difference is as large as the range of a metric, or `looks` is above 1.
-    MixedSettingsError
-        As `compare`.
-
-    Warns
-    -----
-    UserWarning
-        As `compare`.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> scores = score(load("demo"), load_runs("demo"))
-    >>> found = plan(scores, difference=2, metrics=["composite_score"]).row(0, named=True)
-    >>> found["clusters"], round(found["mde"], 2), found["participants"], found["units"]
-    (24, 3.87, 84, 140)
-    >>> round(plan(scores, participants=84, metrics=["composite_score"])["difference"].item(), 2)
-    1.99
-    """
-    _check_asked(difference, participants)
-    check_looks(looks)
-    chosen = AnalysisOptions(**options)
-    check_shared_units(table, models)
-    pilot = compare_all(table, **options) if models is None else compare(table, *models, **options)
-    draws_clusters = chosen.draws_clusters(table)
-    called = table.provenance.cluster if draws_clusters else table.provenance.unit
-    series = ScoreSeries(table)
-    labels = cluster_index(series.clusters(chosen))
-    place = {group: place for place, group in enumerate(series.groups)}
-    # Where each participant counts once, the number of its units changes nothing.
-    metrics = [] if chosen.weighs_clusters(table) else pilot["metric"].unique().to_list()
-    present = {metric: have_values(series.values(metric)) for metric in metrics}
-    rows = []
-    for row in pilot.iter_rows(named=True):
-        if difference is not None:
-            check_below_range("difference", difference, table.metrics[row["metric"]])
-        size = row["clusters"] if draws_clusters else row["n"]
-        of_each = row["n"] / size if size else None
-        units_cv = 0.0
-        if size and row["metric"] in present:
-            both = [place[row[model], row["condition"]] for model in ("model_a", "model_b")]
-            compared = present[row["metric"]][both].all(axis=0)
-            units_cv = coefficient_of_variation(np.bincount(labels[compared]).astype(np.float64))
-        found, needed, reason = difference, participants, None
-        if row["mde"] is None or of_each is None:
-            reason = row["reason"]
-        elif difference is not None:
-            pilot_has = {"mde": row["mde"], "pilot_participants": size, "units_cv": units_cv}
-            needed = int(participants_after_pilot(difference, **pilot_has, units_per_participant=of_each))
-        elif participants is not None and participants >= MDE_MIN_CLUSTERS:
-            found = effect_after_pilot(participants, mde=row["mde"], pilot_participants=size, units_cv=units_cv)
-        else:
-            reason = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} {called}s"
-        units = _units(needed, of_each)
-        rows.append(
-            (row["model_a"], row["model_b"], row["condition"], row["metric"], found, needed, units, None, None, None,
-             of_each, units_cv if size else None, row["n"], row["clusters"], row["mde"], reason)
-        )  # fmt: skip
-    return pl.DataFrame(rows, schema=_PLAN_SCHEMA, orient="row")
-
-
-def plan_from_assumptions(
-    *,
-    difference: float | None = None,
-    participants: int | None = None,
-    sd: float,
-    correlation: float,
-    icc: float,
-    units_per_participant: float = 1,
-    units_cv: float = 0,
-    looks: int = 1,
-) -> pl.DataFrame:
-    """Plan a comparison without a pilot.
-
-    Parameters
-    ----------
-    difference, participants, looks
-        As for `plan`.
-    sd, correlation, icc, units_per_participant, units_cv
-        As for `attune_metrics.stats.power.planned_effect`.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row with the columns of `plan`, of which the models, ``condition, metric, n, clusters, mde`` are null.
-
-    Raises
-    ------
-    MetricInputError
-        As `planned_effect`, and where both or none of `difference` and `participants` is given.
-
-    Examples
-    --------
-    >>> stated = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
-    >>> plan_from_assumptions(difference=5, **stated).select("participants", "units").row(0)
-    (62, 248)
-    """
-    _check_asked(difference, participants)
-    stated = {
-        "sd": sd, "correlation": correlation, "icc": icc, "units_per_participant": units_per_participant,
-        "units_cv": units_cv,
-    }  # fmt: skip
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UndefinedMetricWarning)
-        if participants is not None:
-            difference = null(planned_effect(participants, looks=looks, **stated))
-        elif difference is not None:
-            found = participants_needed(difference, looks=looks, **stated)
-            participants = None if isnan(found) else int(found)
-    reason = str(caught[0].message).partition("; ")[2] if caught else None
-    units = _units(participants, units_per_participant)
-    row = (None, None, None, None, difference, participants, units, *stated.values(), None, None, None, reason)
-    return pl.DataFrame([row], schema=_PLAN_SCHEMA, orient="row")
-
-
-def _check_asked(difference: float | None, participants: int | None) -> None:
-    """Raise where not exactly one of both is given, or it is out of range."""
-    if (difference is None) == (participants is None):
-        raise MetricInputError("give either the difference to find or the number of participants, and get the other")
-    if difference is not None:
-        check_difference(difference)
-    else:
-        check_whole(participants, "participants", 0, MOST_UNITS)
-
-
-def _units(participants: int | None, of_each: float | None) -> int | None:
-    """Return how many units so many participants have, None where either is not known."""
-    if participants is None or of_each is None:
-        return None
-    # A unit more for a product in the last bits would be rounding.
-    units = participants * of_each * (1 - ROUNDING)
-    if units > MOST_UNITS:
-        raise MetricInputError(f"{participants} participants of {of_each:g} units each are more than 2^53 units")
-    return ceil(units)
-
-
-def sign(
-    table: ScoreTable,
-    *,
-    within: Iterable[str] | None = None,
-    question: str | None = None,
-    models: Sequence[str] | None = None,
-    labels: str | None = None,
-    margin: Margin | None = None,
-    exchanges: int | None = None,
-    of: Literal["values", "differences", "ranks"] = "values",
-    **options: Unpack[AnalysisKeywords],
-) -> str:
-    """Return the signature of an analysis of scores.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        What was analysed. The hashes of data and runs are those in its provenance; without them the scores are hashed.
-    within : iterable of str, optional
-        The units that the analysis kept to.
-    question : str, optional
-        What chose them.
-    models : sequence of str, optional
-        The models that were analysed; by default all. The settings are those of their runs.
-    labels : str, optional
-        The hash of people's ratings, where these corrected a judge; see `attune_bench.stats.debias`.
-    margin : float, mapping of str to float or "declared", optional
-        That of a comparison.
-    exchanges : int, optional
-        How many random exchanges a comparison made; named where these are more than the resamples.
-    of : {"values", "differences", "ranks"}
-        What has the intervals: the values of metrics, of which shares have intervals of their own; differences or other
-        statistics of an analysis; or ranks, which are resampled where each cluster counts once too.
-    **options
-        As for the analysis; see `AnalysisOptions`.
-
-    Returns
-    -------
-    str
-        A line that `attune_metrics.signature.Signature.parse` reads back. ``n`` counts the units with a value of any of
-        the metrics, ``clusters`` what is drawn, ``excluded`` the units without such a value. ``draw`` is ``poisson``
-        where models were run on more than 20,000 of what is drawn; parts with fewer are drawn multinomially.
-        ``weight`` is there where each cluster counts once; ``interval`` is then ``t``, that of values and of paired
-        differences. Otherwise ``interval`` of values is ``percentile-expanded_logit-t`` where a metric is a share of
-        clustered units.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> scores = score(load("demo"), load_runs("demo"))
-    >>> sign(scores, metrics=["composite_score"]).split("|")[1:4]
-    ['benchmark:attunebench', 'metric:composite_score', 'protocol:documented']
-    """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(table)
-    names = chosen.names(table)
-    within = None if within is None else set(within)
-    kept = np.ones(len(series.units), dtype=np.bool_) if within is None else series.mask(within)
-    valued = np.zeros_like(kept)
-    for name in names:
-        if table.metric(name).statistic in STATISTICS:
-            valued |= (~np.isnan(series.values(name)[:, 0])).any(axis=0)
-    clusters, weighs = series.clusters(chosen), chosen.weighs_clusters(table)
-    held = table.provenance
-    hashed = held.data is not None or held.runs is not None
-    conditions = [condition for condition in table.conditions if condition is not None]
-    variant = held.variant | ({"similarity": held.similarity} if held.similarity else {})
-    signature = Signature(
-        attune="/".join(dict.fromkeys((held.library_version, __version__))),
-        benchmark=held.benchmark,
-        metric="all" if len(names) > 1 and names == tuple(table.metrics) else ",".join(names),
-        protocol=held.protocol,
-        variant=",".join(f"{name}={option}" for name, option in variant.items()) or None,
-        mode=",".join(sorted(conditions)) or None,
-        codebook=held.codebook and "/".join(dict.fromkeys((held.codebook, codebook_hash()))),
-        settings=settings_mark(
-            table, names, groups=[group for group in table.groups if models is None or group[0] in models]
-        ),
-        data=held.data,
-        runs=held.runs,
-        scores=None if hashed else _hash(table),
-        labels=labels,
-        filter=question,
-        repeats="-".join(str(count) for count in sorted({*table.repeat_counts[:1], *table.repeat_counts[-1:]})) or None,
-        n=int((valued & kept).sum()),
-        clusters=len({clusters[unit] for unit in np.flatnonzero(valued & kept).tolist()}),
-        excluded=int((kept & ~valued).sum()),
-        unit=held.cluster if chosen.draws_clusters(table) else held.unit,
-        draw="poisson" if draws_poisson(table, chosen, within=within) else None,
-        weight=held.cluster if weighs else None,
-        interval=_interval(series, names, kept, chosen, of),
-        margin=_margins(margins_of(table, margin, list(margin) if isinstance(margin, Mapping) else names)),
-        level=float(chosen.level),
-        boot=chosen.resamples,
-        exchanges=None if exchanges == chosen.resamples else exchanges,
-        seed=chosen.seed,
-    )
-    return str(signature)
-
-
-def _interval(series: ScoreSeries, names: Sequence[str], kept: Mask, options: AnalysisOptions, of: str) -> str:
-    """Return the method of the intervals, and that of shares of clustered units where it is another one."""
-    table = series.table
-    if options.weighs_clusters(table) and of != "ranks":
-        return "t"
-    shares = [name for name in names if table.metric(name).statistic == "share" and of == "values"]
-    valued = [(table.metric(name), own) for name in shares for own in ~np.isnan(series.values(name)[:, 0]) & kept]
-    methods = {
-        interval_method(metric, options, table, n=int(own.sum()), clusters=series.count(own)) for metric, own in valued
-    }
-    return "_".join([options.interval, *(methods & {"logit-t"})])
-
-
-def _margins(margins: Mapping[str, float]) -> str | None:
-    """Return one margin, or each with its metric; None where none is given."""
-    if len(set(margins.values())) <= 1:
-        return next((f"{value!r}" for value in margins.values()), None)
-    return ",".join(f"{name}={value!r}" for name, value in margins.items())
-
-
-def _hash(table: ScoreTable) -> str:
-    """Return the hash of the values and clusters, whatever the order of rows and columns."""
-    frame = table.values.join(table.units.select("unit", "cluster"), on="unit", how="left")
-    rows = frame.select(sorted(frame.columns)).fill_nan(None).iter_rows(named=True)
-    return hash_records(map(canonical, rows))

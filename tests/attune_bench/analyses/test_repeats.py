@@ -8,7 +8,7 @@ import pytest
 
 from attune_bench import Scores
 from attune_bench.analyses import repeat_ranks, repeat_variances, repeats_worth
-from attune_bench.stats.compare import sign
+from attune_bench.stats.signing import sign
 from attune_data import SourceError
 from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import Signature

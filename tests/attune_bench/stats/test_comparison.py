@@ -15,7 +15,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from attune_bench import Scores
-from attune_bench.stats.compare import check_shared_units, compare_by, count_significant, plan
+from attune_bench.stats.compare import check_shared_units, compare_by, count_significant
+from attune_bench.stats.planning import plan
 from attune_metrics.attunebench.questions import BinaryCounts
 from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning
 

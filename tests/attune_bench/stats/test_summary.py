@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.scores_json import aggregates
-from attune_bench.stats.compare import sign
+from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import SUMMARY_SCHEMA, coverage, distribution
 from attune_metrics.metric import MetricInputError
