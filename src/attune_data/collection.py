@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, SupportsIndex, TypeVar, cast, overload
 
+from attune_data.columns import choices_of, column_paths
 from attune_data.description import description, grouped
 from attune_data.display import Beside, collection_html, fields_text
 from attune_data.export import Exportable
@@ -28,7 +29,7 @@ from attune_data.issues import LEFT_OUT, Issue, Severity, count_severities, show
 from attune_data.query import Queryable, Traits, count_people, either
 from attune_data.record import Record, same_content
 from attune_data.repair import Findings, Fix, fix_of
-from attune_data.tables import Frames, choices_of, column_paths, record_builder, record_table
+from attune_data.tables import Frames, record_builder, record_table
 from attune_data.text import listed, plural
 
 if TYPE_CHECKING:

@@ -36,6 +36,7 @@ from attune_data.codebook import (
     refuse,
 )
 from attune_data.collection import Collection, Kind
+from attune_data.columns import RECORDS_TABLE, Column
 from attune_data.io.hub import (
     ANSWER_LIMIT,
     NO_HUB,
@@ -56,7 +57,7 @@ from attune_data.issues import PublishError, shown
 from attune_data.kinds import KINDS
 from attune_data.query import count_people
 from attune_data.record import Record, is_generated
-from attune_data.tables import RECORDS_TABLE, Column, Frames
+from attune_data.tables import Frames
 from attune_data.text import meant, plural, printable
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from attune_data.columns import Column, Columns
 from attune_data.repair import Findings
-from attune_data.tables import Column, Columns
 
 if TYPE_CHECKING:
     import polars as pl

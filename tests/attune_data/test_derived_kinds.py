@@ -14,10 +14,10 @@ from pydantic import Field
 from slow_cases import slow_except
 
 from attune_data import Collection, Kind, SageDialogue, describe, load_records, record_kind
+from attune_data.columns import choices_of, columns_of, dtypes_of, values_of
 from attune_data.kinds import CONVERSATION, DIALOGUE, EPISODE, KINDS
 from attune_data.record import Integer, Items, Level, Number, Record, SnakeCaseRecord, Text
 from attune_data.repair import Findings, Fix, fix_of
-from attune_data.tables import choices_of, columns_of, dtypes_of, values_of
 from attune_data.testing import accepted
 
 

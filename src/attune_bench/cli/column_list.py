@@ -17,9 +17,10 @@ from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.scores.columns import FRAMES, FrameColumn
 from attune_data.collection import Kind
+from attune_data.columns import RECORDS_TABLE, Column
 from attune_data.kinds import KINDS
 from attune_data.references import resolve
-from attune_data.tables import RECORDS_TABLE, Column, Frames
+from attune_data.tables import Frames
 from attune_data.text import meant
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric

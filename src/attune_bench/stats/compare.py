@@ -21,14 +21,12 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import (
     ALPHA,
-    FEW,
     MIN_CLUSTERS,
     AnalysisOptions,
     ComparisonKeywords,
     Draws,
     Margin,
     Mask,
-    OneWarning,
     ScoreSeries,
     SkewedMeans,
     group_by_mask,
@@ -37,8 +35,6 @@ from attune_bench.stats.options import (
     warn_out_of_reach,
 )
 from attune_bench.stats.summary import sorted_groups
-from attune_bench.stats.traits import asked, strata_of
-from attune_data.query import Queryable
 from attune_data.text import meant, plural
 from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, null
 from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS, Interval, mean_of_sums
@@ -65,18 +61,21 @@ __all__ = [
     "SAME",
     "TESTED",
     "Paired",
+    "all_pairs",
     "check_below_range",
     "check_shared_units",
     "compare",
     "compare_all",
-    "compare_by",
+    "compare_pairs",
     "count_significant",
     "enough_exchanges",
     "exchanges_of_all",
     "family_of_pairs",
     "holm_by_family",
     "margins_of",
+    "options_and_margin",
     "paired",
+    "pairs_of",
     "tested",
     "tested_same",
 ]
@@ -590,7 +589,7 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     (True, True)
     """
     skewed = SkewedMeans()
-    found = _compare(table, _pairs_of(table, a, b), *_split(options), skewed)
+    found = compare_pairs(table, pairs_of(table, a, b), *options_and_margin(options), skewed)
     skewed.warn_of_differences()
     return found
 
@@ -628,9 +627,9 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     >>> found["model_a"], found["model_b"], round(found["difference"], 2), found["significant"]
     ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
-    chosen, margin = _split(options)
+    chosen, margin = options_and_margin(options)
     skewed = SkewedMeans()
-    found = _compare(table, _all_pairs(table, chosen), chosen, margin, skewed)
+    found = compare_pairs(table, all_pairs(table, chosen), chosen, margin, skewed)
     skewed.warn_of_differences()
     return found
 
@@ -667,75 +666,14 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     raise MetricInputError(f"no two models have a {unit} in common ({said}); are the {unit}s of both named alike?")
 
 
-def compare_by(
-    table: ScoreTable,
-    trait: str,
-    *,
-    data: Queryable | None = None,
-    models: Sequence[str] | None = None,
-    **options: Unpack[ComparisonKeywords],
-) -> pl.DataFrame:
-    """Compare models on all units, then within each stratum of a trait; each stratum is a family of its own.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The scores.
-    trait : str
-        As for `attune_bench.stats.subgroups.by`.
-    data : Collection or Tables, optional
-        The units' records; by default the traits that the scores have of their units.
-    models : pair of str, optional
-        Two models; by default every two.
-    **options
-        As for `compare`.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``stratum``, ``overall`` or a value of the trait, then the columns of `compare`. A pair has no row in a stratum
-        on which one of the two was not run.
-
-    Raises
-    ------
-    ValueError
-        As `compare`, and where there is no such trait.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> conversations = load("demo")
-    >>> scores = score(conversations, load_runs("demo"))
-    >>> found = compare_by(scores, "category", data=conversations, metrics=["composite_score"], resamples=200)
-    >>> found.select("stratum", "n").rows()[:2]
-    [('overall', 40), ('Family', 8)]
-    """
-    chosen, margin = _split(options)
-    pairs = _all_pairs(table, chosen) if models is None else _pairs_of(table, *models)
-    strata = strata_of(asked(table, data), trait)
-    parts, warning, skewed = [], OneWarning(), SkewedMeans()
-    for name, units in {"overall": None, **strata}.items():
-        part = table if units is None else table.keep(units=units)
-        common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
-        with warning.of_all():
-            if units is None:
-                found = _compare(part, common, chosen, margin, skewed)
-            else:
-                found = _compare(part, common, chosen, margin, skewed, within=f", {trait} {name!r}", checked_from=FEW)
-        parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
-    skewed.warn_of_differences()
-    return pl.concat(parts)
-
-
-def _split(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]:
+def options_and_margin(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]:
     """Return the options of any analysis, and the margin."""
     others: dict[str, Any] = {**options}
     margin = others.pop("margin", None)
     return AnalysisOptions(**others), margin
 
 
-def _all_pairs(table: ScoreTable, options: AnalysisOptions) -> list[Pair]:
+def all_pairs(table: ScoreTable, options: AnalysisOptions) -> list[Pair]:
     """Return every two models of each condition, the better one first."""
     groups = sorted_groups(table, options)
     return [
@@ -745,7 +683,7 @@ def _all_pairs(table: ScoreTable, options: AnalysisOptions) -> list[Pair]:
     ]
 
 
-def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
+def pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
     """Return two models in each condition that both have; raise where there is none."""
     conditions: dict[str, list[str | None]] = {model: [] for model in table.models}
     for model, condition in table.groups:
@@ -763,7 +701,7 @@ def _pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
     return [(a, b, one) for one in common]
 
 
-def _compare(
+def compare_pairs(
     table: ScoreTable,
     pairs: Sequence[Pair],
     options: AnalysisOptions,

@@ -13,7 +13,7 @@ condition apart.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
 from statistics import NormalDist
@@ -24,29 +24,41 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.compare import all_pairs, compare_pairs, options_and_margin, pairs_of
 from attune_bench.stats.options import (
     ALPHA,
     FEW,
     MIN_CLUSTERS,
     AnalysisKeywords,
     AnalysisOptions,
+    ComparisonKeywords,
     Draws,
     Mask,
+    OneWarning,
     ScoreSeries,
+    SkewedMeans,
     have_values,
     too_few,
     warn_out_of_reach,
 )
 from attune_bench.stats.summary import intervals_of
-from attune_bench.stats.traits import asked, strata_and_known
+from attune_bench.stats.traits import asked, strata_and_known, strata_of
 from attune_data.query import Queryable
 from attune_data.text import plural
 from attune_metrics.metric import MetricInputError, null
-from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap, bootstrap_distribution, symmetric_levels
-from attune_metrics.stats.comparison import holm
+from attune_metrics.stats.bootstrap import (
+    STATISTICS,
+    Interval,
+    bootstrap,
+    bootstrap_distribution,
+    symmetric_levels,
+)
+from attune_metrics.stats.comparison import (
+    holm,
+)
 from attune_metrics.stats.sums import Floats, Statistic, rounding_of
 
-__all__ = ["by", "overlap", "subgroups"]
+__all__ = ["by", "compare_by", "overlap", "subgroups"]
 
 
 _NORMAL = NormalDist()
@@ -340,3 +352,66 @@ def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, d
     advice = f"use at least {int(1 / share)}" if share > 1e-6 else "the strata are too small, or too many"
     compared = f"{name}, at most {plural(clusters, draws.drawn)} on the smaller side"
     warn_out_of_reach(f"{options.resamples} resamples are", size, compared, least, advice, stacklevel=4)
+
+
+def compare_by(
+    table: ScoreTable,
+    trait: str,
+    *,
+    data: Queryable | None = None,
+    models: Sequence[str] | None = None,
+    **options: Unpack[ComparisonKeywords],
+) -> pl.DataFrame:
+    """Compare models on all units, then within each stratum of a trait; each stratum is a family of its own.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    trait : str
+        As for `attune_bench.stats.subgroups.by`.
+    data : Collection or Tables, optional
+        The units' records; by default the traits that the scores have of their units.
+    models : pair of str, optional
+        Two models; by default every two.
+    **options
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``stratum``, ``overall`` or a value of the trait, then the columns of `compare`. A pair has no row in a stratum
+        on which one of the two was not run.
+
+    Raises
+    ------
+    ValueError
+        As `compare`, and where there is no such trait.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> conversations = load("demo")
+    >>> scores = score(conversations, load_runs("demo"))
+    >>> found = compare_by(scores, "category", data=conversations, metrics=["composite_score"], resamples=200)
+    >>> found.select("stratum", "n").rows()[:2]
+    [('overall', 40), ('Family', 8)]
+    """
+    chosen, margin = options_and_margin(options)
+    pairs = all_pairs(table, chosen) if models is None else pairs_of(table, *models)
+    strata = strata_of(asked(table, data), trait)
+    parts, warning, skewed = [], OneWarning(), SkewedMeans()
+    for name, units in {"overall": None, **strata}.items():
+        part = table if units is None else table.keep(units=units)
+        common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
+        with warning.of_all():
+            if units is None:
+                found = compare_pairs(part, common, chosen, margin, skewed)
+            else:
+                found = compare_pairs(
+                    part, common, chosen, margin, skewed, within=f", {trait} {name!r}", checked_from=FEW
+                )
+        parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
+    skewed.warn_of_differences()
+    return pl.concat(parts)

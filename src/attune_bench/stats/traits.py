@@ -7,8 +7,9 @@ from typing import ClassVar
 import polars as pl
 
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable
+from attune_data.columns import Column, Schema
 from attune_data.query import Queryable, Unit
-from attune_data.tables import Column, Frames, Schema
+from attune_data.tables import Frames
 
 __all__ = ["UnitTraits", "asked", "strata_and_known", "strata_of", "unit_traits"]
 

@@ -35,8 +35,8 @@ from attune_data.codebook import (
     read_toml,
     refuse,
 )
+from attune_data.columns import Column
 from attune_data.query import Trait
-from attune_data.tables import Column
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,9 +20,10 @@ from attune_data.attunebench.records import (
 )
 from attune_data.attunebench.show import Conversation, Run
 from attune_data.attunebench.tables import Tables, build_table, run_columns, table_schemas
+from attune_data.columns import Column, Columns, Schema, columns_of, dtypes_of, frame_of, spread, values_of
 from attune_data.query import Unit
 from attune_data.record import LARGEST, Record
-from attune_data.tables import Column, Columns, Frames, Schema, columns_of, dtypes_of, frame_of, spread, values_of
+from attune_data.tables import Frames
 
 if TYPE_CHECKING:
     import polars as pl

@@ -25,12 +25,9 @@ from attune_data.attunebench.records import (
     Turn,
 )
 from attune_data.attunebench.show import Conversation, Run
-from attune_data.query import Trait, Unit, count_people
-from attune_data.record import Record
-from attune_data.tables import (
+from attune_data.columns import (
     Column,
     Columns,
-    Frames,
     Schema,
     column_paths,
     columns_of,
@@ -39,6 +36,9 @@ from attune_data.tables import (
     nullable,
     values_of,
 )
+from attune_data.query import Trait, Unit, count_people
+from attune_data.record import Record
+from attune_data.tables import Frames
 from attune_data.text import plural
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from attune_data.collection import Collection, Kind, Place
+from attune_data.columns import Column, Columns, Schema, columns_of, dtypes_of, frame_of, values_of
 from attune_data.description import description, grouped
 from attune_data.query import Unit
 from attune_data.record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text, says_generated
 from attune_data.repair import Findings, Fix, closed, each, number, record, scored, text
 from attune_data.states import check_change, step_columns, step_dtypes, step_meanings
-from attune_data.tables import Column, Columns, Frames, Schema, columns_of, dtypes_of, frame_of, values_of
+from attune_data.tables import Frames
 from attune_data.text import labelled, plural, printable, wrapped
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
 
 from attune_bench import BENCHMARKS, Scores
-from attune_bench.stats.compare import compare_by
+from attune_bench.stats.subgroups import compare_by
 from attune_metrics.signature import Signature
 
 Make = Callable[..., Scores]

@@ -20,9 +20,9 @@ from attune_bench.cli.column_list import column_frame, columns_text, listed_tabl
 from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.report.tables import model_frame
 from attune_bench.scores.columns import FRAMES, Analysis, FrameColumn, columns
-from attune_bench.stats.compare import compare_by
 from attune_bench.stats.debias import debias, debias_pairs, plan_labels
 from attune_bench.stats.judges import compare_judges
+from attune_bench.stats.subgroups import compare_by
 from attune_bench.stats.summary import chance_of_units, distribution
 from attune_data import load, load_records, load_runs
 from attune_data.kinds import ITEM, KINDS, PREDICTION

@@ -11,7 +11,7 @@ from benchmark_scores import scores_named
 from commands import QUICK, Call, strict_json
 
 from attune_bench import Scores
-from attune_bench.stats.compare import compare_by
+from attune_bench.stats.subgroups import compare_by
 from attune_metrics import MetricInputError
 from attune_metrics.metric import Metric
 from attune_metrics.signature import Signature

@@ -22,8 +22,7 @@ from attune_bench import Scores, score
 from attune_bench.analyses import condition_differences
 from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.report.tables import model_frame
-from attune_bench.stats.compare import compare_by
-from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.subgroups import compare_by, subgroups
 from attune_bench.stats.summary import distribution
 from attune_data import load, load_runs
 

@@ -15,8 +15,8 @@ from slow_cases import slow_except
 from attune_bench import Scores
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.stats.compare import compare_by
 from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.subgroups import compare_by
 from attune_data import load, load_records, load_runs
 from attune_data.kinds import ITEM
 from attune_data.references import resolve

@@ -10,9 +10,8 @@ import polars as pl
 
 from attune_bench import Scores
 from attune_bench.analyses import repeat_variances, variance_split
-from attune_bench.stats.compare import compare_by
 from attune_bench.stats.options import DIFFERENCES, MEANS, VARIANCES
-from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.subgroups import compare_by, subgroups
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
 

@@ -16,8 +16,9 @@ from attune_bench.report.page import PageScores
 from attune_bench.report.tables import comparison_note, comparison_tables, significant_words, sorted_groups
 from attune_bench.report.transcripts import TranscriptView, facts, folded, message, quiet, state_paths
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.compare import compare_by, count_significant, exchanges_of_all
+from attune_bench.stats.compare import count_significant, exchanges_of_all
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, OneWarning
+from attune_bench.stats.subgroups import compare_by
 from attune_data.collection import Collection
 from attune_data.eibench.records import SCENES, Episode, Scenario, Utterance, scenes
 from attune_data.eibench.tables import episode_builder

@@ -11,7 +11,7 @@ from anchored import STATES, ended, failure, played, scenarios
 
 from attune_bench import Scores, score
 from attune_bench.report.tables import sorted_groups
-from attune_bench.stats.compare import compare_by
+from attune_bench.stats.subgroups import compare_by
 from attune_metrics import MetricInputError
 
 SIX = [f"s{place}" for place in range(6)]
