@@ -36,8 +36,8 @@ from attune_bench.scores.columns import Analysis
 from attune_bench.scores.settings import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import EQUAL, count_significant, enough_exchanges
-from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries
-from attune_bench.stats.summary import coverage, points, sorted_groups, z_scores
+from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, points, sorted_groups
+from attune_bench.stats.summary import coverage, z_scores
 from attune_bench.stats.tiers import in_tiers
 from attune_data.text import plural, width
 from attune_metrics.metric import Metric

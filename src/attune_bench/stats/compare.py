@@ -32,9 +32,9 @@ from attune_bench.stats.options import (
     group_by_mask,
     have_values,
     interval_ends,
+    sorted_groups,
     warn_out_of_reach,
 )
-from attune_bench.stats.summary import sorted_groups
 from attune_data.text import meant, plural
 from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, null
 from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS, Interval, mean_of_sums
@@ -606,7 +606,7 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     -------
     polars.DataFrame
         As from `compare`; `count_significant` counts. Each pair once: ``model_a`` is the better one by the primary
-        metric, and the best models come first, see `attune_bench.stats.summary.sorted_groups`.
+        metric, and the best models come first, see `attune_bench.stats.options.sorted_groups`.
 
     Raises
     ------

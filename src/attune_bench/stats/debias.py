@@ -32,9 +32,9 @@ from attune_bench.stats.options import (
     SamplingKeywords,
     ScoreSeries,
     interval_ends,
+    sorted_groups,
     warn_out_of_reach,
 )
-from attune_bench.stats.summary import sorted_groups
 from attune_data.record import canonical
 from attune_data.text import meant, plural
 from attune_metrics.metric import (

@@ -39,11 +39,12 @@ from attune_metrics.stats.bootstrap import (
     Method,
     Resamples,
     draw_resamples,
+    point_estimate,
     symmetric_levels,
 )
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
-from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, Weights, cluster_index
+from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, Weights, average_ranks, cluster_index, rounding_of
 
 __all__ = [
     "ALPHA",
@@ -70,6 +71,8 @@ __all__ = [
     "have_values",
     "interval_ends",
     "interval_method",
+    "points",
+    "sorted_groups",
     "too_few",
     "warn_out_of_reach",
 ]
@@ -714,3 +717,30 @@ def direction(metric: Metric) -> int:
     if metric.higher_is_better is None:
         raise MetricInputError(f"{metric.name!r} cannot rank models: neither higher nor lower values of it are better")
     return metric.sign
+
+
+def points(series: ScoreSeries, name: str, options: AnalysisOptions | None = None) -> list[float | None]:
+    """Return the value of a metric for each series, None where it is undefined; `options` say what counts once."""
+    values = series.values(name)
+    if options is not None and options.weighs_clusters(series.table):
+        if options.lacks_weight(series.table, name):
+            return [None] * len(values)
+        values = series.once_per_cluster(values)
+    estimates = point_estimate(values, statistic=series.statistic(name))
+    return [null(value) for value in estimates.tolist()]
+
+
+def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> list[tuple[str, str | None]]:
+    """Return every model and condition, the best of the primary metric first; `options` say what counts once."""
+    series = ScoreSeries(table)
+    metric = table.metric(table.primary)
+    values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
+    known = [group for group in series.groups if values[group] is not None]
+    means = metric.sign * np.array([values[group] for group in known], dtype=np.float64)
+    # Those that only rounding separates are in the order of their names.
+    ranks = dict(zip(known, average_ranks(-means, rounding_of(means)).tolist(), strict=True))
+
+    def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
+        return group not in ranks, ranks.get(group, 0.0), group[0], group[1] or ""
+
+    return sorted(series.groups, key=place)

@@ -19,11 +19,12 @@ from attune_bench.stats.options import (
     have_values,
     interval_ends,
     interval_method,
+    points,
 )
 from attune_metrics.metric import Metric, MetricInputError, null
-from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS, Interval, bootstrap, point_estimate
+from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import share_of_clusters_interval, wilson_interval
-from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
+from attune_metrics.stats.sums import Floats
 
 __all__ = [
     "SUMMARY_SCHEMA",
@@ -34,8 +35,6 @@ __all__ = [
     "intervals_of",
     "metrics_per_unit",
     "per_unit",
-    "points",
-    "sorted_groups",
     "summary",
     "z_scores",
 ]
@@ -218,33 +217,6 @@ def z_scores(series: ScoreSeries, metric: Metric) -> list[float | None]:
     mean = fmean(known)
     spread = sqrt(fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
     return [None if value is None else (value - mean) / spread for value in values]
-
-
-def points(series: ScoreSeries, name: str, options: AnalysisOptions | None = None) -> list[float | None]:
-    """Return the value of a metric for each series, None where it is undefined; `options` say what counts once."""
-    values = series.values(name)
-    if options is not None and options.weighs_clusters(series.table):
-        if options.lacks_weight(series.table, name):
-            return [None] * len(values)
-        values = series.once_per_cluster(values)
-    estimates = point_estimate(values, statistic=series.statistic(name))
-    return [null(value) for value in estimates.tolist()]
-
-
-def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> list[tuple[str, str | None]]:
-    """Return every model and condition, the best of the primary metric first; `options` say what counts once."""
-    series = ScoreSeries(table)
-    metric = table.metric(table.primary)
-    values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
-    known = [group for group in series.groups if values[group] is not None]
-    means = metric.sign * np.array([values[group] for group in known], dtype=np.float64)
-    # Those that only rounding separates are in the order of their names.
-    ranks = dict(zip(known, average_ranks(-means, rounding_of(means)).tolist(), strict=True))
-
-    def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
-        return group not in ranks, ranks.get(group, 0.0), group[0], group[1] or ""
-
-    return sorted(series.groups, key=place)
 
 
 def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]]:

@@ -22,8 +22,8 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.records import check_records, score_records
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.options import ScoreSeries
-from attune_bench.stats.summary import chance_of_units, points
+from attune_bench.stats.options import ScoreSeries, points
+from attune_bench.stats.summary import chance_of_units
 from attune_bench.verbs.scores import Scores
 from attune_data.io.sources import frame_code, is_dataset, type_of_table
 from attune_data.record import Record

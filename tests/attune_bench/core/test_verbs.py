@@ -19,8 +19,7 @@ from slow_cases import slow_except
 from attune_bench import Scores
 from attune_bench.report.text import FORMATS, Format
 from attune_bench.stats.compare import exchanges_of_all
-from attune_bench.stats.options import FEW, MIN_CLUSTERS
-from attune_bench.stats.summary import sorted_groups
+from attune_bench.stats.options import FEW, MIN_CLUSTERS, sorted_groups
 from attune_metrics.metric import Metric
 from attune_metrics.signature import Signature
 from attune_metrics.stats.bootstrap import STATISTICS

@@ -10,10 +10,9 @@ from slow_cases import slow_except
 from attune_bench import Scores
 from attune_bench.analyses.models import win_rates
 from attune_bench.stats.compare import compare_all
-from attune_bench.stats.options import SamplingKeywords
+from attune_bench.stats.options import SamplingKeywords, sorted_groups
 from attune_bench.stats.rank import rank, tiers
 from attune_bench.stats.subgroups import subgroups
-from attune_bench.stats.summary import sorted_groups
 from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
 from attune_metrics.stats.ranking import rank_intervals
 from attune_metrics.stats.repeats import rank_shares

@@ -33,8 +33,8 @@ from attune_bench.benchmarks.attunebench.scoring import METRICS, chance_by_unit,
 from attune_bench.scores.files import Range, check_numbers, check_scores
 from attune_bench.scores.settings import GroupSettings
 from attune_bench.scores.table import KEYS, ScoreTable, Texts
-from attune_bench.stats.options import ScoreSeries
-from attune_bench.stats.summary import coverage, points, z_scores
+from attune_bench.stats.options import ScoreSeries, points
+from attune_bench.stats.summary import coverage, z_scores
 from attune_data import Issue
 from attune_data.io.documents import read_input, write_whole
 from attune_data.issues import SourceError, shown
