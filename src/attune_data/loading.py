@@ -7,12 +7,11 @@ has an older key, goes through the second stage: it is parsed leniently, brought
 issue) and validated again.
 """
 
-import gc
 import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
@@ -27,7 +26,7 @@ from attune_data.io.documents import FILES, VALUES_LIMIT, Document, check_json, 
 from attune_data.io.sources import Choice, Source, documents, is_dataset, source_text
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, LoadError, Severity, SourceError, file_of, shown
 from attune_data.kinds import KINDS, kind_of_document, other_file
-from attune_data.record import Record
+from attune_data.record import Record, gc_paused
 from attune_data.repair import Findings
 from attune_data.text import plural, without_surrogates
 
@@ -38,7 +37,6 @@ __all__ = [
     "Reader",
     "collect",
     "documents_of",
-    "gc_paused",
     "kinds_meant",
     "load_chosen",
     "load_records",
@@ -557,15 +555,3 @@ def _place(source: Source, document: Document) -> Place | None:
         return Place(file, file.parts[-2])
     path = PurePosixPath(os.fspath(source).replace(os.sep, "/"))
     return Place(file, path.parent.name if path.name.lower().endswith(FILES) else path.name)
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Keep the cyclic collector off during a bulk load: it would rescan a growing heap without any garbage."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -1,5 +1,6 @@
 """What every record is, how an object is named by its place, and what an extra installs."""
 
+import gc
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -34,6 +35,7 @@ __all__ = [
     "Winner",
     "canonical",
     "content_hash",
+    "gc_paused",
     "is_generated",
     "is_null",
     "panics_as_errors",
@@ -316,3 +318,15 @@ def panics_as_errors() -> Iterator[None]:
                 written.seek(0)
                 with suppress(OSError):
                     os.write(_STDERR, written.read())
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Keep the cyclic collector off during a bulk load: it would rescan a growing heap without any garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -15,8 +15,7 @@ import click
 
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.cli.options import was_given
-from attune_bench.cli.output import UserError, emit, mistakes, progress, say
-from attune_bench.cli.reading import first_issue, kind_of, validate_command
+from attune_bench.cli.output import UserError, emit, first_issue, kind_of, mistakes, progress, say, validate_command
 from attune_bench.cli.stopping import process
 from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, RunSettings, Task, run
 from attune_bench.runner.cache import note_server, note_source

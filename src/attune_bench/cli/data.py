@@ -13,8 +13,8 @@ import click
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
-from attune_bench.cli.output import UserError, emit, mistakes, progress, say
-from attune_bench.cli.reading import benchmarks_by_kind, kind_of, kind_of_source, load_all
+from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say
+from attune_bench.cli.reading import benchmarks_by_kind, kind_of_source, load_all
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score
 from attune_data.collection import Kind

@@ -1,14 +1,20 @@
 """What commands print: text in the width of the terminal, warnings, mistakes in one line, progress."""
 
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.report.text import Document, Format, render
+from attune_bench.scores.benchmark import Benchmark
+from attune_data.collection import Kind
+from attune_data.issues import Issue
+from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, has_colours, wrapped
 
 if TYPE_CHECKING:
@@ -21,10 +27,13 @@ __all__ = [
     "check_page",
     "document_text",
     "emit",
+    "first_issue",
+    "kind_of",
     "mistakes",
     "print_document",
     "progress",
     "say",
+    "validate_command",
     "warnings_on_stderr",
     "with_warnings",
     "write_page",
@@ -178,3 +187,28 @@ def progress() -> Iterator[Phase]:
     finally:
         if shown:
             bar.stop()
+
+
+def kind_of(reference: Any) -> Kind[Any, Any]:
+    """Return the kind of record that a benchmark's entry names."""
+    found: Kind[Any, Any] = resolve(reference)
+    return found
+
+
+def validate_command(
+    sources: Sequence[str],
+    results: Sequence[str] = (),
+    *,
+    benchmark: Benchmark | None = None,
+    forced: str | None = None,
+) -> str:
+    """Return the command that lists the issues of sources; it names the benchmark where the sources do not tell it."""
+    named = forced or (benchmark.name if benchmark not in (None, BENCHMARKS[0]) and sources[0] == "demo" else None)
+    words = ["attune-bench", "validate", *sources, *(["--results", *results] if results else [])]
+    return shlex.join([*words, *(["--benchmark", named] if named else [])])
+
+
+def first_issue(found: Sequence[Issue]) -> str:
+    """Return the first of the worst findings, as the end of a sentence."""
+    first = min((issue for issue in found if issue.severity != "note"), key=lambda issue: issue.severity, default=None)
+    return f"; the first: {first.file} {first.path}: {first.message}; {first.consequence}" if first else ""

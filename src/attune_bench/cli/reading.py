@@ -1,6 +1,5 @@
 """Reading for commands: sources of any kind of record, recognised from their content."""
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -17,19 +16,21 @@ from attune_bench.cli.options import (
 )
 from attune_bench.cli.output import (
     UserError,
+    first_issue,
+    kind_of,
     mistakes,
     progress,
+    validate_command,
 )
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
 from attune_bench.stats.traits import unit_traits
 from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection, Kind
-from attune_data.issues import Issue, SourceError
+from attune_data.issues import SourceError
 from attune_data.kinds import KINDS
 from attune_data.loading import load_records, recognise
 from attune_data.query import Queryable
-from attune_data.references import resolve
 from attune_metrics.metric import MetricInputError
 
 __all__ = [
@@ -37,8 +38,6 @@ __all__ = [
     "benchmark_of_scores",
     "benchmarks_by_kind",
     "check_usable",
-    "first_issue",
-    "kind_of",
     "kind_of_source",
     "load_all",
     "read_all",
@@ -47,19 +46,12 @@ __all__ = [
     "records_of",
     "sampling_of",
     "traits_of",
-    "validate_command",
 ]
 
 Side = Literal["data", "results"]
 
 Given = Mapping[str, Any]
 """What a command was given, by parameter."""
-
-
-def kind_of(reference: Any) -> Kind[Any, Any]:
-    """Return the kind of record that a benchmark's entry names."""
-    found: Kind[Any, Any] = resolve(reference)
-    return found
 
 
 def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:
@@ -156,25 +148,6 @@ def check_usable(kind: Kind[Any, Any], sources: Sequence[str], found: Collection
         of_kind = (benchmarks_by_kind("data") | benchmarks_by_kind("results")).get(kind)
         see = validate_command(sources[:1], benchmark=of_kind)
         raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")
-
-
-def validate_command(
-    sources: Sequence[str],
-    results: Sequence[str] = (),
-    *,
-    benchmark: Benchmark | None = None,
-    forced: str | None = None,
-) -> str:
-    """Return the command that lists the issues of sources; it names the benchmark where the sources do not tell it."""
-    named = forced or (benchmark.name if benchmark not in (None, BENCHMARKS[0]) and sources[0] == "demo" else None)
-    words = ["attune-bench", "validate", *sources, *(["--results", *results] if results else [])]
-    return shlex.join([*words, *(["--benchmark", named] if named else [])])
-
-
-def first_issue(found: Sequence[Issue]) -> str:
-    """Return the first of the worst findings, as the end of a sentence."""
-    first = min((issue for issue in found if issue.severity != "note"), key=lambda issue: issue.severity, default=None)
-    return f"; the first: {first.file} {first.path}: {first.message}; {first.consequence}" if first else ""
 
 
 def read_analysed(path: Path, given: Given) -> Scores:

@@ -14,14 +14,16 @@ from attune_bench.cli.output import (
     UserError,
     check_page,
     emit,
+    kind_of,
     mistakes,
     print_document,
     progress,
     say,
+    validate_command,
     with_warnings,
     write_page,
 )
-from attune_bench.cli.reading import benchmark_of, check_usable, kind_of, read_all, validate_command
+from attune_bench.cli.reading import benchmark_of, check_usable, read_all
 from attune_bench.report.document import report_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records

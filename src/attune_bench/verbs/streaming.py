@@ -18,8 +18,8 @@ from attune_bench.verbs.workers import Workers, processors
 from attune_data.collection import Collection, Kind
 from attune_data.io.sources import Document, Source, is_dataset
 from attune_data.issues import Issue, IssueLog
-from attune_data.loading import Reader, collect, documents_of, gc_paused, load_records, records_of
-from attune_data.record import Record
+from attune_data.loading import Reader, collect, documents_of, load_records, records_of
+from attune_data.record import Record, gc_paused
 from attune_data.references import resolve
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from attune_data.attunebench.tables import TABLES, Tables, build_table
 from attune_data.io.sources import Source, is_dataset, source_text
 from attune_data.issues import IssueLog, SourceError, shown
 from attune_data.kinds import KINDS
-from attune_data.loading import OnError, Progress, Reader, gc_paused, kinds_meant, load_chosen, load_records, records_of
+from attune_data.loading import OnError, Progress, Reader, kinds_meant, load_chosen, load_records, records_of
+from attune_data.record import gc_paused
 from attune_data.tables import Frames
 
 __all__ = ["load", "load_runs", "load_tables"]

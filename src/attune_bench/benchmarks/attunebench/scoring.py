@@ -35,8 +35,8 @@ from attune_bench.scores.tables_in import over_repeats
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
-from attune_data.loading import gc_paused
 from attune_data.query import spelled_alike, text_key
+from attune_data.record import gc_paused
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
