@@ -2,13 +2,18 @@
 
 import ast
 import re
+import traceback
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from attune_bench import BENCHMARKS
+from attune_bench import BENCHMARKS, score
+from attune_bench.cli import main
+from attune_data import load, load_runs
 
 SRC = Path(__file__).parents[1] / "src"
 FILES: Mapping[str, Path] = {
@@ -72,6 +77,37 @@ def benchmarks_in(tree: ast.AST) -> list[str]:
     return sorted({word for word, apart in spaced if NAMED.search(word) or NAMED.search(apart)})
 
 
+def run_edges() -> dict[str, set[str]]:
+    """Return what each module imports when it runs, late imports too; what is imported for types alone is not."""
+    found = {}
+    for name, tree in TREES.items():
+        for_types = [
+            node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        ]
+        hidden = {id(inner) for node in for_types for one in node.body for inner in ast.walk(one)}
+        running = [
+            node for node in ast.walk(tree) if id(node) not in hidden and isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        found[name] = {other for node in running for other in imports(node) if other != name}
+    return found
+
+
+def named(tree: ast.AST) -> set[str]:
+    """Return the modules that strings of a file name, as references by name and imports by name do."""
+    strings = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return {module for text in strings if (module := text.partition(":")[0]) in FILES}
+
+
+def longest_chain(edges: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Return the longest chain of modules of which each imports the next; there is no circle."""
+
+    @cache
+    def chain(name: str) -> tuple[str, ...]:
+        return (name, *max((chain(other) for other in edges.get(name, ())), key=len, default=()))
+
+    return max(map(chain, edges), key=len)
+
+
 def circles(edges: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
     """Return a circle of imports for each module that is reached from itself first."""
     done: set[str] = set()
@@ -107,6 +143,72 @@ def test_no_circle_of_imports() -> None:
 
 def test_a_circle_is_found() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [("a", "b", "c", "a")]
+
+
+# What values are made by, and what is made of values: the first know nothing of the second.
+VALUES = ("attune_bench.scores", "attune_bench.stats", *(str(one.score).partition(":")[0] for one in BENCHMARKS))
+VERBS = tuple(f"attune_bench.{part}" for part in ("adapters", "benchmarks", "cli", "leaderboard", "report", "verbs"))
+
+
+def beneath(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def test_scores_statistics_and_scoring_import_no_report_adapter_command_or_benchmark() -> None:
+    checked = [name for name in FILES if beneath(name, *VALUES)]
+    assert len(checked) > 20
+    found = {
+        (name, other)
+        for name in checked
+        for other in edges()[name] | named(TREES[name])
+        if beneath(other, *VERBS)
+        and not (name.startswith("attune_bench.benchmarks.") and beneath(other, name.rpartition(".")[0]))
+    }
+    assert found == set()
+
+
+def test_reports_import_no_benchmark() -> None:
+    reports = [name for name in FILES if beneath(name, "attune_bench.report")]
+    found = {(name, other) for name in reports for other in edges()[name] | named(TREES[name])}
+    assert {(name, other) for name, other in found if beneath(other, "attune_bench.benchmarks")} == set()
+
+
+def test_a_module_named_by_a_string_is_found() -> None:
+    tree = ast.parse("resolve('attune_bench.report.html:html_report'); import_module('attune_bench.cli'); x = 'a:b'")
+    assert named(tree) == {"attune_bench.report.html", "attune_bench.cli"}
+
+
+def test_the_longest_chain_of_imports_is_short() -> None:
+    assert longest_chain({"a": {"b", "d"}, "b": {"c"}, "c": {"d"}, "d": set()}) == ("a", "b", "c", "d")
+    assert len(found := longest_chain(run_edges())) <= 14, found
+
+
+def test_few_modules_stand_beside_the_folders() -> None:
+    beside = {
+        package: sorted(path.name for path in (SRC / package).glob("*.py"))
+        for package in ("attune_bench", "attune_data")
+    }
+    assert len(beside["attune_bench"]) <= 4, beside
+    assert len(beside["attune_data"]) <= 21, beside
+
+
+def test_the_level_of_an_interval_passes_few_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    score(load("demo"), load_runs("demo")).write(tmp_path / "scores.parquet")
+    ways: set[tuple[str, ...]] = set()
+    own = np.quantile
+
+    def quantile(*arguments: Any, **options: Any) -> Any:
+        files = [frame.filename for frame in traceback.extract_stack() if Path(frame.filename).is_relative_to(SRC)]
+        ways.add(tuple(dict.fromkeys(files)))
+        return own(*arguments, **options)
+
+    monkeypatch.setattr(np, "quantile", quantile)
+    options = ("--metric", "composite_score", "--level", "0.9", "--resamples", "200")
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", "--scores", str(tmp_path / "scores.parquet"), *options])
+    assert not ended.value.code
+    assert ways
+    assert max(map(len, ways)) <= 8, max(ways, key=len)
 
 
 def test_no_package_imports_a_private_module_of_another() -> None:

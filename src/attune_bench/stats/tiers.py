@@ -44,11 +44,13 @@ def in_tiers(table: ScoreTable, ranks: pl.DataFrame, pairs: pl.DataFrame) -> pl.
     Warns
     -----
     UserWarning
-        As `tiers`.
+        As `attune_bench.stats.rank.tiers`.
 
     Examples
     --------
     >>> from attune_bench import score
+    >>> from attune_bench.stats.compare import compare_all
+    >>> from attune_bench.stats.rank import rank
     >>> from attune_data import load, load_runs
     >>> scores = score(load("demo"), load_runs("demo"))
     >>> ranks = rank(scores, resamples=200).select("condition", "model", "rank")
