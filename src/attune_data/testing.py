@@ -1,6 +1,6 @@
 """Records for tests: documents that a property-based test draws, and the ways in which a file can be broken.
 
-Documents of every kind to test a reader with: valid, in older spellings, broken; and generated collections.
+Documents of every kind to test a reader with: valid, in older spellings, broken.
 
 The strategies need hypothesis: ``pip install 'attune-bench[testing]'``. They are built on the record models and on what
 loading fixes, so that they know every field and every older spelling that the library knows.
@@ -38,7 +38,6 @@ __all__ = [
     "old_spellings",
     "places",
     "records",
-    "synthetic",
     "texts",
 ]
 
@@ -339,7 +338,6 @@ def _of_type(annotation: Any, origin: Any, marks: list[Any]) -> st.SearchStrateg
 
 
 R = TypeVar("R", bound=Record)
-C = TypeVar("C")
 
 
 def documents(kind: Kind[Any, Any]) -> "SearchStrategy[dict[str, Any]]":
@@ -454,30 +452,3 @@ def broken(kind: Kind[Any, Any]) -> "SearchStrategy[bytes]":
         sources.map(json.dumps).map(json.loads),
         seeds,
     )
-
-
-def synthetic(kind: Kind[R, C], *arguments: Any, **options: Any) -> C:
-    """Return a collection of generated records of a kind, with known effects planted in them.
-
-    Parameters
-    ----------
-    kind : Kind
-        A kind with a generator: conversations and runs.
-    *arguments, **options
-        Those of the generator: of conversations ``(n, *, participants, seed, effects, turns)``, of runs
-        ``(conversations, models, seed, *, mode)``; see `attune_data.attunebench.synthetic`.
-
-    Raises
-    ------
-    ValueError
-        Where the kind has no generator.
-
-    Examples
-    --------
-    >>> from attune_data.kinds import CONVERSATION
-    >>> synthetic(CONVERSATION, 12, participants=6, seed=1)
-    <Collection of 12 conversations, 6 participants, no issues>
-    """
-    if kind.synthetic is None:
-        raise ValueError(f"the library generates no {kind.plural}; records(kind) draws single ones")
-    return kind.collection(resolve(kind.synthetic)(*arguments, **options))

@@ -30,11 +30,9 @@ def test_importing_the_package_imports_none_of_its_modules() -> None:
 
 
 def test_strategies_need_hypothesis_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from attune_data.kinds import EPISODE, SCENARIO
-    from attune_data.testing import documents, synthetic
+    from attune_data.kinds import EPISODE
+    from attune_data.testing import documents
 
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     with pytest.raises(ImportError, match=r"hypothesis is not installed.*pip install 'attune-bench\[testing\]'"):
         documents(EPISODE)
-    with pytest.raises(ValueError, match="the library generates no scenarios"):
-        synthetic(SCENARIO, 3)
