@@ -14,7 +14,7 @@ define new_environment
 	$(PYTHON) -m venv .venv
 endef
 
-.PHONY: demo docs test test-slow test-nightly bench lint schemas clean
+.PHONY: demo docs test test-slow test-nightly bench lint schemas demo-data clean
 
 demo: .venv/installed
 	$(BIN)/attune-bench demo
@@ -35,7 +35,7 @@ test-nightly: .venv/installed-dev
 	$(BIN)/python tests/nightly.py
 
 bench: .venv/installed-dev
-	$(BIN)/python benchmarks/bench.py
+	PYTHONPATH=tools $(BIN)/python benchmarks/bench.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -44,6 +44,9 @@ lint: .venv/installed-dev
 
 schemas: .venv/installed-dev
 	$(BIN)/python tests/helpers/schema_files.py
+
+demo-data: .venv/installed-dev
+	PYTHONPATH=tools $(BIN)/python -m synthetic.demo
 
 clean:
 	rm -rf .venv dist site .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

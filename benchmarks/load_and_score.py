@@ -1,6 +1,6 @@
 """Loading and scoring against `json.loads`: 200 conversations, 2,200 run files.
 
-    python benchmarks/load_and_score.py
+    PYTHONPATH=tools python benchmarks/load_and_score.py
 
 Prints each ratio with its bound, and exits with 1 where one does not hold. Files are written to a temporary folder.
 They are dense: 5 to 7 turns of about 15 judgements and 12 comparisons with messages of a few sentences, so that
@@ -16,13 +16,14 @@ from typing import Any, TypeVar
 
 from figures import Figure, report
 from pairs import compare
+from synthetic.conversations import conversations
+from synthetic.runs import SimulatedModel, runs
 
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.task import write_runs
 from attune_bench.verbs.workers import processors
 from attune_data import Kind
 from attune_data.attunebench.kinds import CONVERSATION, RUN
-from attune_data.attunebench.synthetic import SimulatedModel, conversations, runs
 from attune_data.io.sources import Document
 from attune_data.loading import Reader, load_records
 from attune_data.record import Record

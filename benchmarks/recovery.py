@@ -1,6 +1,6 @@
 """Whether the analyses find what was planted in synthetic data, and nothing where nothing was.
 
-    python benchmarks/recovery.py [SEEDS]
+    PYTHONPATH=tools python benchmarks/recovery.py [SEEDS]
 
 Prints each figure with its bound, and exits with 1 where one does not hold. The truth of an effect, on its metric's own
 scale, is its value in one set of 50,000 conversations. Each of 200 seeds then gives 200 conversations by 120
@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from synthetic.conversations import conversations
+from synthetic.participants import Effects
+from synthetic.runs import SimulatedModel, runs
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
 from attune_bench.stats.compare import compare
 from attune_data import Conversations
-from attune_data.attunebench.synthetic import Effects, SimulatedModel, conversations, runs
 
 SEEDS, CONVERSATIONS, PARTICIPANTS = 200, 200, 120
 TRUTH = 50_000

@@ -1,6 +1,6 @@
 """Runs of 200 conversations against a server in a process of its own, 32 calls at a time.
 
-    python benchmarks/runner.py
+    PYTHONPATH=tools python benchmarks/runner.py
 
 Prints each figure with its bound, and exits with 1 where one does not hold. At no latency the opponent is a loop that
 sends the same bodies with bare httpx2 and keeps nothing. The two are timed in turn; the figure is the median of the
@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import httpx2
 from figures import Figure, report
+from synthetic.conversations import conversations
 
 from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings, planned_calls
 from attune_bench.runner import Call, Meter, RunOptions, endpoint, run_sync
 from attune_data import Conversation
-from attune_data.attunebench.synthetic import conversations
 
 SERVER = Path(__file__).parents[1] / "tests" / "helpers" / "model_server.py"
 CONVERSATIONS = 200

@@ -1,6 +1,6 @@
 """`attune-bench score` of 2,000 and of 50,000 run files, and a table of scores of 100,000 units.
 
-    python benchmarks/scale.py
+    PYTHONPATH=tools python benchmarks/scale.py
 
 Prints each figure with its bound, and exits with 1 where one does not hold. The files are a few hundred generated
 conversations and runs under new ids, in a temporary folder of 1 GB. Memory is the most that all processes of the
@@ -18,10 +18,11 @@ import numpy as np
 import polars as pl
 from figures import Figure, report
 from processes import measured
+from synthetic.conversations import conversations
+from synthetic.runs import SimulatedModel, runs
 
 from attune_bench import Scores
 from attune_bench.scores.table import Provenance
-from attune_data.attunebench.synthetic import SimulatedModel, conversations, runs
 from attune_metrics.metric import Metric
 
 MODELS, DISTINCT = 10, 200

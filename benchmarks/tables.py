@@ -1,6 +1,6 @@
 """Tables of 200 and of 20,000 conversations: their cost against loading, how it grows, their memory, reading them.
 
-    python benchmarks/tables.py
+    PYTHONPATH=tools python benchmarks/tables.py
 
 Prints each figure with its bound, and exits with 1 where one does not hold. The 20,000 are a few hundred generated
 conversations under new ids, in one JSONL file in a temporary folder. Memory is that of a process of its own.
@@ -15,9 +15,9 @@ from typing import Any
 
 from figures import Figure, report
 from pairs import compare
+from synthetic.conversations import conversations
 
 from attune_data import Conversation, load
-from attune_data.attunebench.synthetic import conversations
 from attune_data.attunebench.tables import TABLES
 
 DISTINCT = 200

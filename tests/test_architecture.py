@@ -237,6 +237,13 @@ def test_no_package_imports_one_above_it() -> None:
     assert crossing == set()
 
 
+def test_the_library_uses_no_tool_of_the_repository() -> None:
+    """Tests have `tools` on the path of Python; users do not."""
+    use = re.compile(r"""^ *(from|import) synthetic[ .]|["']synthetic\.\w+:""", re.MULTILINE)
+    assert use.search("    from synthetic.runs import runs")
+    assert [name for name, path in FILES.items() if use.search(path.read_text(encoding="utf-8"))] == []
+
+
 @pytest.mark.parametrize("name", [name for name in FILES if name not in MAY_NAME])
 def test_no_benchmark_is_named_outside_its_room(name: str) -> None:
     if not any(name == room or name.startswith(f"{room}.") for room in ROOMS):

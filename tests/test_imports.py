@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import synthetic
 
 import attune_bench
 import attune_data
@@ -230,7 +231,9 @@ def sources_stay() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("demo_read_once", "sources_stay")
-@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith("attune_metrics")])
+@pytest.mark.parametrize(
+    "name", [name for name in (*MODULES, *_names(synthetic)) if not name.startswith("attune_metrics")]
+)
 def test_examples_run(name: str) -> None:
     results = doctest.testmod(importlib.import_module(name), raise_on_error=False, verbose=False)
     assert results.failed == 0

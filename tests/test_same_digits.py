@@ -37,7 +37,8 @@ MADE_UP_FOR = {
 
 def run(arguments: list[object], variables: dict[str, str]) -> str:
     """Return what a program of Python prints under variables of the environment."""
-    alone = os.environ | {"SOURCE_DATE_EPOCH": "0"} | variables
+    tools = str(TESTS.parent / "tools")
+    alone = os.environ | {"SOURCE_DATE_EPOCH": "0", "PYTHONPATH": tools} | variables
     command = [sys.executable, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, check=False, env=alone, cwd=TESTS)
     assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-4000:]

@@ -215,8 +215,6 @@ class Kind(Generic[R, C]):
     documents : callable or str, optional
         Gives the hypothesis strategy of documents of this kind that load without an issue; or its ``module:name``. By
         default they are those of the demonstration data, with whatever else the model and the rules accept.
-    synthetic : callable or str, optional
-        The generator of synthetic records, with options of its own; or its ``module:name``.
     """
 
     noun: str
@@ -256,7 +254,6 @@ class Kind(Generic[R, C]):
     messages: Callable[[R], Messages] | None = None
     describe: Callable[[Any], dict[str, Any]] = _count
     documents: "Callable[[], SearchStrategy[dict[str, Any]]] | str | None" = None
-    synthetic: Callable[..., Sequence[R]] | str | None = None
 
     def __post_init__(self) -> None:
         if (self.tables is None) != (self.build is None):

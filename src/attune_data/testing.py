@@ -1,19 +1,20 @@
 """Records for tests: documents that a property-based test draws, and the ways in which a file can be broken.
 
-Documents of every kind to test a reader with: valid, in older spellings, broken; and generated collections.
+Documents of every kind to test a reader with: valid, in older spellings, broken.
 
-The strategies need hypothesis: ``pip install 'attune-bench[testing]'``. They are built on the record models and on what
-loading fixes, so that they know every field and every older spelling that the library knows.
+The module needs hypothesis: ``pip install 'attune-bench[testing]'``. The strategies are built on the record models and
+on what loading fixes, so that they know every field and every older spelling that the library knows.
 """
+
+# ruff: noqa: E402 - a missing extra is named before its modules are imported
 
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from annotated_types import Ge, Le, MinLen
-from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
 from attune_data.collection import Kind
@@ -23,8 +24,9 @@ from attune_data.record import NullAs, Record
 from attune_data.references import require, resolve
 from attune_data.repair import respelled
 
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
+require("hypothesis", "testing")
+
+from hypothesis import strategies as st
 
 __all__ = [
     "VALUES",
@@ -38,7 +40,6 @@ __all__ = [
     "old_spellings",
     "places",
     "records",
-    "synthetic",
     "texts",
 ]
 
@@ -339,10 +340,9 @@ def _of_type(annotation: Any, origin: Any, marks: list[Any]) -> st.SearchStrateg
 
 
 R = TypeVar("R", bound=Record)
-C = TypeVar("C")
 
 
-def documents(kind: Kind[Any, Any]) -> "SearchStrategy[dict[str, Any]]":
+def documents(kind: Kind[Any, Any]) -> st.SearchStrategy[Json]:
     """Return a strategy of JSON objects of a kind, in current spelling, that load without an issue.
 
     Parameters
@@ -351,11 +351,6 @@ def documents(kind: Kind[Any, Any]) -> "SearchStrategy[dict[str, Any]]":
         One of `attune_data.kinds.KINDS`, or one of your own. Where it does not say how its documents are drawn, they
         are those of its demonstration data, with whatever else its model and rules accept; without such data, what its
         model accepts.
-
-    Raises
-    ------
-    ImportError
-        Without hypothesis, which the extra ``testing`` installs.
 
     Examples
     --------
@@ -367,15 +362,13 @@ def documents(kind: Kind[Any, Any]) -> "SearchStrategy[dict[str, Any]]":
     ...     assert 0 <= document["final_anger"] <= 100
     >>> test_anger_is_in_its_range()
     """
-    require("hypothesis", "testing")
     if kind.documents is not None:
-        drawn: SearchStrategy[dict[str, Any]] = resolve(kind.documents)()
+        drawn: st.SearchStrategy[Json] = resolve(kind.documents)()
         return drawn
-
     return from_model(kind.model) if kind.demo is None else accepted(kind)
 
 
-def records(kind: Kind[R, Any]) -> "SearchStrategy[R]":
+def records(kind: Kind[R, Any]) -> st.SearchStrategy[R]:
     """Return a strategy of records of a kind that load without an issue; `documents` says more.
 
     Examples
@@ -391,11 +384,11 @@ def records(kind: Kind[R, Any]) -> "SearchStrategy[R]":
     return documents(kind).map(lambda document: _record(kind, document))
 
 
-def _record(kind: Kind[R, Any], document: dict[str, Any]) -> R:
+def _record(kind: Kind[R, Any], document: Json) -> R:
     return kind.model.model_validate_json(json.dumps(document), by_alias=True, by_name=False)
 
 
-def old_spellings(kind: Kind[R, Any]) -> "SearchStrategy[tuple[dict[str, Any], R]]":
+def old_spellings(kind: Kind[R, Any]) -> st.SearchStrategy[tuple[Json, R]]:
     """Return a strategy of JSON objects as older files spell them, each with the record that it means.
 
     Loading such an object gives a record that is written like that one, and an issue for every older spelling. By
@@ -414,10 +407,8 @@ def old_spellings(kind: Kind[R, Any]) -> "SearchStrategy[tuple[dict[str, Any], R
     """
     drawn = documents(kind)
 
-    from hypothesis import strategies as st
-
     @st.composite
-    def spellings(draw: "DrawFn") -> tuple[dict[str, Any], R]:
+    def spellings(draw: st.DrawFn) -> tuple[Json, R]:
         document = draw(drawn)
         # One number for all choices: a document has hundreds of places.
         rng = random.Random(draw(st.integers(0, 2**32)))  # noqa: S311  # test data, nothing to guess
@@ -427,7 +418,7 @@ def old_spellings(kind: Kind[R, Any]) -> "SearchStrategy[tuple[dict[str, Any], R
     return spellings()
 
 
-def broken(kind: Kind[Any, Any]) -> "SearchStrategy[bytes]":
+def broken(kind: Kind[Any, Any]) -> st.SearchStrategy[bytes]:
     """Return a strategy of bytes in the place of a document of a kind, with something wrong with them.
 
     Values are of another type or size, keys are lost, repeated or renamed, bytes are damaged, the end is cut off, the
@@ -445,8 +436,6 @@ def broken(kind: Kind[Any, Any]) -> "SearchStrategy[bytes]":
     """
     drawn, spelt = documents(kind), old_spellings(kind)
 
-    from hypothesis import strategies as st
-
     sources = drawn | spelt.map(lambda pair: pair[0])
     seeds = st.integers(0, 2**32)
     return st.builds(
@@ -454,30 +443,3 @@ def broken(kind: Kind[Any, Any]) -> "SearchStrategy[bytes]":
         sources.map(json.dumps).map(json.loads),
         seeds,
     )
-
-
-def synthetic(kind: Kind[R, C], *arguments: Any, **options: Any) -> C:
-    """Return a collection of generated records of a kind, with known effects planted in them.
-
-    Parameters
-    ----------
-    kind : Kind
-        A kind with a generator: conversations and runs.
-    *arguments, **options
-        Those of the generator: of conversations ``(n, *, participants, seed, effects, turns)``, of runs
-        ``(conversations, models, seed, *, mode)``; see `attune_data.attunebench.synthetic`.
-
-    Raises
-    ------
-    ValueError
-        Where the kind has no generator.
-
-    Examples
-    --------
-    >>> from attune_data.kinds import CONVERSATION
-    >>> synthetic(CONVERSATION, 12, participants=6, seed=1)
-    <Collection of 12 conversations, 6 participants, no issues>
-    """
-    if kind.synthetic is None:
-        raise ValueError(f"the library generates no {kind.plural}; records(kind) draws single ones")
-    return kind.collection(resolve(kind.synthetic)(*arguments, **options))

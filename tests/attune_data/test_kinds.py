@@ -85,7 +85,6 @@ def test_an_entry_is_complete(kind: Kind[Any, Any]) -> None:
     assert kind.collection(()).kind is kind
     assert kind.demo is not None
     assert kind.documents is None or callable(resolve(kind.documents))
-    assert kind.synthetic is None or callable(resolve(kind.synthetic))
 
 
 @every_kind

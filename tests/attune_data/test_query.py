@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from synthetic.conversations import conversations
 
 from attune_data import Conversation, Conversations, all_of, load, none_of
 from attune_data.attunebench.profile import diagnosis_groups
-from attune_data.attunebench.synthetic import conversations
 from attune_data.attunebench.tables import TABLES
 from attune_data.query import Condition
 

@@ -10,11 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from synthetic.conversations import conversations
 
 from attune_data import Conversation, Conversations, Tables, load, load_tables
 from attune_data.attunebench.tables import TABLES, table_schemas
-from attune_data.kinds import CONVERSATION
-from attune_data.testing import synthetic
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -121,7 +120,7 @@ def test_every_table_is_a_documented_property_of_both_kinds() -> None:
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "conversations"])
 def test_rows_are_what_the_records_hold(name: str) -> None:
-    records = synthetic(CONVERSATION, 8, seed=4)
+    records = Conversations(conversations(8, seed=4))
     rows = expected_rows(name, [json.loads(record.to_json()) for record in records])
     assert len(rows) >= 8
     assert getattr(records.tables, name).rows() == rows

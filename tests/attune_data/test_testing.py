@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from slow_cases import slow_except
 
 from attune_data import Kind, SourceError, json_schema, load_records
-from attune_data.kinds import ANSWER, CONVERSATION, KINDS, PREDICTION, RUN
+from attune_data.kinds import ANSWER, KINDS, PREDICTION
 from attune_data.record import Integer, Rating, SnakeCaseRecord
 from attune_data.repair import Reversible, closed, record, respelled
-from attune_data.testing import broken, documents, from_model, old_spellings, records, synthetic
+from attune_data.testing import broken, documents, from_model, old_spellings, records
 
 Json = dict[str, Any]
 
@@ -152,14 +152,3 @@ def test_a_new_spelling_is_drawn_without_being_listed_again() -> None:
         {"answer": "aye"},
         {"reply": "AYE"},
     ]
-
-
-def test_synthetic_collections_are_of_their_kind() -> None:
-    conversations = synthetic(CONVERSATION, 6, participants=3, seed=2)
-    assert type(conversations) is CONVERSATION.collection
-    assert list(conversations) == list(synthetic(CONVERSATION, 6, participants=3, seed=2))
-    from attune_data.attunebench.synthetic import SimulatedModel
-
-    runs = synthetic(RUN, conversations, [SimulatedModel("m")], seed=2)
-    assert [run.conversation_id for run in runs] == [conversation.id for conversation in conversations]
-    assert runs.joined(conversations).turns.height == sum(len(one.turns) for one in conversations)

@@ -6,8 +6,8 @@ from functools import cache
 from random import Random
 
 import polars as pl
-from emobench_answers import answers_of
 from episodes import episodes_of, scenarios_of
+from synthetic.predictions import answers_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.baselines import prior

@@ -270,7 +270,6 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     messages=_messages,
     describe=describe_conversations,
     documents="attune_data.attunebench.strategies:conversation_documents",
-    synthetic="attune_data.attunebench.synthetic:conversations",
 )
 
 RUN: Kind[Run, Runs] = Kind(
@@ -306,5 +305,4 @@ RUN: Kind[Run, Runs] = Kind(
     of=lambda run: run.conversation_id,
     describe=describe_runs,
     documents="attune_data.attunebench.strategies:run_documents",
-    synthetic="attune_data.attunebench.synthetic:runs",
 )

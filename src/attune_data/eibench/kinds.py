@@ -229,7 +229,7 @@ SCENARIO: Kind[Scenario, Scenarios] = Kind(
     },
     transcript=scenario_transcript,
     describe=describe_scenarios,
-    documents="attune_data.eibench.demo:scenario_documents",
+    documents="attune_data.eibench.strategies:scenario_documents",
 )
 
 EPISODE: Kind[Episode, Episodes] = Kind(
@@ -267,6 +267,5 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     of=lambda episode: episode.scenario_id,
     messages=_messages,
     describe=describe_episodes,
-    documents="attune_data.eibench.demo:episode_documents",
-    synthetic="attune_data.eibench.demo:episodes",
+    documents="attune_data.eibench.strategies:episode_documents",
 )

@@ -465,6 +465,5 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
     transcript=dialogue_transcript,
     messages=lambda dialogue: [(message.role, message.content) for message in dialogue.history],
     describe=describe_dialogues,
-    documents="attune_data.sage.demo:dialogue_documents",
-    synthetic="attune_data.sage.demo:dialogues",
+    documents="attune_data.sage.strategies:dialogue_documents",
 )

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 from benchmark_scores import scores_named
-from emobench_answers import answers_of
 from schema_files import COLUMNS, columns_page
+from synthetic.predictions import answers_of
 
 from attune_bench import Scores, score
 from attune_bench.adapters.exports import flat_tables

@@ -5,7 +5,7 @@ from math import nan
 from typing import Any
 
 import pytest
-from emobench_answers import answers_of
+from synthetic.predictions import answers_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.emobench.evaluation import BASELINES, TASK, position_bias

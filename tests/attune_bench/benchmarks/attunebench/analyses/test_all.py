@@ -10,6 +10,9 @@ import polars as pl
 import pytest
 from judged_runs import with_judges
 from slow_cases import slow_except
+from synthetic.conversations import conversations
+from synthetic.participants import Effects
+from synthetic.runs import SimulatedModel, runs
 
 from attune_bench import Scores, score
 from attune_bench.analyses import ANALYSES as GENERAL
@@ -20,7 +23,6 @@ from attune_bench.benchmarks.attunebench.scoring import METRICS, provenance_of, 
 from attune_bench.scores.columns import Analysis
 from attune_bench.stats.compare import compare
 from attune_data import Collection, Conversation, Conversations, Run
-from attune_data.attunebench.synthetic import Effects, SimulatedModel, conversations, runs
 
 Json = dict[str, Any]
 ANALYSES: Mapping[str, Analysis] = {**GENERAL, **OWN}

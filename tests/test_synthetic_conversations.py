@@ -5,24 +5,21 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from synthetic.conversations import ARCS, conversations
+from synthetic.participants import PERSONAS, Effects
 
 from attune_data import Conversation, load, load_codebook
-from attune_data.attunebench import synthetic
-from attune_data.attunebench.synthetic import PERSONAS, Effects
 
 TEXTS = ("user", "veiled", "original", "improved", "human")
 
 
 @cache
 def arcs() -> dict[str, dict[str, Any]]:
-    folder = files("attune_data.attunebench") / "arcs"
-    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda e: e.name)
-    return {entry.name[:-5]: tomllib.loads(entry.read_text(encoding="utf-8")) for entry in entries}
+    return {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(ARCS.glob("*.toml"))}
 
 
 def arc_of(conversation: Conversation) -> str:
@@ -39,11 +36,6 @@ def mean(values: Iterable[float]) -> float:
 
 
 # --- The demonstration data -------------------------------------------------------------------------------------------
-
-
-def test_demo_file_is_what_the_generator_writes() -> None:
-    written = b"".join(conversation.to_json() + b"\n" for conversation in synthetic.demo())
-    assert (files("attune_data.attunebench") / "demo.jsonl").read_bytes() == written
 
 
 def test_demo_is_40_conversations_by_24_participants_without_an_issue() -> None:
@@ -124,14 +116,14 @@ def test_stories_cover_many_topics_and_every_story_has_a_teller() -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
-    first, again, other = (synthetic.conversations(12, seed=seed) for seed in (7, 7, 8))
+    first, again, other = (conversations(12, seed=seed) for seed in (7, 7, 8))
     assert [c.to_json() for c in first] == [c.to_json() for c in again]
     assert not {c.id for c in first} & {c.id for c in other}
 
 
 @pytest.mark.slow
 def test_generated_conversations_load_without_an_issue(tmp_path: Path) -> None:
-    generated = synthetic.conversations(200, seed=4, turns=(1, 9))
+    generated = conversations(200, seed=4, turns=(1, 9))
     for number, conversation in enumerate(generated):
         (tmp_path / f"conversation_{number:03}.json").write_bytes(conversation.to_json(indent=2))
     loaded = load(tmp_path, on_error="raise")
@@ -141,7 +133,7 @@ def test_generated_conversations_load_without_an_issue(tmp_path: Path) -> None:
 
 def test_traits_stay_with_the_participant_and_no_story_is_told_twice() -> None:
     profiles, stories = defaultdict(set), defaultdict(list)
-    for conversation in synthetic.conversations(60, participants=5, seed=2):
+    for conversation in conversations(60, participants=5, seed=2):
         profile = conversation.participant_profile.model_dump(exclude={"conversation_topic_attitude"})
         profiles[conversation.participant_id].add(repr(profile))
         stories[conversation.participant_id].append(arc_of(conversation))
@@ -153,7 +145,7 @@ def test_traits_stay_with_the_participant_and_no_story_is_told_twice() -> None:
 @pytest.mark.slow
 def test_screening_scores_are_in_range_and_sometimes_missing() -> None:
     highest = {"who_5": 25, "asrs_6": 6, "aq_10": 10, "promis_anxiety": 20, "promis_depression": 20, "promis_sleep": 20}
-    people = synthetic.conversations(400, participants=400, seed=1)
+    people = conversations(400, participants=400, seed=1)
     scores = [person.participant_profile.computed_scores.model_dump(exclude_unset=True) for person in people]
     for name, high in highest.items():
         values = [score[name] for score in scores if name in score]
@@ -171,7 +163,7 @@ def test_screening_scores_are_in_range_and_sometimes_missing() -> None:
 
 
 def test_turns_are_padded_from_the_same_category() -> None:
-    long = synthetic.conversations(6, seed=0, turns=30)
+    long = conversations(6, seed=0, turns=30)
     assert {len(conversation.turns) for conversation in long} == {30}
     assert [turn.turn_number for turn in long[0].turns] == list(range(1, 31))
 
@@ -188,7 +180,7 @@ def test_turns_are_padded_from_the_same_category() -> None:
 )
 def test_impossible_requests_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        synthetic.conversations(**arguments)
+        conversations(**arguments)
 
 
 def test_parameters_outside_their_range_are_refused() -> None:
@@ -203,7 +195,7 @@ def test_parameters_outside_their_range_are_refused() -> None:
 
 @cache
 def generate(**effects: float) -> list[Conversation]:
-    return list(synthetic.conversations(150, seed=11, effects=Effects(**effects)))
+    return list(conversations(150, seed=11, effects=Effects(**effects)))
 
 
 def arc_agreement(conversation: Conversation) -> float:

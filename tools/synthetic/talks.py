@@ -1,32 +1,15 @@
-"""Synthetic episodes of EIBench: invented models in the demonstration scenarios, drawn from a seed; strategies.
+"""Invented models that talk with invented people, drawn from a seed: episodes of EIBench, dialogues of SAGE.
 
-Synthetic episodes: invented models in the demonstration scenarios, drawn from a seed.
-
-``python -m attune_data.eibench.demo > demo_episodes.jsonl`` writes the embedded demonstration data again.
+What a model is worth to a person is planted: the mean gain of a round.
 """
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.resources import files
 from itertools import cycle, islice
 from random import Random
 from typing import Any, NamedTuple
 
-from hypothesis import strategies as st
-
-from attune_data.eibench.records import SCENES, Calibration, Episode, Profile, Scenario, State, Targets, WorstCase
-from attune_data.testing import Json, filled, from_model, texts
-
-__all__ = [
-    "MODELS",
-    "Exchange",
-    "Manner",
-    "demo_episodes",
-    "episode_documents",
-    "episodes",
-    "exchanges",
-    "scenario_documents",
-]
+from attune_data.eibench.records import Episode, Scenario
+from attune_data.sage import SageDialogue, emotion_state
 
 
 class Manner(NamedTuple):
@@ -110,16 +93,12 @@ def exchanges(source: Random, manner: Manner) -> Iterator[Exchange]:
         yield Exchange(said, next(better if gain > 1 else worse if gain < -1 else same), gain)
 
 
-_MAX_ROUNDS = 8
-_SEED = 11
-
-
 def episodes(
     scenarios: Iterable[Scenario],
     models: Mapping[str, Manner] = MODELS,
     *,
     seed: int = 0,
-    max_rounds: int = _MAX_ROUNDS,
+    max_rounds: int = 8,
 ) -> list[Episode]:
     """Generate an episode of every simulated model in every scenario.
 
@@ -147,24 +126,10 @@ def episodes(
     ('max_rounds', True)
     """
     known = list(scenarios)
-    source = Random(seed)  # noqa: S311  # invented data, nothing to guess
+    source = Random(seed)
     return [
         _episode(source, scenario, name, manner, max_rounds) for name, manner in models.items() for scenario in known
     ]
-
-
-def demo_episodes() -> list[Episode]:
-    """Generate the embedded demonstration episodes: two simulated models in each of the demonstration scenarios.
-
-    Examples
-    --------
-    >>> from attune_data import load_episodes
-    >>> demo_episodes()[0] == load_episodes("demo")[0]
-    True
-    """
-    lines = (files("attune_data.eibench") / "demo_scenarios.jsonl").read_bytes().splitlines()
-    scenarios = [Scenario.model_validate_json(line, by_alias=True, by_name=False) for line in lines]
-    return episodes(scenarios, seed=_SEED)
 
 
 def _episode(source: Random, scenario: Scenario, model: str, manner: Manner, max_rounds: int) -> Episode:
@@ -207,68 +172,119 @@ def _episode(source: Random, scenario: Scenario, model: str, manner: Manner, max
     return Episode.model_validate(document)
 
 
-_LEVELS = st.integers(0, 100)
+_START = 40
+_MAX_ROUNDS = 12
 
 
-@st.composite
-def scenario_documents(draw: st.DrawFn) -> Json:
-    """Draw a scenario whose anchors are in order."""
-    anchors = st.lists(_LEVELS, min_size=3, max_size=3, unique=True).map(sorted)
-    target_anger, start_anger, worst_anger = draw(anchors)
-    worst_trust, start_trust, target_trust = draw(anchors)
-    profile = from_model(Profile, {"system_prompt": filled, "opening_line": filled})
-    start = {"initial_anger": st.just(start_anger), "initial_trust": st.just(start_trust)}
-    target = {"target_anger": st.just(target_anger), "target_trust": st.just(target_trust)}
-    worst = {"worst_anger": st.just(worst_anger), "worst_trust": st.just(worst_trust)}
-    fields = {
-        "scenario_id": filled,
-        "split": st.none() | st.sampled_from(["test", "train"]),
-        "aggressor_profile": profile,
-        "defender_profile": profile,
-        "initial_calibration": from_model(Calibration, start),
-        "rub_goals": from_model(Targets, target),
-        "worst_case": from_model(WorstCase, worst),
-    }
-    return draw(from_model(Scenario, fields))
+class _Story(NamedTuple):
+    id: str
+    topic: str
+    player: str
+    scene: str
+    task: str
+    opening: str
 
 
-@st.composite
-def episode_documents(draw: st.DrawFn) -> Json:
-    """Draw an episode that ended without a failure, of up to three rounds."""
-    scene = draw(st.sampled_from(SCENES))
-    states = {axis: draw(_LEVELS) for axis in ("anger", "trust")}
-    initial = dict(states)
-    history: list[Json] = [_person(draw, states, {})]
-    for _ in range(draw(st.integers(0, 3))):
-        deltas = {axis: draw(st.integers(-10, 10)) for axis in states}
-        states = {axis: min(max(value + deltas[axis], 0), 100) for axis, value in states.items()}
+_STORIES = (
+    _Story(
+        "demo_move",
+        "Home: leaving a city",
+        "Rosa, 34, draughtswoman, moves back to her parents' town.",
+        "The van comes on Friday. She hides that she did not want to go.",
+        "Say goodbye without being told that it is for the best.",
+        "Everybody is so happy for me. I have packed the same box three times.",
+    ),
+    _Story(
+        "demo_choir",
+        "Friends: left out",
+        "Emre, 27, sings in a choir.",
+        "The others went on a trip that he heard of by chance.",
+        "Know whether he has done something wrong.",
+        "They had matching shirts made. I saw the photo. That is how I know about the trip.",
+    ),
+    _Story(
+        "demo_garden",
+        "Family: a sold garden",
+        "Wilma, 61, retired teacher.",
+        "Her brother sold their mother's garden without a call.",
+        "Be angry for once.",
+        "He said he did not want to bother me with it. With my own mother's garden.",
+    ),
+    _Story(
+        "demo_exam",
+        "Work: a failed test",
+        "Jun, 22, apprentice electrician.",
+        "Failed the practical test by two points. The uncle paid for the course.",
+        "Find words for the uncle.",
+        "Two points. I could draw you the circuit now, in my sleep, for nothing.",
+    ),
+    _Story(
+        "demo_cat",
+        "Loss: an old cat",
+        "Agnes, 45, bookkeeper.",
+        "The vet asked her to decide, and she did, in a lunch break.",
+        "Hear that it counts, although it was a cat.",
+        "I went back to work after. I did the invoices. I do not know why I did the invoices.",
+    ),
+    _Story(
+        "demo_band",
+        "Friends: an old quarrel",
+        "Theo, 38, once played in a band.",
+        "The drummer has written after nine years.",
+        "Know what he wants himself.",
+        "He writes as if we had spoken last week. 'Hey you.' Nine years, and then hey you.",
+    ),
+)
+
+
+def dialogues(models: Mapping[str, Manner] = MODELS, *, seed: int = 0) -> list[SageDialogue]:
+    """Generate a dialogue of every simulated model in each of six invented scenarios.
+
+    Parameters
+    ----------
+    models : mapping of str to Manner
+        By name, what a simulated model says and what it is worth to the person.
+    seed : int
+        The same seed gives the same dialogues.
+
+    Returns
+    -------
+    list of SageDialogue
+        By model, then by scenario.
+
+    Examples
+    --------
+    >>> dialogue = dialogues(seed=1)[0]
+    >>> dialogue.id, dialogue.history[0].emotion_point
+    ('demo_move/synthetic/attentive', 40)
+    """
+    source = Random(seed)
+    return [_dialogue(source, story, name, manner) for name, manner in models.items() for story in _STORIES]
+
+
+def _dialogue(source: Random, story: _Story, model: str, manner: Manner) -> SageDialogue:
+    point = _START
+    history: list[dict[str, Any]] = [{"role": "user", "content": story.opening, "emotion-point": point}]
+    for said, answer, gain in islice(exchanges(source, manner), _MAX_ROUNDS):
+        point = max(0, min(100, point + gain))
         history += [
-            {"role": "defender", "content": draw(filled)},
-            _person(draw, states, {f"{axis}_delta": delta for axis, delta in deltas.items()}),
+            {"role": "assistant", "content": said},
+            {"role": "user", "content": answer, "emotion-point": point, "planning": {"change": gain}},
         ]
-    ended_by = draw(st.sampled_from(["max_rounds", "simulator_stop"]))
-    if ended_by == "simulator_stop":
-        history[-1]["meta"]["stop_reason"] = draw(texts)
-    fields = {
-        "scenario_id": filled,
-        "model": filled,
-        "scene": st.just(scene),
-        "ended_by": st.just(ended_by),
-        "error": st.none(),
-        "history": st.just(history),
-        **{f"final_{axis}": st.just(value) for axis, value in states.items()},
-        **{f"initial_{axis}": st.none() | st.just(value) for axis, value in initial.items()},
+        if point in (0, 100):
+            break
+    document = {
+        "id": story.id,
+        "model": model,
+        "emo_point": point,
+        "emo_state": emotion_state(point),
+        "target": "eq",
+        "player": story.player,
+        "scene": story.scene,
+        "character": "invented",
+        "topic": story.topic,
+        "task": story.task,
+        "history": history,
+        "synthetic": True,
     }
-    return draw(from_model(Episode, fields))
-
-
-def _person(draw: st.DrawFn, states: dict[str, int], deltas: dict[str, int]) -> Json:
-    """Draw what the person says, with the state after it."""
-    known = {**states, **deltas}
-    unknown = {name: None for name in ("anger_delta", "trust_delta") if name not in known}
-    fields = {name: st.just(value) for name, value in {**known, **unknown}.items()}
-    return {"role": "aggressor", "content": draw(filled), "meta": draw(from_model(State, fields))}
-
-
-if __name__ == "__main__":
-    sys.stdout.buffer.writelines(episode.to_line() + b"\n" for episode in demo_episodes())
+    return SageDialogue.model_validate(document)

@@ -1,14 +1,9 @@
-"""Answers of invented models to items of EmoBench, drawn from a seed; as a program the embedded demonstration data."""
+"""Answers of invented models to items of EmoBench, drawn from a seed; the skill of a model is planted."""
 
-import sys
 from collections.abc import Iterable
 from random import Random
 
-from attune_data import load_records
 from attune_data.emobench import LETTERS, EmoBenchItem, EmoBenchPrediction
-from attune_data.kinds import ITEM
-
-__all__ = ["answers_of", "demo_predictions"]
 
 
 def answers_of(
@@ -33,13 +28,3 @@ def answers_of(
         document = {"item": item.id, "model": model, "condition": "plain", "answers": answers, "synthetic": True}
         found.append(EmoBenchPrediction.model_validate(document))
     return found
-
-
-def demo_predictions() -> list[EmoBenchPrediction]:
-    """Return the embedded demonstration data."""
-    items, models = load_records("demo", ITEM), {"synthetic/attentive": 0.75, "synthetic/hasty": 0.4}
-    return [one for model, skill in models.items() for one in answers_of(items, model, skill, seed=2)]
-
-
-if __name__ == "__main__":
-    sys.stdout.buffer.writelines(one.to_line() + b"\n" for one in demo_predictions())

@@ -1,18 +1,16 @@
 """Simulated models: skills, losses and biases are what was asked for, and every run is valid."""
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from synthetic.conversations import conversations
+from synthetic.participants import Effects
+from synthetic.runs import SimulatedModel, runs
 
 from attune_data import Conversation, Conversations, Run, Runs, load, load_runs
-from attune_data.attunebench import synthetic
-from attune_data.attunebench.synthetic import Effects, SimulatedModel
 
 TASKS = ("emotion", "binary_om", "binary_human", "pairwise", "response", "panas", "wide")
 PERFECT = SimulatedModel("perfect", **dict.fromkeys(TASKS, 1.0))
@@ -47,43 +45,17 @@ def right_choices(run: Run, conversation: Conversation) -> list[bool]:
 
 def pooled(model: SimulatedModel, measure: Callable[..., list[bool]], **options: Any) -> float:
     truths = load("demo")
-    simulated = synthetic.runs(truths, [model], seed=3)
+    simulated = runs(truths, [model], seed=3)
     return mean(hit for run in simulated for hit in measure(run, truths[run.conversation_id], **options))
 
 
 # --- The demonstration runs -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("argument", "file"),
-    [pytest.param("conversations", "demo.jsonl", marks=pytest.mark.slow), ("runs", "demo_runs.jsonl")],
-)
-def test_the_command_writes_the_demo_files(argument: str, file: str) -> None:
-    command = [sys.executable, "-m", "attune_data.attunebench.synthetic", argument]
-    written = subprocess.run(command, capture_output=True, check=True, timeout=300)
-    assert not written.stderr
-    # Compared outside the assertion: a difference of megabytes is nothing to print.
-    same = written.stdout == (files("attune_data.attunebench") / file).read_bytes()
-    assert same, f"{file} is not what the generator writes; write it again"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [pytest.param([], marks=pytest.mark.slow), ["demo"], pytest.param(["runs", "runs"], marks=pytest.mark.slow)],
-)
-def test_the_command_needs_a_known_argument(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "attune_data.attunebench.synthetic", *arguments]
-    refused = subprocess.run(command, capture_output=True, check=False, text=True, timeout=300)
-    assert refused.returncode == 2
-    assert not refused.stdout
-    assert refused.stderr.splitlines() == ["usage: python -m attune_data.attunebench.synthetic conversations|runs"]
-
-
 def test_demo_runs_are_80_without_an_issue_each_with_its_conversation() -> None:
     truths, demo_runs = load("demo"), load_runs("demo", on_error="raise")
     assert demo_runs.issues.is_empty()
     assert len(demo_runs) == 80
-    assert list(demo_runs) == list(synthetic.demo_runs())
     answered = {(run.em_model, run.conversation_id) for run in demo_runs}
     models = ("synthetic/attentive", "synthetic/hasty")
     assert answered == {(model, conversation.id) for model in models for conversation in truths}
@@ -120,7 +92,7 @@ def test_the_attentive_demo_model_is_better_and_the_hasty_one_incomplete_and_bia
 
 def test_a_perfect_model_gives_the_participants_own_answers() -> None:
     truths = load("demo")
-    for run in synthetic.runs(truths, [PERFECT], seed=1):
+    for run in runs(truths, [PERFECT], seed=1):
         truth = truths[run.conversation_id]
         assert all(right_answers(run, truth))
         assert all(right_choices(run, truth))
@@ -143,7 +115,7 @@ def test_a_model_without_skill_is_at_chance() -> None:
     assert pooled(CHANCE, right_answers) == pytest.approx(0.5, abs=0.03)
     assert pooled(CHANCE, right_choices) == pytest.approx(0.5, abs=0.03)
     truths = load("demo")
-    for run in synthetic.runs(truths, [CHANCE], seed=1):
+    for run in runs(truths, [CHANCE], seed=1):
         for turn, annotated in zip(run.turns, truths[run.conversation_id].turns, strict=True):
             own = annotated.annotations.alternate_responses.human_edited.lower().split()
             drafted = set(turn.em_drafted_response.lower().split())
@@ -154,7 +126,7 @@ def test_a_model_without_skill_is_at_chance() -> None:
     "options", [{"missing": 0.0}, {"missing": 0.2}, {"emotion": 0.3, "wide": 0.2, "response": 0.0}]
 )
 def test_runs_load_without_an_issue(tmp_path: Path, options: dict[str, float]) -> None:
-    simulated = synthetic.runs(load("demo"), [SimulatedModel("a/b", **options)], seed=9, mode="verbose")
+    simulated = runs(load("demo"), [SimulatedModel("a/b", **options)], seed=9, mode="verbose")
     path = tmp_path / "runs.jsonl"
     path.write_bytes(b"".join(run.to_json() + b"\n" for run in simulated))
     loaded = load_runs(path, on_error="raise")
@@ -165,15 +137,15 @@ def test_runs_load_without_an_issue(tmp_path: Path, options: dict[str, float]) -
 
 def test_a_run_does_not_depend_on_what_else_is_simulated() -> None:
     truths = load("demo")
-    alone = synthetic.runs(truths[5:6], [CHANCE], seed=1)[0]
-    among = Runs(synthetic.runs(truths, [PERFECT, CHANCE], seed=1))[alone.id]
+    alone = runs(truths[5:6], [CHANCE], seed=1)[0]
+    among = Runs(runs(truths, [PERFECT, CHANCE], seed=1))[alone.id]
     assert alone.to_json() == among.to_json()
-    assert alone.to_json() != synthetic.runs(truths[5:6], [CHANCE], seed=2)[0].to_json()
+    assert alone.to_json() != runs(truths[5:6], [CHANCE], seed=2)[0].to_json()
 
 
 def test_runs_of_conversations_that_are_not_synthetic() -> None:
     bare = Conversation(conversation_id="c1", turns=[{"turn_number": 1, "user_message": "Hello."}])
-    run = synthetic.runs([bare], [PERFECT])[0]
+    run = runs([bare], [PERFECT])[0]
     assert run.turns[0].em_drafted_response
     assert run.post_conversation is not None
 
@@ -184,9 +156,7 @@ def test_missing_bias_drift_and_phrasing_show() -> None:
 
     def turns(**options: float) -> list[tuple[int, Any]]:
         model = SimulatedModel("m", **options)
-        return [
-            (place, turn) for run in synthetic.runs(truths, [model], seed=5) for place, turn in enumerate(run.turns)
-        ]
+        return [(place, turn) for run in runs(truths, [model], seed=5) for place, turn in enumerate(run.turns)]
 
     chosen = [choice for _, turn in turns(position_bias=0.6) for choice in turn.em_pairwise_selections.values()]
     assert mean(choice == "A" for choice in chosen) == pytest.approx(0.8, abs=0.03)  # 0.6 + half of the rest
@@ -200,7 +170,7 @@ def test_missing_bias_drift_and_phrasing_show() -> None:
     assert pooled(steady, right_answers, **field) - pooled(shifted, right_answers, **field) > 0.15
     assert pooled(steady, right_answers) == pytest.approx(pooled(shifted, right_answers), abs=0.03)
 
-    drifting = synthetic.runs(truths, [SimulatedModel("m", binary_om=1.0, drift=-0.2)], seed=5)
+    drifting = runs(truths, [SimulatedModel("m", binary_om=1.0, drift=-0.2)], seed=5)
     early, late = [], []
     for run in drifting:
         truth = truths[run.conversation_id]
@@ -214,11 +184,11 @@ def test_missing_bias_drift_and_phrasing_show() -> None:
 
 def test_unclear_and_diagnosed_participants_are_read_worse_when_planted() -> None:
     effects = Effects(clarity_loss_diagnosed=0.5, diagnosis_rate=0.5)
-    truths = Conversations(synthetic.conversations(150, seed=6, effects=effects))
+    truths = Conversations(conversations(150, seed=6, effects=effects))
     model = SimulatedModel("m", emotion=0.9, binary_om=0.7, unclear_loss=0.8, diagnosed_om_shift=0.25)
     hits: dict[bool, list[bool]] = {False: [], True: []}
     accuracy: dict[bool, list[bool]] = {False: [], True: []}
-    for run in synthetic.runs(truths, [model], seed=6):
+    for run in runs(truths, [model], seed=6):
         truth = truths[run.conversation_id]
         accuracy[diagnosed(truth)] += right_answers(run, truth)
         for turn, annotated in zip(run.turns, truth.turns, strict=True):
@@ -234,4 +204,4 @@ def test_parameters_outside_their_range_are_refused() -> None:
     with pytest.raises(ValueError, match="name is empty"):
         SimulatedModel("")
     with pytest.raises(ValueError, match="two models have the same name"):
-        synthetic.runs([], [CHANCE, CHANCE])
+        runs([], [CHANCE, CHANCE])

@@ -1,0 +1,72 @@
+"""The demonstration data that is generated; ``make demo-data`` writes its files into the package again.
+
+What is not generated is hand-written: the scenarios of EIBench, the items of EmoBench, and all of EQ-Bench.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from attune_data import load_records, load_scenarios
+from attune_data.kinds import ITEM
+from attune_data.record import Record
+from synthetic.conversations import conversations
+from synthetic.predictions import answers_of
+from synthetic.runs import SimulatedModel, runs
+from synthetic.talks import dialogues, episodes
+
+PACKAGE = Path(__file__).parents[2] / "src" / "attune_data"
+
+_ATTENTIVE = SimulatedModel(
+    "synthetic/attentive",
+    emotion=0.65,
+    binary_om=0.75,
+    binary_human=0.65,
+    pairwise=0.6,
+    response=0.6,
+    panas=0.55,
+    wide=0.6,
+    unclear_loss=0.2,
+)
+# It leaves some answers out, and prefers A in pairwise choices, whatever is shown as A.
+_HASTY = SimulatedModel(
+    "synthetic/hasty",
+    emotion=0.35,
+    binary_om=0.45,
+    binary_human=0.35,
+    pairwise=0.35,
+    response=0.25,
+    panas=0.25,
+    wide=0.25,
+    unclear_loss=0.2,
+    position_bias=0.3,
+    missing=0.05,
+)
+
+
+def demo_records() -> Mapping[str, Iterable[Record]]:
+    """Generate the records of each file, by its path below `attune_data`: in all of them the first model is better.
+
+    AttuneBench has 40 conversations by 24 participants, each of the 20 stories told by two of them.
+    """
+    told = conversations(40, participants=24, seed=3)
+    items = load_records("demo", ITEM)
+    return {
+        "attunebench/demo.jsonl": told,
+        "attunebench/demo_runs.jsonl": runs(told, [_ATTENTIVE, _HASTY], seed=3),
+        "eibench/demo_episodes.jsonl": episodes(load_scenarios("demo"), seed=11),
+        "sage/demo_dialogues.jsonl": dialogues(seed=3),
+        "emobench/demo_predictions.jsonl": [
+            *answers_of(items, "synthetic/attentive", 0.75, seed=2),
+            *answers_of(items, "synthetic/hasty", 0.4, seed=2),
+        ],
+    }
+
+
+def demo_files() -> dict[str, bytes]:
+    """Return the bytes of each file, by its path below `attune_data`: a record a line."""
+    return {path: b"".join(record.to_line() + b"\n" for record in records) for path, records in demo_records().items()}
+
+
+if __name__ == "__main__":
+    for path, data in demo_files().items():
+        (PACKAGE / path).write_bytes(data)
