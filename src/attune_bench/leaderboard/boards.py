@@ -54,7 +54,7 @@ from attune_bench.stats.subgroups import strata_and_known, unit_traits
 from attune_data.codebook import parse_toml
 from attune_data.io.documents import read_input
 from attune_data.issues import SourceError, shown
-from attune_data.publishing import find_licence, licences
+from attune_data.licences import find_licence, licences
 from attune_data.query import spelled_alike
 from attune_data.record import canonical
 from attune_data.text import listed, meant, plural
