@@ -8,34 +8,18 @@ Of the records it shows counts and canaries only, no text of a participant.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Timer
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from attune_data.collection import Collection, Kind
-from attune_data.io.hub import (
-    ANSWER_LIMIT,
-    NO_HUB,
-    SLOWEST,
-    Connections,
-    GaveUpError,
-    bounded,
-    endpoint,
-    is_commit,
-    is_offline,
-    is_token,
-    redacted,
-    refuse_encoded,
-    shown_endpoint,
-    timeout,
-)
+from attune_data.io.hub import client, is_commit, is_offline, is_token, redacted, timeout, trouble
 from attune_data.issues import PublishError, shown
 from attune_data.kinds import KINDS
 from attune_data.licences import Benchmark, Licence, Publishing, canary, permitted
@@ -238,9 +222,6 @@ def _type(dtype: "pl.DataType") -> str:
 # In the order of the card. What was published before and is not written any more is deleted.
 _NAMES = [name for kind in KINDS if kind.tables for name in kind.tables.names]
 _OURS = [f"{name}.parquet" for name in dict.fromkeys((*_NAMES, "records"))]
-# Seconds. Only a connection has to come as soon as where loading asks; a large commit takes its time.
-_ANY_ANSWER = 300
-_LONGEST_WAIT = 60
 
 
 def publish(collection: Collection[Any], repo_id: str, *, licence: str, private: bool = True) -> str:
@@ -300,7 +281,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
         paths = sorted(folder.iterdir(), key=lambda path: _OURS.index(path.name))
         frames = {path.stem: pl.scan_parquet(path) for path in paths}
         card = str(dataset_card(repo_id, collection.kind, collection, frames, chosen, benchmarks))
-        with _created(repo_id) as created, writing(repo_id, sum(path.stat().st_size for path in paths)) as api:
+        with _created(repo_id) as created, writing(repo_id) as api:
             before = _repository(api, repo_id, private=private, created=created)
             there = {file.rfilename for file in before.siblings or ()}
             gone = there.intersection(_OURS).difference(path.name for path in paths)
@@ -316,7 +297,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
                 parent_commit=before.sha,
             )
             if not is_commit(commit.oid):
-                raise GaveUpError(NO_HUB)
+                raise LookupError("its commit is no hash")
     return f"hf://{repo_id}@{commit.oid}"
 
 
@@ -334,12 +315,10 @@ def check_writable(repo_id: str) -> None:
 
 
 @contextmanager
-def writing(repo_id: str, size: int) -> Iterator["HfApi"]:
-    """Give the client library to write so many bytes to a repository; what goes wrong is one `PublishError`."""
-    from huggingface_hub import HfApi
-
-    with _explained(repo_id), _bounded(size):
-        yield HfApi(endpoint=endpoint())
+def writing(repo_id: str) -> Iterator["HfApi"]:
+    """Give the client library to write to a repository; what goes wrong is one `PublishError`."""
+    with _explained(repo_id):
+        yield client()
 
 
 def _check_name(repo_id: str) -> None:
@@ -370,7 +349,7 @@ def _created(repo_id: str) -> Iterator[list[str | None]]:
 def _deleted(repo_id: str, commit: str | None) -> str:
     """Delete a repository that has this commit alone; return in words what is left of it."""
     try:
-        with writing(repo_id, 0) as api:
+        with writing(repo_id) as api:
             now = commit and api.dataset_info(repo_id, timeout=timeout()).sha
             if now != commit:
                 return f"but the repository has a commit of what was sent, hf://{repo_id}@{now}"
@@ -397,59 +376,6 @@ def _repository(api: "HfApi", repo_id: str, *, private: bool, created: list[str 
     return found
 
 
-@contextmanager
-def _bounded(size: int) -> Iterator[None]:
-    """Bound every answer that the client library waits for, and keep the token from other origins than the Hub's.
-
-    Left alone it waits without end, reads without end, and sends the token wherever the Hub says uploads are verified.
-    Uploads go by HTTP: another program makes uploads to the Hub's storage Xet, and knows none of these bounds.
-    """
-    import httpx2
-    from huggingface_hub import constants, set_client_factory
-    from huggingface_hub.utils import _http, parse_ratelimit_headers  # type: ignore[attr-defined]  # see below
-
-    hub, seconds, connections = httpx2.URL(endpoint()).origin, _ANY_ANSWER + size / SLOWEST, Connections()
-
-    def request(request: httpx2.Request) -> None:
-        if connections.are_ended:
-            raise GaveUpError(f"does not take it within {seconds:,.0f} seconds")
-        request.extensions["trace"] = connections.note
-        request.headers["accept-encoding"] = "identity"
-        if request.url.origin != hub:
-            request.headers.pop("authorization", None)
-
-    def response(response: httpx2.Response) -> None:
-        refuse_encoded(response)
-        rate, after = parse_ratelimit_headers(response.headers), response.headers.get("retry-after", "")
-        wait = max(rate.reset_in_seconds if rate else 0, int(after) if after.isdecimal() else 0)
-        if response.status_code >= 400 and wait > _LONGEST_WAIT:
-            raise GaveUpError(f"asks to wait {wait:,} seconds (status {response.status_code})")
-        stream = cast("httpx2.SyncByteStream", response.stream)
-        with closing(stream):
-            response.stream = httpx2.ByteStream(b"".join(bounded(stream, ANSWER_LIMIT)))
-
-    def client() -> httpx2.Client:
-        made = before()
-        made.timeout = httpx2.Timeout(_ANY_ANSWER, connect=timeout())
-        hooks = made.event_hooks
-        made.event_hooks = {"request": [*hooks["request"], request], "response": [*hooks["response"], response]}
-        return made
-
-    # Where a connection fails the library goes on with a new client. Nothing but this name tells how it makes one.
-    before = _http._GLOBAL_CLIENT_FACTORY
-    set_client_factory(client)
-    uses_no_xet, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
-    timer = Timer(seconds, connections.end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        constants.HF_HUB_DISABLE_XET = uses_no_xet
-        set_client_factory(before)
-
-
 _ANSWERS = {
     401: "the Hub does not accept the token; hf auth login, or set HF_TOKEN to a valid one",
     403: "the token may not write there; it needs write permission for this owner",
@@ -469,30 +395,23 @@ def _explained(repo_id: str) -> Iterator[None]:
     except PublishError:
         raise
     except (
-        *(GaveUpError, OSError, RuntimeError, ValueError, httpx2.HTTPError, httpx2.InvalidURL),
+        *(OSError, RuntimeError, ValueError, httpx2.HTTPError, httpx2.InvalidURL),
         # What the client library raises where a server answers that is no Hub.
         *(LookupError, TypeError, AttributeError, AssertionError),
         ImportError,  # A proxy of SOCKS needs a package.
     ) as error:
         # Errors of an upload come wrapped.
         cause = error.__cause__ if type(error) is RuntimeError and error.__cause__ else error
-        hub = f"the Hub at {shown_endpoint()}"
         if isinstance(cause, HfHubHTTPError):
             status = cause.response.status_code
             said = f"the Hub answered {status} {_line(cause.server_message or '')[:200]}".strip()
             why = _ANSWERS.get(status, said)
-        elif isinstance(cause, httpx2.TimeoutException):
-            why = f"{hub} does not answer"
-        elif isinstance(cause, GaveUpError):
-            why = f"{hub} {cause}"
-        elif isinstance(cause, httpx2.HTTPError | OSError):
-            why = f"{hub} cannot be reached: {_line(cause)[:200]}"
         elif isinstance(cause, ImportError) or (
             isinstance(cause, ValueError) and not isinstance(cause, json.JSONDecodeError | UnicodeError)
         ):
             why = _line(cause)[:300]
         else:
-            why = f"{hub} {NO_HUB}"
+            why = trouble(cause)
         raise PublishError(f"{repo_id} was not published: {why}") from None
 
 

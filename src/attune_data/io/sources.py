@@ -175,8 +175,8 @@ def documents(
 
         ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
         it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,
-        which serves where the Hub cannot be reached. Files have the size and hash that the Hub lists, and 2 GiB in all
-        may be downloaded; the token is sent to the origin of ``HF_ENDPOINT`` only. A revision is a branch, a tag or a
+        which serves where the Hub cannot be reached. Files have the size that the Hub lists, and 2 GiB in all may be
+        downloaded. A revision is a branch, a tag or a
         commit, with ``/`` written ``%2F``. ``HF_TOKEN``, ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are
         honoured.
 
@@ -349,8 +349,7 @@ def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Do
     if "" in found.files:
         yield from documents(found.fetch([""])[""], choose, prefer=prefer)
         return
-    yield from found.problems
-    selection = select(text, found.files, prefer, may_be_empty=bool(found.problems))
+    selection = select(text, found.files, prefer, may_be_empty=False)
     yield from selection.notes
     yield from _files(found.fetch(selection.chosen_by(choose)))
 
