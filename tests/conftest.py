@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -333,9 +334,12 @@ def hub(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatc
 
     huggingface_hub and datasets read the environment when they are imported, so that both are told here too.
     """
-    from huggingface_hub import close_session, constants
+    from huggingface_hub import close_session, constants, file_download
+    from huggingface_hub.utils import _http
 
     server = HubServer()
+    for module in (_http, file_download):  # Where a request fails, the client waits before it asks again.
+        monkeypatch.setattr(module, "time", SimpleNamespace(sleep=lambda _seconds: None))
     home = tmp_path_factory.mktemp("hf_home")
     switches = {f"HF_HUB_DISABLE_{what}": "1" for what in ("XET", "TELEMETRY", "PROGRESS_BARS")}
     environment = {"HF_ENDPOINT": server.url, "HF_HOME": str(home), **switches}

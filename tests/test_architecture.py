@@ -26,13 +26,12 @@ ROOMS = tuple(
     for package in ("attune_bench.benchmarks", "attune_data", "attune_metrics")
     for name in (benchmark.name for benchmark in BENCHMARKS)
 )
-# The registries, what belongs to whom by which licence, and the public names of the packages.
+# The registries, and the public names of the packages.
 MAY_NAME = (
     "attune_bench.adapters.inspect_tasks",
     "attune_bench.benchmarks",
     "attune_data",
     "attune_data.kinds",
-    "attune_data.publishing",
     "attune_eibench",
     "attune_metrics",
     "attune_metrics.catalog",

@@ -10,7 +10,7 @@ import pytest
 from attune_data import table_schema
 from attune_data.collection import Kind
 from attune_data.kinds import KINDS
-from attune_data.publishing import find_licence
+from attune_data.licences import find_licence
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "data"

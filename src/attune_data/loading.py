@@ -299,7 +299,7 @@ def load_records(
     source : str, path-like or datasets.Dataset
         ``"demo"``, a ``.json`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a ``.parquet`` file with a column ``record``,
         a folder (read recursively, in name order; also one that ``to_parquet`` wrote), a ``.zip``, ``.tar``,
-        ``.tar.gz``, ``.tgz``, ``.tar.bz2`` or ``.tar.xz`` archive, read as a folder,
+        ``.tar.gz`` or ``.tgz`` archive, read as a folder,
         ``hf://owner/name[@revision][/path]``, a data set on the Hugging Face Hub, read as a folder (``HF_TOKEN``,
         ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured), or a ``datasets.Dataset`` with one record a
         row, as JSON text in a column ``record`` or as its columns, whose nulls count as absent.

@@ -1,62 +1,31 @@
-"""Publishing records: under which licence they may be, their schema, their card, and the upload.
+"""Publishing records: their schema, their card, and the upload.
 
 The card of a published data set: what is in it, under which licence, how to load it.
 
 Of the records it shows counts and canaries only, no text of a participant.
 """
 
-import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Timer
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AfterValidator, Field, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from attune_data.codebook import (
-    OWN_NAME,
-    Entry,
-    Finding,
-    Items,
-    Named,
-    RefersTo,
-    Text,
-    UniqueSet,
-    codebook_folder,
-    read_toml,
-    refuse,
-)
 from attune_data.collection import Collection, Kind
 from attune_data.columns import RECORDS_TABLE, Column
-from attune_data.io.hub import (
-    ANSWER_LIMIT,
-    NO_HUB,
-    SLOWEST,
-    Connections,
-    GaveUpError,
-    bounded,
-    endpoint,
-    is_commit,
-    is_offline,
-    is_token,
-    redacted,
-    refuse_encoded,
-    shown_endpoint,
-    timeout,
-)
+from attune_data.io.hub import client, is_commit, is_offline, is_token, redacted, timeout, trouble
 from attune_data.issues import PublishError, shown
 from attune_data.kinds import KINDS
+from attune_data.licences import Benchmark, Licence, Publishing, canary, permitted
 from attune_data.query import count_people
-from attune_data.record import Record, is_generated
+from attune_data.record import is_generated
 from attune_data.tables import Frames
 from attune_data.text import meant, plural, printable
 
@@ -68,384 +37,13 @@ if TYPE_CHECKING:
 __all__ = [
     "SCHEMA_KINDS",
     "TABLE_SCHEMA_KINDS",
-    "Benchmark",
-    "Canary",
-    "Licence",
-    "Publishing",
-    "RecordsWithFiles",
-    "canary",
     "check_writable",
-    "credits_of",
     "dataset_card",
-    "find_licence",
     "json_schema",
-    "licences",
-    "named_licences",
-    "permitted",
     "publish",
-    "refusal",
     "table_schema",
     "writing",
 ]
-
-_LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
-
-Demand = Literal["notice", "attribution", "non-commercial", "share-alike", "no-derivatives"]
-Reference = Annotated[Text, RefersTo("licences")]
-
-
-class RecordsWithFiles(Protocol):
-    """Records and the files they came from, as a collection has them."""
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-    @property
-    def files(self) -> Mapping[str, str]:
-        """The file of each record, by its id."""
-
-
-class Licence(Entry):
-    """A licence, named by its id on the Hugging Face Hub.
-
-    Examples
-    --------
-    >>> known = licences()
-    >>> known["cc-by-4.0"].allows(known["cc-by-nc-4.0"]), known["cc-by-nc-4.0"].allows(known["mit"])
-    (True, False)
-    """
-
-    id: str = Field(alias=OWN_NAME)
-    title: Text = Field(description="Its full name.")
-    url: str = Field(pattern=r"^https?://\S+$", description="Where its text is.")
-    demands: UniqueSet[Demand] = Field(description="What it asks of whoever passes the data on.")
-    also: Items[Reference] = Field((), description="Other licences that share-alike data may be passed on under.")
-    spelling: Text | None = Field(None, description="How SPDX writes the id, where that differs.")
-
-    def allows(self, other: "Licence") -> bool:
-        """Tell whether what is under this licence may be published, with tables made of it, under another."""
-        if "no-derivatives" in self.demands:
-            return False
-        if "share-alike" in self.demands:
-            return other.id in (self.id, *self.also)
-        return self.demands <= other.demands
-
-
-class Benchmark(Entry):
-    """Whose data a kind of record is, where the record itself does not say."""
-
-    name: str = Field(alias=OWN_NAME)
-    records: Items[Text] = Field(description="The classes of its records.")
-    licence_id: Reference = Field(alias="licence", description="The licence of its data, a name in `licences`.")
-    attribution: Text = Field(description="What the licence asks a publisher to say.")
-
-    @property
-    def licence(self) -> Licence:
-        """The licence of its data."""
-        return licences()[self.licence_id]
-
-
-@dataclass(frozen=True, slots=True)
-class Canary:
-    """The texts by which a model can be found to have seen the data, and whether they come from the records."""
-
-    texts: tuple[str, ...]
-    is_own: bool
-
-
-def _spellings(licence: Licence) -> set[str]:
-    return {_folded(text) for text in (licence.id, licence.title, licence.url, licence.spelling or licence.id)}
-
-
-def _spelt_differently(known: Named[Licence]) -> Named[Licence]:
-    found: dict[str, str] = {}
-    mistakes: list[Finding] = []
-    for name, licence in known.items():
-        mistakes += [
-            ((name,), spelling, f"a spelling of {found[spelling]!r} too")
-            for spelling in sorted(_spellings(licence) & found.keys())
-        ]
-        found |= dict.fromkeys(_spellings(licence), name)
-    refuse(mistakes)
-    return known
-
-
-def _with_records_of_their_own(benchmarks: Named[Benchmark]) -> Named[Benchmark]:
-    found: dict[str, str] = {}
-    refuse(
-        ((name, "records", place), record, f"{found[record]!r} has these records too")
-        for name, benchmark in benchmarks.items()
-        for place, record in enumerate(benchmark.records)
-        if found.setdefault(record, name) != name
-    )
-    return benchmarks
-
-
-class Publishing(Entry):
-    """The file ``codebook/publishing.toml``: licences, whose data a benchmark's records are, the canary."""
-
-    canary: Text = Field(description="The text by which a model can be found to have seen data without a canary.")
-    benchmarks: Annotated[Named[Benchmark], AfterValidator(_with_records_of_their_own)] = Field(
-        description="Whose data a record is that neither states a licence nor says that it was generated, by name."
-    )
-    licences: Annotated[Named[Licence], AfterValidator(_spelt_differently)] = Field(
-        description="The licences by their id on the Hugging Face Hub."
-    )
-
-
-def licences() -> Mapping[str, Licence]:
-    """Return every licence of the codebook by its id.
-
-    Examples
-    --------
-    >>> sorted(licences()["cc-by-nc-4.0"].demands)
-    ['attribution', 'non-commercial', 'notice']
-    """
-    return _bundled().licences
-
-
-def find_licence(text: str) -> Licence | None:
-    """Return the licence that an id, a title or an address names, in any letter case, or None.
-
-    Examples
-    --------
-    >>> [found.id for found in map(find_licence, ["CC BY-NC 4.0", "MIT License", "ODbL-1.0"]) if found]
-    ['cc-by-nc-4.0', 'mit', 'odbl']
-    >>> find_licence("http://creativecommons.org/licenses/by/4.0/legalcode").id
-    'cc-by-4.0'
-    >>> find_licence("free")
-    """
-    return _by_spelling().get(_folded(text))
-
-
-def permitted(
-    records: RecordsWithFiles, licence: str, *, needs_licence: bool = False
-) -> tuple[Licence, tuple[Benchmark, ...]]:
-    """Return the licence that records are to be published under, and the benchmarks that they are known to be of.
-
-    A record is under the licence that it states under the key ``licence`` or ``license`` (or ``data_licence``,
-    ``data_license``), at any depth. One that states none and does not say of itself that it was generated is under that
-    of its benchmark: AttuneBench for a conversation, EIBench for a scenario or an episode, SAGE for its dialogues,
-    EmoBench for items and predictions, EQ-Bench for questions and answers. A run that states none has no known licence
-    and may be published under any.
-
-    Parameters
-    ----------
-    records : RecordsWithFiles
-        What is to be published, a collection for instance.
-    licence : str
-        As for `find_licence`.
-    needs_licence : bool
-        Whether to refuse a record that was not generated and whose licence is not known.
-
-    Raises
-    ------
-    PublishError
-        This licence, or one that a record states, is not in the codebook, a record's licence does not allow it, or is
-        not known and has to be.
-    """
-    wanted = find_licence(str(licence))
-    if wanted is None:
-        versions = [name for name in licences() if re.fullmatch(re.escape(_folded(str(licence))) + r"-[\d.]+", name)]
-        near = versions[-1:] or get_close_matches(str(licence).casefold(), licences(), n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise PublishError(f"unknown licence {shown(licence)}{hint} Known are: {', '.join(licences())}")
-    # One of each kind is enough to judge by, and to name.
-    sources: dict[Licence | Benchmark, Record] = {}
-    for record in records:
-        try:
-            own = _sources(record, needs_licence=needs_licence)
-        except PublishError as error:
-            raise PublishError(f"{_place(records, record)}: {error}") from None
-        for source in own:
-            sources.setdefault(source, record)
-    _refuse(records, sources, wanted)
-    return wanted, tuple(source for source in sources if isinstance(source, Benchmark))
-
-
-def refusal(record: Record, *, needs_licence: bool = False) -> str:
-    """Return why a record's texts may be passed on under no licence, by the rule of `permitted`.
-
-    Parameters
-    ----------
-    record : record
-        Of any kind.
-    needs_licence : bool
-        As for `permitted`.
-
-    Returns
-    -------
-    str
-        Empty where they may be passed on under some licence.
-
-    Examples
-    --------
-    >>> from attune_data import load_scenarios
-    >>> scenario = load_scenarios("demo")[0]
-    >>> refusal(scenario), refusal(scenario.model_copy(update={"licence": "cc-by-nd-4.0"}))
-    ('', 'cc-by-nd-4.0 allows nothing but the unchanged work')
-    """
-    try:
-        under = [_licence(source) for source in _sources(record, needs_licence=needs_licence)]
-    except PublishError as error:
-        return str(error)
-    if any(all(own.allows(other) for own in under) for other in licences().values()):
-        return ""
-    closed = [own.id for own in under if "no-derivatives" in own.demands]
-    if closed:
-        return f"{closed[0]} allows nothing but the unchanged work"
-    return f"no one licence fits both {' and '.join(own.id for own in under)}"
-
-
-def credits_of(records: Iterable[Record]) -> list[str]:
-    """Return what publishers of records have to say of the benchmarks that these are known to be of.
-
-    Examples
-    --------
-    >>> from attune_data import load_scenarios
-    >>> demo = load_scenarios("demo")
-    >>> credits_of(demo), len(credits_of([demo[0].model_copy(update={"licence": None, "synthetic": None})]))
-    ([], 1)
-    """
-    known = (
-        one for record in records if not _stated(record) and not is_generated(record) for one in _benchmarks(record)
-    )
-    return list(dict.fromkeys(f"{one.name}, {one.licence.title}: {one.attribution}" for one in known))
-
-
-def _licence(source: Licence | Benchmark) -> Licence:
-    return source.licence if isinstance(source, Benchmark) else source
-
-
-def _refuse(records: RecordsWithFiles, sources: Mapping[Licence | Benchmark, Record], wanted: Licence) -> None:
-    under = {source: _licence(source) for source in sources}
-    for source, own in under.items():
-        if own.allows(wanted):
-            continue
-        place = _place(records, sources[source])
-        if "no-derivatives" in own.demands:
-            raise PublishError(
-                f"{place}: {own.id} allows nothing but the unchanged work, and what is published is made of it"
-            )
-        fitting = [other.id for other in licences().values() if all(each.allows(other) for each in under.values())]
-        accepted = "no one licence fits all of the records"
-        if fitting:
-            accepted = f"licence={own.id if own.id in fitting else fitting[0]!r} would be accepted"
-        said = "it is under"
-        if isinstance(source, Benchmark):
-            said = f"it states no licence, so it is taken to be of {source.name}, which is under"
-            accepted += '; if the data are your own, let each record state its licence: "licence": "..."'
-        raise PublishError(f"{place}: {said} {own.id}, which does not allow publishing under {wanted.id!r}; {accepted}")
-
-
-def _sources(record: Record, *, needs_licence: bool) -> list[Licence | Benchmark]:
-    """Return the licences that a record states, else its benchmark; raise at an unknown licence, or at none."""
-    stated = _stated(record)
-    found: list[Licence | Benchmark] = []
-    for item in stated:
-        licence = find_licence(item) if isinstance(item, str) else None
-        if licence is None:
-            raise PublishError(
-                f"it states the licence {shown(item)}, which is not in the codebook; use an id of "
-                f"{', '.join(licences())}"
-            )
-        found.append(licence)
-    if not stated and not is_generated(record):
-        found += _benchmarks(record)
-        if needs_licence and not found:
-            raise PublishError(
-                'it states no licence, and none is known of such records; let each state its licence: "licence": "..."'
-            )
-    return found
-
-
-def _benchmarks(record: Record) -> list[Benchmark]:
-    """Return whose data a record is by its class: one benchmark, or none."""
-    return [one for one in _bundled().benchmarks.values() if type(record).__name__ in one.records]
-
-
-def _stated(record: Record) -> list[Any]:
-    return [item for key, value in _notes(record) if key in _LICENCE_KEYS for item in _items(value)]
-
-
-def named_licences(records: Iterable[Record]) -> list[str]:
-    """Return what records state as their licence, each once, and that of their benchmark where one states none.
-
-    Examples
-    --------
-    >>> from attune_data import load_scenarios
-    >>> demo = load_scenarios("demo")
-    >>> named_licences(demo)
-    ['CC BY 4.0']
-    >>> named_licences([demo[0].model_copy(update={"licence": None, "synthetic": None})])
-    ['Creative Commons Attribution-NonCommercial 4.0, that of EIBench']
-    """
-    found: dict[str, None] = {}
-    for record in records:
-        stated = [item if isinstance(item, str) else shown(item) for item in _stated(record)]
-        known = [] if stated or is_generated(record) else _benchmarks(record)
-        found |= dict.fromkeys([*stated, *(f"{one.licence.title}, that of {one.name}" for one in known)])
-    return list(found)
-
-
-def canary(records: Sequence[Record]) -> Canary:
-    """Return the canaries that records have under a key with ``canary`` in it, else the fixed one of the codebook.
-
-    Examples
-    --------
-    >>> from attune_data import load
-    >>> canary(load("demo")).is_own
-    False
-    """
-    values = (item for record in records for key, value in _notes(record) if "canary" in key for item in _items(value))
-    found = tuple(dict.fromkeys(item for item in values if isinstance(item, str)))
-    return Canary(found or (_bundled().canary,), bool(found))
-
-
-def _notes(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every key, letters only, with its value: of a record, then of what is in it, at any depth."""
-    if value is None or isinstance(value, str | int | float):  # Whether a value is a record is slow to tell.
-        return
-    if isinstance(value, Record):
-        value = dict(value)
-    if isinstance(value, dict):
-        yield from ((_letters(key), item) for key, item in value.items())
-        value = value.values()
-    elif not isinstance(value, list | tuple):
-        return
-    for item in value:
-        yield from _notes(item)
-
-
-@functools.lru_cache(maxsize=2**12)
-def _letters(key: str) -> str:
-    return re.sub(r"[^a-z]", "", key.casefold())
-
-
-def _items(value: Any) -> list[Any]:
-    """Return the values of a list or a single value; nothing for null and blank texts."""
-    items = value if isinstance(value, list | tuple) else [value]
-    return [item for item in items if item is not None and not (isinstance(item, str) and not item.strip())]
-
-
-def _place(records: RecordsWithFiles, record: Any) -> str:
-    file = records.files.get(record.id)
-    return f"{file}: record {shown(record.id)}" if file else f"record {shown(record.id)}"
-
-
-def _folded(text: str) -> str:
-    """Return a licence's id, title or address in the one form in which they are compared."""
-    folded = re.sub(r"^https?://(www\.)?|/(legalcode|deed)(\.\w+)?/?$", "", text.strip().casefold())
-    return re.sub(r"-licen[cs]e$", "", re.sub(r"[\s_-]+", "-", folded.rstrip("/")))
-
-
-@functools.cache
-def _bundled() -> Publishing:
-    return read_toml(codebook_folder() / "publishing.toml", Publishing)
-
-
-@functools.cache
-def _by_spelling() -> dict[str, Licence]:
-    return {spelling: licence for licence in licences().values() for spelling in _spellings(licence)}
 
 
 def dataset_card(
@@ -625,9 +223,6 @@ def _type(dtype: "pl.DataType") -> str:
 # In the order of the card. What was published before and is not written any more is deleted.
 _NAMES = [name for kind in KINDS if kind.tables for name in kind.tables.names]
 _OURS = [f"{name}.parquet" for name in dict.fromkeys((*_NAMES, "records"))]
-# Seconds. Only a connection has to come as soon as where loading asks; a large commit takes its time.
-_ANY_ANSWER = 300
-_LONGEST_WAIT = 60
 
 
 def publish(collection: Collection[Any], repo_id: str, *, licence: str, private: bool = True) -> str:
@@ -661,7 +256,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
     ------
     PublishError
         Where the licence that a record states, or that of its benchmark, does not allow this one (see
-        `attune_data.publishing.permitted`), or the repository cannot be written. One that was created is deleted then.
+        `attune_data.licences.permitted`), or the repository cannot be written. One that was created is deleted then.
 
     Examples
     --------
@@ -687,7 +282,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
         paths = sorted(folder.iterdir(), key=lambda path: _OURS.index(path.name))
         frames = {path.stem: pl.scan_parquet(path) for path in paths}
         card = str(dataset_card(repo_id, collection.kind, collection, frames, chosen, benchmarks))
-        with _created(repo_id) as created, writing(repo_id, sum(path.stat().st_size for path in paths)) as api:
+        with _created(repo_id) as created, writing(repo_id) as api:
             before = _repository(api, repo_id, private=private, created=created)
             there = {file.rfilename for file in before.siblings or ()}
             gone = there.intersection(_OURS).difference(path.name for path in paths)
@@ -703,7 +298,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
                 parent_commit=before.sha,
             )
             if not is_commit(commit.oid):
-                raise GaveUpError(NO_HUB)
+                raise LookupError("its commit is no hash")
     return f"hf://{repo_id}@{commit.oid}"
 
 
@@ -721,12 +316,10 @@ def check_writable(repo_id: str) -> None:
 
 
 @contextmanager
-def writing(repo_id: str, size: int) -> Iterator["HfApi"]:
-    """Give the client library to write so many bytes to a repository; what goes wrong is one `PublishError`."""
-    from huggingface_hub import HfApi
-
-    with _explained(repo_id), _bounded(size):
-        yield HfApi(endpoint=endpoint())
+def writing(repo_id: str) -> Iterator["HfApi"]:
+    """Give the client library to write to a repository; what goes wrong is one `PublishError`."""
+    with _explained(repo_id):
+        yield client()
 
 
 def _check_name(repo_id: str) -> None:
@@ -757,7 +350,7 @@ def _created(repo_id: str) -> Iterator[list[str | None]]:
 def _deleted(repo_id: str, commit: str | None) -> str:
     """Delete a repository that has this commit alone; return in words what is left of it."""
     try:
-        with writing(repo_id, 0) as api:
+        with writing(repo_id) as api:
             now = commit and api.dataset_info(repo_id, timeout=timeout()).sha
             if now != commit:
                 return f"but the repository has a commit of what was sent, hf://{repo_id}@{now}"
@@ -784,59 +377,6 @@ def _repository(api: "HfApi", repo_id: str, *, private: bool, created: list[str 
     return found
 
 
-@contextmanager
-def _bounded(size: int) -> Iterator[None]:
-    """Bound every answer that the client library waits for, and keep the token from other origins than the Hub's.
-
-    Left alone it waits without end, reads without end, and sends the token wherever the Hub says uploads are verified.
-    Uploads go by HTTP: another program makes uploads to the Hub's storage Xet, and knows none of these bounds.
-    """
-    import httpx2
-    from huggingface_hub import constants, set_client_factory
-    from huggingface_hub.utils import _http, parse_ratelimit_headers  # type: ignore[attr-defined]  # see below
-
-    hub, seconds, connections = httpx2.URL(endpoint()).origin, _ANY_ANSWER + size / SLOWEST, Connections()
-
-    def request(request: httpx2.Request) -> None:
-        if connections.are_ended:
-            raise GaveUpError(f"does not take it within {seconds:,.0f} seconds")
-        request.extensions["trace"] = connections.note
-        request.headers["accept-encoding"] = "identity"
-        if request.url.origin != hub:
-            request.headers.pop("authorization", None)
-
-    def response(response: httpx2.Response) -> None:
-        refuse_encoded(response)
-        rate, after = parse_ratelimit_headers(response.headers), response.headers.get("retry-after", "")
-        wait = max(rate.reset_in_seconds if rate else 0, int(after) if after.isdecimal() else 0)
-        if response.status_code >= 400 and wait > _LONGEST_WAIT:
-            raise GaveUpError(f"asks to wait {wait:,} seconds (status {response.status_code})")
-        stream = cast("httpx2.SyncByteStream", response.stream)
-        with closing(stream):
-            response.stream = httpx2.ByteStream(b"".join(bounded(stream, ANSWER_LIMIT)))
-
-    def client() -> httpx2.Client:
-        made = before()
-        made.timeout = httpx2.Timeout(_ANY_ANSWER, connect=timeout())
-        hooks = made.event_hooks
-        made.event_hooks = {"request": [*hooks["request"], request], "response": [*hooks["response"], response]}
-        return made
-
-    # Where a connection fails the library goes on with a new client. Nothing but this name tells how it makes one.
-    before = _http._GLOBAL_CLIENT_FACTORY
-    set_client_factory(client)
-    uses_no_xet, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
-    timer = Timer(seconds, connections.end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        constants.HF_HUB_DISABLE_XET = uses_no_xet
-        set_client_factory(before)
-
-
 _ANSWERS = {
     401: "the Hub does not accept the token; hf auth login, or set HF_TOKEN to a valid one",
     403: "the token may not write there; it needs write permission for this owner",
@@ -856,30 +396,23 @@ def _explained(repo_id: str) -> Iterator[None]:
     except PublishError:
         raise
     except (
-        *(GaveUpError, OSError, RuntimeError, ValueError, httpx2.HTTPError, httpx2.InvalidURL),
+        *(OSError, RuntimeError, ValueError, httpx2.HTTPError, httpx2.InvalidURL),
         # What the client library raises where a server answers that is no Hub.
         *(LookupError, TypeError, AttributeError, AssertionError),
         ImportError,  # A proxy of SOCKS needs a package.
     ) as error:
         # Errors of an upload come wrapped.
         cause = error.__cause__ if type(error) is RuntimeError and error.__cause__ else error
-        hub = f"the Hub at {shown_endpoint()}"
         if isinstance(cause, HfHubHTTPError):
             status = cause.response.status_code
             said = f"the Hub answered {status} {_line(cause.server_message or '')[:200]}".strip()
             why = _ANSWERS.get(status, said)
-        elif isinstance(cause, httpx2.TimeoutException):
-            why = f"{hub} does not answer"
-        elif isinstance(cause, GaveUpError):
-            why = f"{hub} {cause}"
-        elif isinstance(cause, httpx2.HTTPError | OSError):
-            why = f"{hub} cannot be reached: {_line(cause)[:200]}"
         elif isinstance(cause, ImportError) or (
             isinstance(cause, ValueError) and not isinstance(cause, json.JSONDecodeError | UnicodeError)
         ):
             why = _line(cause)[:300]
         else:
-            why = f"{hub} {NO_HUB}"
+            why = trouble(cause)
         raise PublishError(f"{repo_id} was not published: {why}") from None
 
 

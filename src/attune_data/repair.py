@@ -6,13 +6,12 @@ only item. A number outside its range costs the record.
 Building blocks of the second stage of loading: functions that mend one kind of JSON value each.
 
 A `Fix` takes a parsed value, its JSON path and a `Findings`; it returns the value in current form and reports every
-change. What it cannot mend it returns as it was, for the model's own validation to name. `respelled` goes the other
-way: from a value in current form to one that an older file may have in its place.
+change. What it cannot mend it returns as it was, for the model's own validation to name.
 """
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -24,10 +23,8 @@ from attune_data.issues import Issue, IssueLog, Severity, shown
 from attune_data.record import LARGEST, Record
 
 __all__ = [
-    "Choose",
     "Findings",
     "Fix",
-    "Reversible",
     "closed",
     "each",
     "fix_of",
@@ -35,7 +32,6 @@ __all__ = [
     "number",
     "record",
     "rename",
-    "respelled",
     "scored",
     "text",
     "texts",
@@ -63,31 +59,6 @@ class Findings:
 
 
 Fix = Callable[[Any, str, Findings], Any]
-Choose = Callable[[Sequence[Any]], Any]
-"""Picks one of several spellings; the first is the current one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reversible:
-    """A fix that also knows how an older file may spell a value: `older` takes a current value and a `Choose`."""
-
-    fix: Fix
-    older: Callable[[Any, Choose], Any]
-
-    def __call__(self, value: Any, path: str, findings: Findings) -> Any:
-        """Return the value in current form."""
-        return self.fix(value, path, findings)
-
-
-def respelled(fix: Fix, value: Any, choose: Choose) -> Any:
-    """Return a value of current form as an older file may spell it; fixing it gives the value again.
-
-    Examples
-    --------
-    >>> respelled(closed({"yes": "yes", "y": "yes"}, "yes"), "yes", lambda spellings: spellings[-1])
-    'Y'
-    """
-    return fix.older(value, choose) if isinstance(fix, Reversible) else value
 
 
 def number(low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False) -> Fix:
@@ -118,13 +89,7 @@ def number(low: int | None = None, high: int | None = None, *, whole: bool = Tru
             )
         return clamped
 
-    def older(value: Any, choose: Choose) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return value
-        spellings = [value, f"{value}", f" {value}"]
-        return choose([*spellings, float(value)] if whole and abs(value) < LARGEST else spellings)
-
-    return Reversible(fix, older)
+    return fix
 
 
 def _from_text(value: Any, path: str, findings: Findings) -> Any:
@@ -148,7 +113,7 @@ def scored(low: int, high: int) -> Fix:
             return value
         return fix_number(value, path, Findings(findings.file, strict=True, issues=findings.issues))
 
-    return Reversible(fix, lambda value, choose: respelled(fix_number, value, choose))
+    return fix
 
 
 def closed(accepted: Mapping[str, str], expected: str, default: str | None = None) -> Fix:
@@ -166,31 +131,19 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
         findings.unknown(path, value, expected, "read as null" if default is None else f"read as {default}")
         return default
 
-    def older(value: Any, choose: Choose) -> Any:
-        known = [key for key, current in accepted.items() if current == value]
-        return choose([value, *(form for key in known for form in (key, key.upper()) if form != value)])
-
-    return Reversible(fix, older)
+    return fix
 
 
-def _text(value: Any, path: str, findings: Findings) -> Any:
+def text(value: Any, path: str, findings: Findings) -> Any:
+    """Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
     if _is_number(value):
         findings.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
         return str(value)[:400]
     return value if value is None or isinstance(value, str) else findings.unknown(path, value, "text")
 
 
-def _number_for(value: Any, choose: Choose) -> Any:
-    """Return a text that is the writing of a whole number, or that number."""
-    is_whole = isinstance(value, str) and re.fullmatch("0|[1-9][0-9]{0,14}", value)
-    return choose([value, int(value)]) if is_whole else value
-
-
-text: Fix = Reversible(_text, _number_for)
-"""Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
-
-
-def _texts(value: Any, path: str, findings: Findings) -> Any:
+def texts(value: Any, path: str, findings: Findings) -> Any:
+    """Fix a list of texts: a bare string is a list of one, an item that is not text is left out."""
     if isinstance(value, str) or _is_number(value):
         findings.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
         value = [value]
@@ -203,17 +156,6 @@ def _texts(value: Any, path: str, findings: Findings) -> Any:
         else:
             findings.unknown(f"{path}[{index}]", item, "text", "item left out")
     return kept
-
-
-def _bare(value: Any, choose: Choose) -> Any:
-    if not isinstance(value, list):
-        return value
-    spelt = [_number_for(item, choose) for item in value]
-    return choose([spelt, spelt[0]]) if len(spelt) == 1 else spelt
-
-
-texts: Fix = Reversible(_texts, _bare)
-"""Fix a list of texts: a bare string is a list of one, an item that is not text is left out."""
 
 
 def _is_number(value: Any) -> bool:
@@ -245,12 +187,7 @@ def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
                 findings.unknown(item_path, item, f"an object with a text {required!r}", "item left out")
         return kept
 
-    def older(value: Any, choose: Choose) -> Any:
-        spelt = [respelled(fix, item, choose) for item in value] if isinstance(value, list) else value
-        bare = isinstance(spelt, list) and len(spelt) == 1 and isinstance(spelt[0], str) and spelt[0].strip()
-        return choose([spelt, spelt[0]]) if bare else spelt
-
-    return Reversible(fix_all, older)
+    return fix_all
 
 
 def values(fix: Fix) -> Fix:
@@ -261,12 +198,7 @@ def values(fix: Fix) -> Fix:
             return value if value is None else findings.unknown(path, value, "an object")
         return {key: fix(item, f"{path}.{key}", findings) for key, item in value.items()}
 
-    def older(value: Any, choose: Choose) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {key: respelled(fix, item, choose) for key, item in value.items()}
-
-    return Reversible(fix_all, older)
+    return fix_all
 
 
 def keep(value: Any, path: str, findings: Findings) -> Any:  # noqa: ARG001 - a Fix like the others
@@ -299,16 +231,7 @@ def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -
         renamed = rename(value, renames, path, findings) if renames else value
         return {key: fixes.get(key, keep)(item, f"{path}.{key}", findings) for key, item in renamed.items()}
 
-    def older(value: Any, choose: Choose) -> Any:
-        if not isinstance(value, dict):
-            return value
-        spelt: dict[str, Any] = {}
-        for key, item in value.items():
-            names = [old for old, current in (renames or {}).items() if current == key and old not in value]
-            spelt[choose([key, *names])] = respelled(fixes.get(key, keep), item, choose)
-        return spelt
-
-    return Reversible(fix, older)
+    return fix
 
 
 def fix_of(model: type[Record]) -> Fix:

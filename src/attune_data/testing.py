@@ -1,9 +1,9 @@
 """Records for tests: documents that a property-based test draws, and the ways in which a file can be broken.
 
-Documents of every kind to test a reader with: valid, in older spellings, broken.
+Documents of every kind to test a reader with, valid and broken.
 
-The module needs hypothesis: ``pip install 'attune-bench[testing]'``. The strategies are built on the record models and
-on what loading fixes, so that they know every field and every older spelling that the library knows.
+The module needs hypothesis: ``pip install 'attune-bench[testing]'``. The strategies are built on the record models, so
+that they know every field that the library knows.
 """
 
 # ruff: noqa: E402 - a missing extra is named before its modules are imported
@@ -22,7 +22,6 @@ from attune_data.io.documents import Document
 from attune_data.loading import Reader, load_records
 from attune_data.record import NullAs, Record
 from attune_data.references import require, resolve
-from attune_data.repair import respelled
 
 require("hypothesis", "testing")
 
@@ -37,7 +36,6 @@ __all__ = [
     "filled",
     "from_model",
     "mutated",
-    "old_spellings",
     "places",
     "records",
     "texts",
@@ -388,36 +386,6 @@ def _record(kind: Kind[R, Any], document: Json) -> R:
     return kind.model.model_validate_json(json.dumps(document), by_alias=True, by_name=False)
 
 
-def old_spellings(kind: Kind[R, Any]) -> st.SearchStrategy[tuple[Json, R]]:
-    """Return a strategy of JSON objects as older files spell them, each with the record that it means.
-
-    Loading such an object gives a record that is written like that one, and an issue for every older spelling. By
-    chance all of an object may be in current spelling.
-
-    Examples
-    --------
-    >>> from hypothesis import given, settings
-    >>> from attune_data.kinds import SCENARIO
-    >>> @settings(max_examples=5)
-    ... @given(old_spellings(SCENARIO))
-    ... def test_an_old_spelling_has_the_scene(pair):
-    ...     document, scenario = pair
-    ...     assert document.get("row", document)["scene_tag"].lower() == scenario.scene
-    >>> test_an_old_spelling_has_the_scene()
-    """
-    drawn = documents(kind)
-
-    @st.composite
-    def spellings(draw: st.DrawFn) -> tuple[Json, R]:
-        document = draw(drawn)
-        # One number for all choices: a document has hundreds of places.
-        rng = random.Random(draw(st.integers(0, 2**32)))  # noqa: S311  # test data, nothing to guess
-        spelt = respelled(kind.fix, document, lambda options: options[0] if rng.random() < 0.7 else rng.choice(options))
-        return spelt, _record(kind, document)
-
-    return spellings()
-
-
 def broken(kind: Kind[Any, Any]) -> st.SearchStrategy[bytes]:
     """Return a strategy of bytes in the place of a document of a kind, with something wrong with them.
 
@@ -434,12 +402,9 @@ def broken(kind: Kind[Any, Any]) -> st.SearchStrategy[bytes]:
     ...     assert isinstance(data, bytes)
     >>> test_what_is_written_in_its_place_are_bytes()
     """
-    drawn, spelt = documents(kind), old_spellings(kind)
-
-    sources = drawn | spelt.map(lambda pair: pair[0])
     seeds = st.integers(0, 2**32)
     return st.builds(
         lambda document, seed: mutated(document, random.Random(seed)),  # noqa: S311  # test data, nothing to guess
-        sources.map(json.dumps).map(json.loads),
+        documents(kind).map(json.dumps).map(json.loads),
         seeds,
     )

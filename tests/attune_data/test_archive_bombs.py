@@ -33,16 +33,15 @@ def test_header_that_claims_a_huge_name_is_not_read(tmp_path: Path) -> None:
         load(tmp_path / "a.tar")
 
 
-@pytest.mark.parametrize("name", ["a.tar.gz", "a.tar.bz2", "a.tar.xz"])
 @both_loaders
-def test_tar_bomb_is_reported_at_once(loader: Loader, name: str, record: Record, tmp_path: Path) -> None:
-    path = tar_bomb(tmp_path / name, record("a"))
+def test_tar_bomb_is_reported_at_once(loader: Loader, record: Record, tmp_path: Path) -> None:
+    path = tar_bomb(tmp_path / "a.tar.gz", record("a"))
     began = process_time()
     loaded = loader(path)
     assert process_time() - began < 5
     assert list(tmp_path.iterdir()) == [path]
     assert ids(loaded) == ["a"]
-    assert brief(loaded.found) == [(name, "unreadable", "error")]
+    assert brief(loaded.found) == [("a.tar.gz", "unreadable", "error")]
     assert "2,147,483,648 bytes, the limit" in loaded.found[0].message
 
 

@@ -33,7 +33,8 @@ from attune_data import (
 )
 from attune_data.codebook import codebook_folder
 from attune_data.kinds import CONVERSATION, EPISODE, KINDS, RUN, kind_of
-from attune_data.publishing import dataset_card, licences
+from attune_data.licences import licences
+from attune_data.publishing import dataset_card
 from attune_data.record import SnakeCaseRecord
 from attune_data.references import resolve
 

@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from hub_server import CUT, HANG, TOKEN, Failure, HubServer
 from huggingface_hub import DatasetCard
-from slow_cases import slow_except
 
 from attune_data import Conversation, Conversations, PublishError, Runs, load, load_runs, publish
 from attune_data.attunebench.tables import TABLES, table_schemas
@@ -342,20 +341,6 @@ def test_what_is_left_of_a_repository_is_said(writer: HubServer, monkeypatch: py
     assert not writer.repositories
 
 
-@pytest.mark.slow
-def test_uploads_stay_within_the_bounds_where_xet_is_on(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from huggingface_hub import constants
-    from huggingface_hub.utils._runtime import is_xet_available
-
-    monkeypatch.delenv("HF_HUB_DISABLE_XET")
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", False)
-    assert is_xet_available()
-    demo = load("demo")[:2]
-    assert list(load(publish(demo, "lab/data", licence="cc-by-4.0"))) == list(demo)
-    assert not [path for _, path in writer.requests if "xet" in path]
-    assert is_xet_available()
-
-
 @pytest.mark.parametrize(("failure", "why"), [(CUT, "cannot be reached"), (HANG, "does not answer")])
 def test_a_hub_that_breaks_off(writer: HubServer, monkeypatch: pytest.MonkeyPatch, failure: str, why: str) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT", 1)
@@ -363,18 +348,6 @@ def test_a_hub_that_breaks_off(writer: HubServer, monkeypatch: pytest.MonkeyPatc
     writer.fail = lambda _method, _path: failure
     with pytest.raises(PublishError, match=f"lab/data was not published: the Hub at {writer.url} {why}"):
         publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
-
-
-@pytest.mark.parametrize("step", slow_except(["/api/repos/create", "/api/validate-yaml", "/commit/"], "/commit/"))
-def test_a_hub_that_hangs_later(writer: HubServer, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    from huggingface_hub import get_session
-
-    monkeypatch.setattr("attune_data.publishing._ANY_ANSWER", 0.5)
-    writer.fail = lambda _method, path: HANG if step in path else None
-    before = get_session().timeout
-    with pytest.raises(PublishError, match="does not answer"):
-        publish(load("demo")[:2], "lab/data", licence="cc-by-4.0")
-    assert get_session().timeout == before
 
 
 def test_no_network(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:

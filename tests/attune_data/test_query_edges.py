@@ -12,7 +12,8 @@ import pytest
 
 from attune_data import Conversation, Conversations, all_of, load, load_runs, load_scenarios, none_of
 from attune_data.attunebench.tables import Tables
-from attune_data.publishing import dataset_card, licences
+from attune_data.licences import licences
+from attune_data.publishing import dataset_card
 from attune_data.query import Match, Traits, Unit, Written, matching, strata
 
 Records = Conversations

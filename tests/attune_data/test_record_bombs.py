@@ -224,9 +224,9 @@ def test_blanks_before_a_member_are_not_kept(record: Record, tmp_path: Path) -> 
 def test_a_tar_out_of_order_is_read_again(record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passes: list[int] = []
 
-    def counted(path: Path, names: dict[int, str]) -> Any:
+    def counted(path: Path, last: int) -> Any:
         passes.append(1)
-        return _tar_contents(path, names)
+        return _tar_contents(path, last)
 
     monkeypatch.setattr("attune_data.io.archives._tar_contents", counted)
     names = [f"{number:02}" for number in range(20)]
@@ -245,6 +245,15 @@ def test_a_tar_out_of_order_is_read_again(record: Record, tmp_path: Path, monkey
         assert ids(loaded) == names
         assert brief(loaded.found) == []
         assert len(passes) == expected
+
+
+def test_a_tar_that_changes_while_it_is_read_is_one_issue(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(tmp_path / "a.tar.gz", {f"{name}.json": record(name) for name in "abc"})
+    monkeypatch.setattr("attune_data.io.archives._tar_contents", lambda path, last: [*_tar_contents(path, last)][:0])
+    (issue,) = load(tmp_path / "a.tar.gz").found
+    assert issue.message == "the archive has changed since its members were listed"
 
 
 def test_parquet_too_large_to_be_kept_is_one_issue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from attune_data import (
     load_sage,
     load_scenarios,
 )
-from attune_data.publishing import permitted
+from attune_data.licences import permitted
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]

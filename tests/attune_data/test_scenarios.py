@@ -13,7 +13,7 @@ from hub_server import HubServer
 
 from attune_data import Collection, LoadError, PublishError, Scenario, Scenarios, SourceError, load_runs, load_scenarios
 from attune_data.eibench.records import SCENES, scenes
-from attune_data.publishing import permitted
+from attune_data.licences import permitted
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]

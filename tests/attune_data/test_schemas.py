@@ -15,7 +15,8 @@ from slow_cases import slow_except
 from attune_data import CodebookError, Conversation, Scenario, json_schema, load, load_runs, load_scenarios
 from attune_data.codebook import checked, codebook_folder
 from attune_data.kinds import KINDS
-from attune_data.publishing import SCHEMA_KINDS, Publishing
+from attune_data.licences import Publishing
+from attune_data.publishing import SCHEMA_KINDS
 
 Json = dict[str, Any]
 
@@ -210,8 +211,6 @@ COMPARED = (
     "not in [",
     "not in options",
     "the same word as",
-    "a spelling of",
-    "has these records too",
     "the two exchanged",
     "on one side",
     "the first band",

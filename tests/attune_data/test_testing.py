@@ -1,4 +1,4 @@
-"""The strategies of `attune_data.testing`: valid documents, older spellings, broken files, for every kind of record."""
+"""The strategies of `attune_data.testing`: valid documents and broken files, for every kind of record."""
 
 import json
 from pathlib import Path
@@ -9,11 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slow_cases import slow_except
 
-from attune_data import Kind, SourceError, json_schema, load_records
+from attune_data import Kind, SourceError, load_records
 from attune_data.kinds import ANSWER, KINDS, PREDICTION
 from attune_data.record import Integer, Rating, SnakeCaseRecord
-from attune_data.repair import Reversible, closed, record, respelled
-from attune_data.testing import broken, documents, from_model, old_spellings, records
+from attune_data.testing import broken, documents, from_model, records
 
 Json = dict[str, Any]
 
@@ -22,8 +21,6 @@ every_kind = pytest.mark.parametrize("kind", slow_except(KINDS, ANSWER, PREDICTI
 some = settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
-# What an older spelling is reported as.
-OLDER = {"old-spelling", "number-as-text", "number-where-text", "bare-string", "fraction"}
 
 
 def loaded(kind: Kind[Any, Any], document: Any, folder: Path) -> Any:
@@ -54,32 +51,6 @@ def test_records_are_of_the_kind(kind: Kind[Any, Any]) -> None:
         assert kind.model.model_validate_json(one.to_json()) == one
 
     check()
-
-
-# Kinds without older keys and choices; the numbers of a question may be texts, and few answers name their repeat.
-FEW_OLDER: dict[str, set[str]] = {"question": set(), "answer": set()}
-
-
-@every_kind
-def test_older_spellings_mean_the_record_beside_them(kind: Kind[Any, Any], tmp_path: Path) -> None:
-    seen: set[str] = set()
-
-    @some
-    @given(old_spellings(kind))
-    def check(pair: tuple[Json, Any]) -> None:
-        document, meant = pair
-        (one,) = found = loaded(kind, document, tmp_path)
-        assert one.to_json() == meant.to_json() or json.loads(one.to_json()) == json.loads(meant.to_json())
-        assert {issue.severity for issue in found.found} <= {"note"}
-        # Compared as text, in which 1.0 is not 1.
-        same = json.dumps(document, sort_keys=True) == json.dumps(json.loads(meant.to_json()), sort_keys=True)
-        assert same == (not found.found)
-        seen.update(issue.rule for issue in found.found)
-
-    check()
-    usual = {"old-spelling", *(["number-as-text"] if "integer" in json.dumps(json_schema(kind.noun)) else [])}
-    assert FEW_OLDER.get(kind.noun, usual) <= seen
-    assert seen <= OLDER
 
 
 @every_kind
@@ -136,19 +107,3 @@ def test_a_field_may_have_a_strategy_of_its_own() -> None:
     check()
     assert {document["flag"] for document in drawn} == {True}
     assert {"share" in document for document in drawn} == {True, False}
-
-
-def test_a_new_spelling_is_drawn_without_being_listed_again() -> None:
-    fix = record({"answer": closed({"yes": "yes", "aye": "yes"}, "yes")}, {"reply": "answer"})
-    assert isinstance(fix, Reversible)
-    document = {"answer": "yes"}
-
-    def spelt(at: int) -> Any:
-        return respelled(fix, document, lambda options: options[at % len(options)])
-
-    assert [spelt(at) for at in range(4)] == [
-        {"answer": "yes"},
-        {"reply": "YES"},
-        {"answer": "aye"},
-        {"reply": "AYE"},
-    ]

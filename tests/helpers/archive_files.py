@@ -1,8 +1,6 @@
 """Archives for the tests of sources, good, odd and dangerous ones, and what is looked at after loading them."""
 
-import bz2
 import gzip
-import lzma
 import tarfile
 import zipfile
 import zlib
@@ -21,8 +19,6 @@ TEN_GB = 10 * 2**30
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".tgz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
 }
 
 

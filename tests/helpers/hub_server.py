@@ -56,8 +56,6 @@ class HubServer:
         self.objects: dict[str, bytes] = {}
         self.fail: Callable[[str, str], Failure] = lambda _method, _path: None
         self.hang_seconds = 3.0
-        self.sent = 0  # Bytes of endless answers.
-        self.uploads = ""  # Where large files are sent to, if not here; to be told there that they came.
         self.released = threading.Event()
         self._server = ThreadingHTTPServer((host, 0), type("Bound", (_Handler,), {"hub": self}))
         self.url = f"http://{host}:{self._server.server_port}"
@@ -272,10 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._authorized()
         self._repository(name)
         asked = json.loads(body)["objects"]
-        url = self.hub.uploads or self.hub.url
-        actions = [{"upload": {"href": f"{url}/objects/{o['oid']}"}} for o in asked]
-        if self.hub.uploads:
-            actions = [{**action, "verify": {"href": f"{url}/verify"}} for action in actions]
+        actions = [{"upload": {"href": f"{self.hub.url}/objects/{o['oid']}"}} for o in asked]
         objects = [{**o, "actions": action} for o, action in zip(asked, actions, strict=True)]
         self._json({"transfer": "basic", "objects": objects})
 
@@ -339,18 +334,6 @@ def answer(body: bytes = b"", status: int = 200, **headers: str) -> Callable[[_H
             handler.send_header(name.replace("_", "-"), value)
         handler.end_headers()
         handler.wfile.write(body)
-
-    return write
-
-
-def endless(part: bytes, start: bytes = b"HTTP/1.1 200 OK\r\n\r\n", pause: float = 0) -> Callable[[_Handler], None]:
-    """Return a function that sends a start, then a part again and again until the connection or the test ends."""
-
-    def write(handler: _Handler) -> None:
-        handler.connection.sendall(start)
-        while not handler.hub.released.wait(pause):
-            handler.connection.sendall(part)
-            handler.hub.sent += len(part)
 
     return write
 

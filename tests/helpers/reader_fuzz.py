@@ -17,7 +17,7 @@ from attune_data import LoadError, SourceError, load_records
 from attune_data.codebook import CodebookError, Named, read_toml
 from attune_data.kinds import KINDS
 
-_ENDINGS = ".dataset .json .jsonl .jsonl.gz .zip .tar .tar.gz .tar.bz2 .tar.xz .parquet .toml".split()
+_ENDINGS = ".dataset .json .jsonl .jsonl.gz .zip .tar .tar.gz .parquet .toml".split()
 _VALUES: tuple[Any, ...] = (None, True, -1, 1e308, 10**30, "", "\ud800", "\x1b[2J", [], {}, [[]], {"": None}, "1" * 999)
 _PIECES = (b"\0", b"\xff", b'"', b"{", b"[" * 300, b"\\ud800", b"\xef\xbb\xbf", b"NaN", b"1e999", b"\n", b":", b",")
 

@@ -36,7 +36,7 @@ from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import metrics_per_unit
 from attune_data.collection import Collection, Messages
 from attune_data.issues import PublishError
-from attune_data.publishing import canary, permitted
+from attune_data.licences import canary, permitted
 from attune_data.query import Queryable
 from attune_data.record import is_generated
 from attune_metrics.metric import Metric, MetricInputError
@@ -311,7 +311,7 @@ class Samples:
     data : Collection, optional
         What they were scored against, of a benchmark that has data.
     licence : str
-        What the samples are published under, as for `attune_data.publishing.permitted`. A result may lack a licence,
+        What the samples are published under, as for `attune_data.licences.permitted`. A result may lack a licence,
         whatever the data state; nothing else may.
     small_cells : bool
         Whether to make samples of people, a sample being of a single one; samples of generated records do not need it.

@@ -157,7 +157,7 @@ def push_hub_results(results: Mapping[str, str]) -> list[str]:
     made: list[str] = []
     for (model, _, name), content in files:
         try:
-            with writing(model, len(content)) as api:
+            with writing(model) as api:
                 done = api.create_commit(
                     model,
                     [hub.CommitOperationAdd(f"{_FOLDER}/{name}", content)],

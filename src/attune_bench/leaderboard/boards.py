@@ -55,7 +55,7 @@ from attune_bench.verbs.scores import Scores
 from attune_data.codebook import parse_toml
 from attune_data.io.documents import read_input
 from attune_data.issues import SourceError, shown
-from attune_data.publishing import find_licence, licences
+from attune_data.licences import find_licence, licences
 from attune_data.query import spelled_alike
 from attune_data.record import canonical
 from attune_data.text import listed, meant, plural

@@ -36,7 +36,7 @@ from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.issues import Html
-from attune_data.publishing import named_licences
+from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import plural
 from attune_metrics.metric import Metric, MetricInputError

@@ -29,7 +29,7 @@ from attune_bench.scores.records import Row, ScoredRecords
 from attune_bench.scores.table import KEYS, ScoreTable, term_columns
 from attune_data.io.documents import whole_folder
 from attune_data.issues import Html, tag
-from attune_data.publishing import canary, credits_of, named_licences, refusal
+from attune_data.licences import canary, credits_of, named_licences, refusal
 from attune_data.record import Record, is_generated
 from attune_data.references import resolve
 from attune_data.text import plural, printable

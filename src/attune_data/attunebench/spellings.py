@@ -8,17 +8,14 @@ from attune_data.attunebench.records import ANSWER_FIELDS, ComputedScores, FourB
 from attune_data.attunebench.show import Conversation, Run
 from attune_data.record import Mode, Strategy
 from attune_data.repair import (
-    Choose,
     Findings,
     Fix,
-    Reversible,
     closed,
     each,
     keep,
     number,
     record,
     rename,
-    respelled,
     text,
     texts,
     values,
@@ -61,13 +58,7 @@ def words(fix: Fix, case: Callable[[str], str]) -> Fix:
         renames = {key: case(key.strip()) for key in value if key.strip().lower() in PANAS_WORDS}
         return values(fix)(rename(value, renames, path, findings), path, findings)
 
-    def older(value: Any, choose: Choose) -> Any:
-        if not isinstance(value, dict):
-            return value
-        known = {key: [key.upper(), f" {key}"] for key in value if key.lower() in PANAS_WORDS}
-        return {choose([key, *known.get(key, ())]): respelled(fix, item, choose) for key, item in value.items()}
-
-    return Reversible(fix_all, older)
+    return fix_all
 
 
 def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fix:
@@ -93,14 +84,7 @@ def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fi
             moved[items] = direct
         return record(fixes)(moved, path, findings)
 
-    def older(value: Any, choose: Choose) -> Any:
-        spelt = respelled(record(fixes), value, choose)
-        inside = spelt.get(items) if isinstance(spelt, dict) else None
-        if not inside or any(key.strip().lower() not in PANAS_WORDS for key in inside):
-            return spelt
-        return choose([spelt, {key: item for key, item in spelt.items() if key != items} | inside])
-
-    return Reversible(fix, older)
+    return fix
 
 
 def _intensity(clamps_always: bool) -> Fix:
@@ -116,11 +100,7 @@ def _intensity(clamps_always: bool) -> Fix:
                 return known
         return fix_number(value, path, findings)
 
-    def older(value: Any, choose: Choose) -> Any:
-        spelt = respelled(fix_number, value, choose)
-        return choose([spelt, *(word for word, number in INTENSITIES.items() if number == value)])
-
-    return Reversible(fix, older)
+    return fix
 
 
 def _tags(*, clamps_always: bool) -> Fix:
@@ -134,11 +114,7 @@ def _tags(*, clamps_always: bool) -> Fix:
             value = {"emotion": value}
         return fix_tag(value, path, findings)
 
-    def older(value: Any, choose: Choose) -> Any:
-        is_bare = isinstance(value, dict) and value.keys() == {"emotion"} and str(value["emotion"]).strip()
-        return choose([value, value["emotion"]]) if is_bare else respelled(fix_tag, value, choose)
-
-    return each(Reversible(fix, older), required="emotion")
+    return each(fix, required="emotion")
 
 
 PREDICTED_TAGS = _tags(clamps_always=True)
@@ -163,12 +139,9 @@ _JUDGEMENT = record(
 _COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL, "winner": WINNER}, COMPARISON_KEYS)
 
 
-def _or_empty(value: Any, path: str, findings: Findings) -> Any:
+def _comparison(value: Any, path: str, findings: Findings) -> Any:
     """Fix a comparison; what is none stays as an empty one, since predictions are keyed by position."""
     return _COMPARISON(value, path, findings) or {}
-
-
-_comparison = Reversible(_or_empty, lambda value, choose: respelled(_COMPARISON, value, choose))
 
 
 _ALTERNATES = record({"llmImproved": text, "humanEdited": text}, ALTERNATE_KEYS)

@@ -30,15 +30,12 @@ from attune_data.record import (
     says_generated,
 )
 from attune_data.repair import (
-    Choose,
     Findings,
     Fix,
-    Reversible,
     closed,
     each,
     number,
     record,
-    respelled,
     scored,
     text,
     texts,
@@ -374,9 +371,8 @@ def _anchor(value: Any, path: str, findings: Findings) -> Any:
     return value if found is None else found
 
 
-_ANCHOR = Reversible(_anchor, lambda value, choose: respelled(_SCORED, value, choose))
 _SCENE = closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}")
-_CALIBRATION = record(dict.fromkeys(("initial_anger", "initial_trust"), _ANCHOR))
+_CALIBRATION = record(dict.fromkeys(("initial_anger", "initial_trust"), _anchor))
 _PROFILE = record({"system_prompt": text, "opening_line": text})
 
 _scenario = record(
@@ -388,21 +384,21 @@ _scenario = record(
         **dict.fromkeys(("success_criteria", "must_avoid"), texts),
         "success_criteria_weights": each(number(whole=False)),
         "initial_calibration": _CALIBRATION,
-        "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), _ANCHOR)),
+        "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), _anchor)),
         "worst_case": record(
-            {**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _ANCHOR), "reason": text},
+            {**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _anchor), "reason": text},
         ),
         "prompt": each(record({"role": text, "content": text})),
     }
 )
 
 
-def _fix_scenario(value: Any, path: str, findings: Findings) -> Any:
+def fix_scenario(value: Any, path: str, findings: Findings) -> Any:
     """Fix a scenario, which may be wrapped, or have its start at an older place."""
     # As the Hub's viewer gives rows, beside their number and what it cut off.
     if isinstance(value.get("row"), dict) and "id" not in value:
         findings.add(f"{path}.row", "old-spelling", "note", list(value), "a record in a wrapper", "taken out of it")
-        return _fix_scenario(value["row"], path, findings)
+        return fix_scenario(value["row"], path, findings)
     older = value.get("meta_config")
     if "initial_calibration" not in value and isinstance(older, dict) and "initial_calibration" in older:
         place = f"{path}.meta_config.initial_calibration"
@@ -410,15 +406,6 @@ def _fix_scenario(value: Any, path: str, findings: Findings) -> Any:
         findings.add(place, "old-spelling", "note", start, "the start belongs at the top", "read from here")
         value = {**value, "initial_calibration": start}
     return _scenario(value, path, findings)
-
-
-def _wrapped(value: Any, choose: Choose) -> Any:
-    spelt = respelled(_scenario, value, choose)
-    return choose([spelt, {"row_idx": 0, "row": spelt, "truncated_cells": []}])
-
-
-fix_scenario: Reversible = Reversible(_fix_scenario, _wrapped)
-"""Fix a scenario, which may be wrapped, or have its start at an older place."""
 
 
 _ORDERS: tuple[tuple[Literal["anger", "trust"], str], ...] = (

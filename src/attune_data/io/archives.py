@@ -3,20 +3,18 @@
 A member is trusted with nothing: one whose name leads out of the archive, a link or a device is reported and not read.
 """
 
-import bz2
 import gzip
 import io
-import lzma
-import math
 import os
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO, Generic, NamedTuple, TypeVar, cast
+from typing import IO, Generic, TypeVar, cast
 
 from attune_data.io import documents
 from attune_data.io.documents import (
@@ -54,7 +52,6 @@ _DAMAGE = (
     OverflowError,
     RuntimeError,
     ValueError,
-    lzma.LZMAError,
     struct.error,
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -148,11 +145,12 @@ def _zip(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[D
             yield Document(path.name, b"", f"{what}; unpack it with its password and load the folder")
         budget = Budget()
 
-        def read(name: str) -> Iterator[Document]:
-            with archive.open(listing.places[name]) as member:
-                yield from records(shown_name(name), budget.bounded(member), budget)
+        def opened(name: str) -> IO[bytes]:
+            return budget.bounded(archive.open(listing.places[name]))
 
-        yield from _each([name for name in chosen if name not in locked], read, budget)
+        for name in chosen:
+            if name not in locked:
+                yield from _records(name, opened, budget)
 
 
 def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[tuple[str, str | None, zipfile.ZipInfo]]:
@@ -167,19 +165,18 @@ def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[tuple[str, st
         raise EOFError(f"it states {stated} members and lists {len(entries)}")
 
 
-def _each(names: list[str], read: Callable[[str], Iterator[Document]], budget: Budget) -> Iterator[Document]:
-    """Yield the records of each member, or why it cannot be read, until the budget is spent."""
-    for name in names:
-        try:
-            yield from read(name)
-        except _DAMAGE as error:
-            yield Document(shown_name(name), b"", f"the member cannot be read: {reason(error)}")
-        if budget.is_spent:
-            return
+def _records(name: str, opened: Callable[[str], IO[bytes]], budget: Budget) -> Iterator[Document]:
+    """Yield the records of a member, or why it cannot be read; nothing once the budget is spent."""
+    if budget.is_spent:
+        return
+    try:
+        yield from records(shown_name(name), opened(name), budget)
+    except _DAMAGE as error:
+        yield Document(shown_name(name), b"", f"the member cannot be read: {reason(error)}")
 
 
-# Tar: a compressed one can only be read forwards, so it is read for the names first, then for the chosen members. Where
-# these are not in name order, as many as may be in memory are taken at a time, and it is read again for the others.
+# Tar: a compressed one can only be read forwards, so it is read for the names first, then for the chosen members. What
+# comes before its turn is kept, as much as may be in memory, and the archive is read again for the rest.
 
 
 def _tar(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
@@ -187,64 +184,43 @@ def _tar(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[D
     yield from listing.problems
     selection = listing.select(prefer)
     yield from selection.notes
-    chosen = selection.chosen_by(choose)
-    places = {name: listing.places[name].offset for name in chosen}
-    contents: Iterator[tuple[str, IO[bytes]]] = iter(())
-    position = math.inf
-    kept: dict[str, bytes] = {}
+    names = selection.chosen_by(choose)
+    numbers = {listing.places[name].offset: number for number, name in enumerate(names)}
+    ends = [*accumulate((listing.places[name].size for name in names), initial=0)]
     budget = Budget()
-
-    def read(name: str) -> Iterator[Document]:
-        nonlocal position
-        while name not in kept:
-            try:
-                found, member = next(contents)
-            except StopIteration:
-                raise OSError("the archive has changed since its members were listed") from None
-            position = places[found]
-            if found == name:  # Where the archive is in name order no member is kept.
-                yield from records(shown_name(name), member, budget)
-                return
-            if found in group:
-                kept[found] = member.read()
-        yield from records(shown_name(name), io.BufferedReader(io.BytesIO(kept.pop(name))), budget)
-
-    for group in _groups(chosen, {name: listing.places[name].size for name in chosen}):
-        if min(places[name] for name in group) <= position:
-            contents, position = _tar_contents(path, {place: name for name, place in places.items()}), -1
-        yield from _each([*group], read, budget)
-        if budget.is_spent:
+    turn = 0
+    while turn < len(names):
+        began = turn
+        kept: dict[str, IO[bytes]] = {}
+        try:
+            for offset, member in _tar_contents(path, max(numbers)):
+                number = numbers.get(offset, -1)
+                if number == turn:
+                    kept[names[number]] = member
+                elif number > turn and ends[number + 1] - ends[turn] <= documents.KEPT_LIMIT:
+                    kept[names[number]] = io.BufferedReader(io.BytesIO(member.read()))
+                while turn < len(names) and names[turn] in kept:
+                    yield from _records(names[turn], kept.pop, budget)
+                    turn += 1
+                if budget.is_spent:
+                    return
+            changed = turn == began
+        except _DAMAGE:
+            changed = True
+        if changed:
+            yield Document(path.name, b"", "the archive has changed since its members were listed")
             return
 
 
-def _groups(names: list[str], sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield the names in this order with their sizes, as many at a time as may be in memory together, or one."""
-    group: dict[str, int] = {}
-    together = 0
-    for name in names:
-        if group and together + sizes[name] > documents.KEPT_LIMIT:
-            yield group
-            group, together = {}, 0
-        group[name] = sizes[name]
-        together += sizes[name]
-    if group:
-        yield group
-
-
-class _Place(NamedTuple):
-    offset: int
-    size: int
-
-
-def _tar_entries(path: Path) -> Iterator[tuple[str, str | None, _Place]]:
-    """Yield name, problem and place of each member that is there to its end."""
+def _tar_entries(path: Path) -> Iterator[tuple[str, str | None, tarfile.TarInfo]]:
+    """Yield name, problem and header of each member that is there to its end."""
     with _unpacked(path) as unpacked:
         stream = _Forwards(unpacked)
         archive = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
         member = archive.next()
         while member is not None:
             following = archive.next()
-            yield member.name + "/" * member.isdir(), _tar_problem(member), _Place(member.offset, member.size)
+            yield member.name + "/" * member.isdir(), _tar_problem(member), member
             member = following
         if stream.last_read != _END_MARK:
             raise EOFError("no end mark; is it cut off?")
@@ -260,23 +236,17 @@ def _tar_problem(member: tarfile.TarInfo) -> str | None:
     return _problem(stat.S_IFLNK if member.issym() or member.islnk() else stat.S_IFCHR)
 
 
-def _tar_contents(path: Path, names: dict[int, str]) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield name and content of the members at these offsets, in the archive's own order, each to be read at once."""
+def _tar_contents(path: Path, last: int) -> Iterator[tuple[int, IO[bytes]]]:
+    """Yield offset and content of each member to the last, in the archive's own order, each to be read at once."""
     with _unpacked(path) as unpacked:
         stream = _Forwards(unpacked)
         archive = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
-        while names and (member := archive.next()) is not None:
-            if member.offset in names:
-                yield names.pop(member.offset), io.BufferedReader(_Member(stream, member.size), 2**16)
+        while (member := archive.next()) is not None and member.offset <= last:
+            yield member.offset, io.BufferedReader(_Member(stream, member.size), 2**16)
 
 
 def _unpacked(path: Path) -> IO[bytes]:
-    suffix = path.suffix.lower()
-    if suffix == ".tar":
-        return path.open("rb")
-    if suffix == ".bz2":
-        return bz2.open(path)
-    return lzma.open(path) if suffix == ".xz" else cast("IO[bytes]", gzip.open(path))
+    return path.open("rb") if path.suffix.lower() == ".tar" else cast("IO[bytes]", gzip.open(path))
 
 
 class _Member(io.RawIOBase):

@@ -35,6 +35,7 @@ __all__ = [
     "DEPTH_LIMIT",
     "FILES",
     "KEPT_LIMIT",
+    "OTHER_ARCHIVES",
     "RECORDS_LIMIT",
     "RECORD_LIMIT",
     "VALUES_LIMIT",
@@ -279,7 +280,8 @@ def _check(schema: "pl.Schema") -> None:
 _LINES = (".jsonl", ".jsonl.gz")
 FILES = (".json", *_LINES, ".parquet")
 _RECORDS = "/records.parquet"
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
+OTHER_ARCHIVES = (".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".7z", ".rar")
 
 _USUAL = 2**18
 _BLANK = b" \t\r\n"
@@ -412,7 +414,7 @@ def select(source: Path | str, names: Iterable[str], prefer: Sequence[str], *, m
     preferred = [name for name in candidates if any(map(PurePosixPath(name.lower()).match, prefer))]
     selected = preferred or next(filter(None, of_kinds), [])
     if not selected and not may_be_empty:
-        packed = [name for name in every if name.lower().endswith(ARCHIVES)]
+        packed = [name for name in every if name.lower().endswith((*ARCHIVES, *OTHER_ARCHIVES))]
         hint = f"; an archive in it is not entered, load it by itself: {shown_name(packed[0])}" if packed else ""
         raise SourceError(f"{source} has no .json, .jsonl or .parquet file, in itself or below{hint}")
     taken = set(selected)
@@ -421,7 +423,7 @@ def select(source: Path | str, names: Iterable[str], prefer: Sequence[str], *, m
         name
         for name in candidates
         if name not in taken
-        and name.lower().endswith((*FILES, *ARCHIVES))
+        and name.lower().endswith((*FILES, *ARCHIVES, *OTHER_ARCHIVES))
         and not (name.lower().endswith(".parquet") and PurePosixPath(name).parent in with_tables)
     ]
     if not passed_over:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attune_data.io.documents import (
     ARCHIVES,
     FILES,
+    OTHER_ARCHIVES,
     Budget,
     Choice,
     Document,
@@ -166,17 +167,16 @@ def documents(
         ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a ``.parquet``
         file with a column ``record``, one record's JSON a row; a folder, read recursively: every ``.json`` file, else
         every ``.jsonl`` and ``.jsonl.gz`` file, else every ``records.parquet``, else every ``.parquet`` file; or an
-        archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``, ``.tar.bz2``, ``.tar.xz``), read as a folder and not
-        unpacked to disk. Names that begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json``
-        and the tables beside a ``records.parquet``. In a folder links are followed, each folder is read once; in an
-        archive links, devices and names that lead out of it are reported. One record may have 64 MiB and 200,000
-        values in 200 levels, what is
+        archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``), read as a folder and not unpacked to disk. Names that
+        begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json`` and the tables beside a
+        ``records.parquet``. In a folder links are followed, each folder is read once; in an archive links, devices and
+        names that lead out of it are reported. One record may have 64 MiB and 200,000 values in 200 levels, what is
         compressed may unpack to 2 GiB in all, and JSONL and Parquet may have 500,000 records.
 
         ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
         it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,
-        which serves where the Hub cannot be reached. Files have the size and hash that the Hub lists, and 2 GiB in all
-        may be downloaded; the token is sent to the origin of ``HF_ENDPOINT`` only. A revision is a branch, a tag or a
+        which serves where the Hub cannot be reached. Files have the size that the Hub lists, and 2 GiB in all may be
+        downloaded. A revision is a branch, a tag or a
         commit, with ``/`` written ``%2F``. ``HF_TOKEN``, ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are
         honoured.
 
@@ -231,6 +231,10 @@ def documents(
         yield from members(path, choose, prefer)
     elif path.name.lower().endswith(FILES):
         yield from _file(path, shown_name(path.name), Budget())
+    elif path.name.lower().endswith(OTHER_ARCHIVES):
+        raise SourceError(
+            f"{path} is an archive of another kind than {', '.join(ARCHIVES)}; unpack it and load the folder"
+        )
     else:
         hint = "; attune_bench.Scores.from_table reads a table of results" if path.suffix.lower() == ".csv" else ""
         raise SourceError(
@@ -345,8 +349,7 @@ def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Do
     if "" in found.files:
         yield from documents(found.fetch([""])[""], choose, prefer=prefer)
         return
-    yield from found.problems
-    selection = select(text, found.files, prefer, may_be_empty=bool(found.problems))
+    selection = select(text, found.files, prefer, may_be_empty=False)
     yield from selection.notes
     yield from _files(found.fetch(selection.chosen_by(choose)))
 

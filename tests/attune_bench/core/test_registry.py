@@ -31,7 +31,7 @@ from attune_bench.scores.table import KEYS, term_columns
 from attune_data import Kind, load_records
 from attune_data.codebook import codebook_folder
 from attune_data.kinds import KINDS
-from attune_data.publishing import licences
+from attune_data.licences import licences
 from attune_data.references import resolve
 from attune_metrics import MetricInputError
 from attune_metrics.catalog import CATALOG
