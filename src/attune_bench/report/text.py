@@ -119,7 +119,8 @@ def laid_out(table: TextTable, columns: int, *, colours: bool = False) -> list[s
         places = [*range(table.keys), *part]
         head, *rows = [[cells[place] for place in places] for cells in (table.head, *table.rows)]
         tones = [[own[place] for place in places] for own in table.tones] if colours else []
-        title = paragraph(f"{table.title} (continued)".lstrip() if number else table.title, prose)
+        title = f"{table.title.rpartition(': ')[0] or table.title} (continued)".lstrip() if number else table.title
+        title = paragraph(title, prose)
         if colours:
             title = "\n".join(toned(line, "title") for line in title.split("\n"))
         found.append("\n".join(filter(None, [title, grid(head, rows, tones, left=table.names)])))
@@ -127,17 +128,20 @@ def laid_out(table: TextTable, columns: int, *, colours: bool = False) -> list[s
 
 
 def _wrapped(table: TextTable, columns: int) -> TextTable:
-    """Return the table with cells of several lines, where it is too wide: names first, then all that does not fit."""
+    """Return the table with cells of several lines: names that spare a block, then all that does not fit."""
     limits, keys = table.widths, table.keys
     room = columns - sum(limits) - _GAP * (len(limits) - 1)
     if room >= 0:
         return table
     names = range(1, len(limits)) if table.heads_are_names else table.names
     share = (room + sum(limits[place] for place in names)) // max(len(names), 1)
+    shorter = limits.copy()
     for place in names:
         cells = (width(row[place]) for row in table.rows if table.heads_are_names)
         least = max([_NAME if len(names) == 1 else _NAME_OF_SEVERAL, *cells])
-        limits[place] = min(limits[place], max(share, least))
+        shorter[place] = min(limits[place], max(share, least))
+    one, other = (len([*_parts(made, keys, columns, marked=table.marked)]) for made in (shorter, limits))
+    limits = shorter if one < other else limits
     # The widest column has to fit beside the keys, with footnotes where it is the last.
     beside = [_GAP + one for one in limits[keys:]]
     if table.marked:

@@ -377,7 +377,7 @@ def _means_of_clusters(both: Floats, labels: NDArray[np.intp]) -> tuple[Floats, 
     These are the clusters: the series (2 pairs, 1, clusters), a label for each, and the places of the sides.
     """
     common = np.where(np.isnan(both).any(axis=1, keepdims=True), np.nan, both)
-    means = cluster_means(common.reshape(-1, common.shape[-1]), labels)
+    means = cluster_means(common.reshape(2 * len(both), len(labels)), labels)
     return means[:, np.newaxis], np.arange(means.shape[1]), np.arange(len(means)).reshape(-1, 2)
 
 
