@@ -91,9 +91,11 @@ def wrapped(text: str, columns: int, *, hang: int = 0) -> list[str]:
 
 
 def _pieces(word: str, columns: int) -> Iterator[str]:
-    """Yield a word, in pieces of one character at least where it is wider than the column."""
+    """Yield a word, where it is wider than the column in pieces, which end after a hyphen or a slash if one fits."""
     while word:
         size = max(_fitting(word, columns), 1)
+        if size < len(word):
+            size = 1 + max(word.rfind(mark, 0, size) for mark in "-/") or size
         yield word[:size]
         word = word[size:]
 

@@ -25,13 +25,11 @@ from attune_bench.report.columns import (
 from attune_bench.report.page import PageScores, breakable, element, scrolled
 from attune_bench.report.tables import (
     TIERS,
-    Verdicts,
     called,
     comparison_note,
     comparison_tables,
     rows_under,
     under,
-    verdicts,
 )
 from attune_bench.scores.settings import CHANCE_BASELINE, kind_of_group
 from attune_bench.scores.table import ScoreTable
@@ -41,24 +39,18 @@ from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
-from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
     "answer_element",
-    "chance_sentence",
     "chances",
     "comparison_parts",
     "good_score",
-    "leader_sentence",
-    "other_sentences",
     "pairs_matrix",
     "sentence",
-    "without_value_sentence",
+    "sentences",
 ]
 
 _MOST_NAMED = 4
-_MOST_BELOW = 2
-_MOST_METRICS = 4
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -68,189 +60,99 @@ def chances(page: PageScores, condition: str | None) -> dict[str, float]:
     return {row["metric"]: row["chance"] for row in rows_under(page.chance.drop_nulls("chance"), condition)}
 
 
-def leader_sentence(page: PageScores, condition: str | None) -> str:
-    """Say who leads under one condition, who is not told apart from it and who is below."""
-    table = page.table
-    metric = table.metric(table.primary)
-    rows = _with_value(page, condition)
-    if not rows:
-        return f"No model has a value of {metric.label}{_under(table, condition)} that can be shown."
-    if metric.higher_is_better is None:
-        return (
-            f"No model leads: neither higher nor lower values of {metric.label} are better. They go from "
-            f"{_ends(_of_models(rows), metric)}."
-        )
-    models = _of_models(rows)
-    leader, *others = models
-    name, value = _called(leader["model"]), f"{_estimate(leader, metric)} in {metric.label}{_under(table, condition)}"
-    if table.provenance.mixed and differences(table):
-        return (
-            f"{name} has the best value, {value}, but the runs differ in what changes an answer, so no model can be "
-            "said to lead."
-        )
-    if not others:
-        everyone = rows_under(page.standing, condition)
-        alone = (
-            "the only model here" if len(_of_models(everyone)) == 1 else "the only model with a value that can be shown"
-        )
-        return f"{name} scores {value}; it is {alone}."
-    best = [row["model"] for row in models if row["value"] == leader["value"]]
-    if metric.statistic not in STATISTICS or page.pairs.is_empty():
-        why = f"{metric.label} depends on all models' results" if metric.statistic not in STATISTICS else "not compared"
-        return f"{_listed(best)} {_have(best)} the best value, {value}; {why}, so no test tells models apart."
-    found = _against(page, leader["model"], [row["model"] for row in others], condition)
-    if len(best) > 1:
-        return f"{_listed(best)} share the best value, {value}; {_verdicts(found, page, f'{name} is ')}."
-    begin = f"{name} leads with {value}" if found.worse else f"{name} has the best value, {value}"
-    return f"{begin}; {_verdicts(found, page)}."
+def sentences(page: PageScores, condition: str | None) -> list[str]:
+    """Return what a page says of one condition: the best model, how it compares, random answers, and what is lacking.
 
-
-def _verdicts(found: Verdicts, page: PageScores, begin: str = "") -> str:
-    """Say of the others how they are told apart from the leader."""
-    table = page.table
-    unclear, others = len(found.same) + len(found.unknown), sum(map(len, found[:4]))
-    if found.powerless and unclear == others:
-        return f"no two models differ on enough {drawn(table, page.chosen)}s to be told apart"
-    if len(found.worse) == others:
-        below = {1: f"{_other(page)} is below", 2: "both others are below"}
-        return below.get(others, f"all {others} others are below")
-    said = []
-    if found.same:
-        every = _other(page) if others == 1 else f"any of the {others} others"
-        said.append(f"{begin}not told apart from {every if len(found.same) == others else _listed(found.same)}")
-    if len(found.worse) > _MOST_BELOW:
-        which = "others" if unclear + len(found.worse) == others else "more"
-        said.append(f"{len(found.worse)} {which} are below")
-    elif found.worse:
-        said.append(f"{_listed(found.worse)} {_be(found.worse)} below")
-    if found.better:
-        said.append(f"{_listed(found.better)} {_be(found.better)} better on the {table.provenance.unit}s of both")
-    if found.unknown:
-        listed = _listed(found.unknown)
-        said.append(
-            f"{begin}not compared with {listed}" if begin else f"{listed} {_be(found.unknown)} not compared with it"
-        )
-    return "; ".join(said)
-
-
-def _other(page: PageScores) -> str:
-    return "the other model" if any(kind_of_group(name) == "model" for name in page.table.models) else "the other one"
-
-
-def other_sentences(page: PageScores, condition: str | None) -> list[str]:
-    """Say where people and baselines stand against the model that leads, where some are among models."""
-    table = page.table
-    metric = table.metric(table.primary)
-    rows = _with_value(page, condition)
-    models = _of_models(rows)
-    others = [row for row in rows if row not in models]
-    if not others or metric.higher_is_better is None or (table.provenance.mixed and differences(table)):
-        return []
-    leader = models[0]
-    found = _against(page, leader["model"], [row["model"] for row in others], condition)
-    it = _called(leader["model"]) if _share_the_lead(models) else "the best model" if len(models) > 1 else "the model"
-    said = []
-    for row in others:
-        value = f"{_called(row['model'])} scores {_estimate(row, metric)}"
-        if row["model"] in found.worse:
-            said.append(f"{value}, below {it}.")
-        elif row["model"] in found.better:
-            is_above = metric.sign * (row["value"] - leader["value"]) > 0
-            place = "above" if is_above else "better on what both answered than"
-            said.append(f"{value}, {place} {it}.")
-        elif row["model"] in found.same:
-            said.append(f"{value}, not told apart from {it}.")
-        else:
-            said.append(f"{value}, and is not compared with {it}.")
-    return said[:_MOST_NAMED]
-
-
-def without_value_sentence(page: PageScores, condition: str | None) -> str:
-    """Name what the other sentences leave out: models, people and baselines without a value that can be shown."""
-    found = rows_under(page.standing, condition)
-    without = [row["model"] for row in found if row["value"] is None]
-    if not without or len(without) == len(found):
-        return ""
-    return f"{_listed(without)} {_have(without)} no value that can be shown."
-
-
-def chance_sentence(page: PageScores, condition: str | None) -> str:
-    """Say by how much the leader beats random answers, and which models do not.
-
-    A model beats them where the whole interval of its value is better than what they score on average.
+    The model is the best of the models; people and baselines are among those that it is compared with.
     """
     table = page.table
-    metric, known = table.metric(table.primary), chances(page, condition)
+    metric = table.metric(table.primary)
     rows = _with_value(page, condition)
     if not rows:
-        return ""
-    leader = _of_models(rows)[0]
+        return [f"No model has a value of {metric.label}{_under(table, condition)} that can be shown."]
+    models = _of_models(rows)
+    best = [row["model"] for row in models if row["value"] == models[0]["value"]]
     if metric.higher_is_better is None:
-        # Without a leader there is nobody to compare with them.
-        return f"Random answers score {number(known[metric.name], metric)} on average." if metric.name in known else ""
+        found = [f"No model is the best: neither higher nor lower values of {metric.label} are better."]
+    else:
+        which = "the value" if len(models) == 1 else "the best value"
+        value = f"{_estimate(models[0], metric)} in {metric.label}{_under(table, condition)}"
+        found = [f"{_listed(best)} {_have(best)} {which} {value}.", *_compared(page, best[0], rows, condition)]
+    lacking = [row["model"] for row in rows_under(page.standing, condition) if row["value"] is None]
+    without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
+    return [*found, *_random_answers(page, condition, models), *without]
+
+
+def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) -> list[str]:
+    """Say how all others compare with the best model."""
+    table = page.table
+    others = [row["model"] for row in rows if row["model"] != best]
+    if not others:
+        return []
+    if table.provenance.mixed and differences(table):
+        return ["The runs differ in what changes an answer, so no model can be said to lead."]
+    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
+    if not pairs:
+        return ["No test compares the models."]
+    signs = _signs(pairs, table.metric(table.primary))
+    verdicts = {
+        1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
+    }  # fmt: skip
+    groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in verdicts.items()]
+    said = "; ".join(f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for names, said in groups if names)
+    found = [f"On the {table.provenance.unit}s that both have, compared with {_called(best)}, {said}."]
+    smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
+    if smallest * pairs[0]["family"] >= ALPHA:
+        found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
+    return found
+
+
+def _signs(pairs: Rows, metric: Metric) -> dict[tuple[str, str], int | None]:
+    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
+    found: dict[tuple[str, str], int | None] = {}
+    for row in pairs:
+        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
+        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
+        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
+    return found
+
+
+def _random_answers(page: PageScores, condition: str | None, models: Rows) -> list[str]:
+    """Say what random answers score on average, and where the whole interval of a model's value is better."""
+    table = page.table
+    metric, known = table.metric(table.primary), chances(page, condition)
     if metric.name in known:
-        return _beaten(metric, known[metric.name], _of_models(rows))
-    of_leader = {row["metric"]: row for row in rows_under(page.summary, condition) if row["model"] == leader["model"]}
-    metrics = [
-        table.metric(name)
-        for name in table.headline
-        if name in known and name in of_leader and table.metric(name).higher_is_better is not None
+        score = f"Random answers score {number(known[metric.name], metric)} on average"
+        if metric.higher_is_better is None:
+            return [f"{score}."]
+        above = [row["model"] for row in models if _beats(row, known[metric.name], metric)]
+        return [f"{score}; the whole interval of {_listed(above) if above else 'no model'} is better."]
+    if metric.higher_is_better is None:
+        return []  # Without a best model there is nobody to compare with them.
+    best = models[0]["model"]
+    compared = [
+        (table.metric(row["metric"]), row)
+        for row in rows_under(page.summary, condition)
+        if row["model"] == best and row["metric"] in known and row["metric"] in table.headline
     ]
+    compared = [(one, row) for one, row in compared if row["low"] is not None and one.higher_is_better is not None]
+    beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
+    found = []
+    if compared:
+        found.append(
+            f"What random answers score on average is known in {plural(len(compared), 'metric')}; the whole interval "
+            f"of {_called(best)} is better in {_joined(beaten) if beaten else 'none'}."
+        )
     # The row of the baseline says what they score where their average is not known.
-    has_row = any(row["model"] == CHANCE_BASELINE for row in rows)
-    unknown = "" if has_row else f"What random answers score on average in {metric.label} is not known."
-    metrics = [one for one in metrics if of_leader[one.name]["low"] is not None]
-    if not metrics:
-        return unknown
-    beaten = [one for one in metrics if _beats(of_leader[one.name], known[one.name], one)]
-    others = [f"not clearly in {label(one)}" for one in metrics if one not in beaten]
-    if not beaten:
-        found = f"{_subject(rows)} clearly beats random answers in no metric where theirs are known."
-        return " ".join(filter(None, (found, unknown)))
-    said = [
-        f"by {number(abs(of_leader[one.name]['value'] - known[one.name]), one)} in {one.label} "
-        f"({number(of_leader[one.name]['value'], one)} against {number(known[one.name], one)})"
-        for one in beaten[:_MOST_METRICS]
-    ]
-    more = [f"in {plural(len(beaten) - len(said), 'more metric')}"] if len(beaten) > len(said) else []
-    found = f"{_subject(rows)} beats random answers {_joined([*said, *more, *others])}."
-    return " ".join(filter(None, (found, unknown)))
+    if not any(row["model"] == CHANCE_BASELINE for row in _with_value(page, condition)):
+        found.append(f"What random answers score on average in {metric.label} is not known.")
+    return found
 
 
 def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
     """Tell whether the whole interval of a value is better than another value; without one nothing is known."""
     end = row["low" if metric.sign > 0 else "high"]
     return end is not None and metric.sign * (end - expected) > 0
-
-
-def _subject(rows: Rows) -> str:
-    """Return how a sentence after the first one calls the best model: by its name where several share its value."""
-    models = _of_models(rows)
-    return _called(models[0]["model"]) if _share_the_lead(models) else "It"
-
-
-def _share_the_lead(models: Rows) -> bool:
-    return len(models) > 1 and models[1]["value"] == models[0]["value"]
-
-
-def _beaten(metric: Metric, expected: float, models: Rows) -> str:
-    leader = models[0]
-    apart = number(abs(leader["value"] - expected), metric)
-    end = leader["high" if metric.sign > 0 else "low"]
-    if _beats(leader, expected, metric):
-        found = f"better by {apart}"
-    elif end is not None and metric.sign * (end - expected) < 0:
-        found = f"worse by {apart}"
-    else:
-        found = "not clearly better"
-    begin = f"Random answers score {number(expected, metric)} on average: {_called(leader['model'])} is {found}"
-    near = [row["model"] for row in models if not _beats(row, expected, metric)]
-    if not near:
-        every = "its interval is" if len(models) == 1 else f"the intervals of all {len(models)} are"
-        return f"{begin}, and {every} better than that."
-    if len(near) < len(models):
-        return f"{begin}; not clearly better: {_listed(near)}."
-    return f"{begin}; no model is clearly better." if len(models) > 1 else f"{begin}."
 
 
 def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]:
@@ -264,7 +166,8 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     models = _of_models(rows)
     found = [("better", better), ("possible", range_words(metric) or "any number")]
     if len(models) > 1:
-        found.append(("seen here", _ends(models, metric)))
+        values = [row["value"] for row in models]
+        found.append(("seen here", f"{number(min(values), metric)} to {number(max(values), metric)}"))
     random = chances(page, condition).get(metric.name)
     if random is not None:
         found.append(("random answers, on average", number(random, metric)))
@@ -294,20 +197,8 @@ def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
     return [row for row in rows if kind_of_group(row["model"]) == "model"] or list(rows)
 
 
-def _against(page: PageScores, leader: str, others: Sequence[str], condition: str | None) -> Verdicts:
-    pairs = page.pairs
-    if not pairs.is_empty():
-        pairs = under(pairs, condition)
-    return verdicts(leader, others, pairs, page.table.metric(page.table.primary).sign)
-
-
 def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
     return f"{number(row['value'], metric)} {interval(row['low'], row['high'], metric)}".rstrip()
-
-
-def _ends(rows: Rows, metric: Metric) -> str:
-    values = [row["value"] for row in rows]
-    return f"{number(min(values), metric)} to {number(max(values), metric)}"
 
 
 _BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
@@ -344,10 +235,6 @@ def _joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _be(models: Sequence[str]) -> str:
-    return "is" if len(models) == 1 else "are"
-
-
 def _have(models: Sequence[str]) -> str:
     return "has" if len(models) == 1 else "have"
 
@@ -360,13 +247,7 @@ def answer_element(page: PageScores) -> Html:
     table = page.table
     blocks = []
     for condition in table.conditions:
-        sentences = [
-            leader_sentence(page, condition),
-            chance_sentence(page, condition),
-            *other_sentences(page, condition),
-            without_value_sentence(page, condition),
-        ]
-        first, *others = [sentence for sentence in sentences if sentence]
+        first, *others = sentences(page, condition)
         terms = [element("div", element("dt", term), element("dd", said)) for term, said in good_score(page, condition)]
         parts = [element("p", sentence(first), class_="lead")]
         parts += [element("p", sentence(" ".join(others)))] if others else []
@@ -540,16 +421,11 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     pairs = rows_under(frame, condition)
     if not pairs:
         return []
-    signs: dict[tuple[str, str], int | None] = {}
+    signs = _signs(pairs, metric)
     said: dict[tuple[str, str], str] = {}
-    better = metric.sign
     for row in pairs:
         a, b = row["model_a"], row["model_b"]
-        sign = None if row["significant"] is None else 0
-        if row["significant"]:
-            sign = better if row["difference"] > 0 else -better
         for one, other, side in ((a, b, 1), (b, a, -1)):
-            signs[one, other] = None if sign is None else side * sign
             if row["difference"] is not None:
                 low, high = row["low"], row["high"]
                 if side == -1 and low is not None:

@@ -20,7 +20,6 @@ from attune_bench.report.tables import (
     group_name,
     metric_tables,
     model_frame,
-    sorted_groups,
 )
 from attune_bench.report.text import Document, Format
 from attune_bench.scores.settings import kind_of_group, people_among, setting_text
@@ -181,7 +180,6 @@ def report_document(
         notes=notes,
         signature=sign(table, metrics=shown, **options),
         head=provenance_line(table),
-        options=chosen,
     )
 
 
@@ -200,9 +198,8 @@ def document(
     signature: str | None = None,
     head: str = "",
     metadata: Mapping[str, Any] | None = None,
-    options: AnalysisOptions | None = None,
 ) -> Document:
-    """Return tables about scores with what has to be said beside them; `options` say what counts once."""
+    """Return tables about scores with what has to be said beside them."""
     held = table.provenance
     about = {
         "benchmark": held.benchmark,
@@ -223,17 +220,7 @@ def document(
         signature=signature,
         metadata=about,
         rename={"condition": held.condition},
-        numbers=_numbers(table, options),
     )
-
-
-def _numbers(table: ScoreTable, options: AnalysisOptions | None) -> dict[str, int]:
-    """Return the number of every model, and of each with its condition, from the best of the primary metric."""
-    groups = sorted_groups(table, options)
-    models = dict.fromkeys(model for model, _ in groups)
-    return {name: place for place, name in enumerate(models, start=1)} | {
-        group_name(table, *group): place for place, group in enumerate(groups, start=1)
-    }
 
 
 _MODELS, _METRICS = 30, 5

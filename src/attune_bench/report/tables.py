@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -45,7 +45,6 @@ from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
     "TIERS",
-    "Verdicts",
     "analysis_note",
     "analysis_tables",
     "assumed_notes",
@@ -83,7 +82,6 @@ __all__ = [
     "standing",
     "subgroup_notes",
     "subgroup_tables",
-    "verdicts",
 ]
 
 _MOST_COLUMNS = 5
@@ -850,69 +848,6 @@ def standing(
     if pairs.is_empty() or higher is None:
         return found.with_columns(pl.lit(None, pl.Int64).alias(f"tier{end}") for end in ("", "_first", "_last"))
     return in_tiers(table, found, pairs)
-
-
-class Verdicts(NamedTuple):
-    """What the paired test says of a model, the leader, against each other one.
-
-    Attributes
-    ----------
-    worse, better, same, unknown : list of str
-        The models that are told apart from it as worse, or as better on the units of both; that are not told apart from
-        it; and for which there is no comparison, or none that may be shown.
-    powerless : bool
-        Whether no comparison could have told two models apart, whatever the difference.
-    """
-
-    worse: list[str]
-    better: list[str]
-    same: list[str]
-    unknown: list[str]
-    powerless: bool
-
-
-def verdicts(leader: str, others: Sequence[str], pairs: pl.DataFrame, sign: int) -> Verdicts:
-    """Return the verdicts of one model against others.
-
-    Parameters
-    ----------
-    leader : str
-        The model.
-    others : sequence of str
-        The others, in the order in which they are named.
-    pairs : polars.DataFrame
-        The comparisons of one condition, with the size of their ``family``.
-    sign : int
-        1 where higher values are better, -1 where lower ones are.
-
-    Examples
-    --------
-    >>> rows = {"model_a": ["a", "a"], "model_b": ["b", "c"], "difference": [2.0, 1.0], "p": [0.01, 0.2],
-    ...         "p_min": [0.001, 0.001], "significant": [True, False], "family": [2, 2]}
-    >>> found = verdicts("a", ["b", "c", "d"], pl.DataFrame(rows), 1)
-    >>> found.worse, found.same, found.unknown, found.powerless
-    (['b'], ['c'], ['d'], False)
-    """
-    known: dict[str, Row] = {}
-    for row in pairs.iter_rows(named=True):
-        for one, other, side in ((row["model_a"], row["model_b"], 1), (row["model_b"], row["model_a"], -1)):
-            if one == leader:
-                known[other] = {**row, "side": side}
-    found: Mapping[str, list[str]] = {name: [] for name in ("worse", "better", "same", "unknown")}
-    for other in others:
-        found[_verdict(known.get(other), sign)].append(other)
-    if pairs.is_empty():
-        return Verdicts(**found, powerless=False)
-    family, smallest = pairs["family"][0], pairs["p_min"].min()
-    return Verdicts(**found, powerless=isinstance(smallest, float) and smallest * family >= ALPHA)
-
-
-def _verdict(row: Row | None, sign: int) -> str:
-    if row is None or row["significant"] is None:
-        return "unknown"
-    if not row["significant"]:
-        return "same"
-    return "worse" if sign * row["side"] * row["difference"] > 0 else "better"
 
 
 def called(model: str) -> str:

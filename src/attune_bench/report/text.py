@@ -1,17 +1,16 @@
-"""Tables of text in a number of columns: which names are cut, where a table goes on below, what is a footnote."""
+"""Tables of text in a number of columns: what is wrapped, where a table goes on below, what is a footnote."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from math import isnan
 from typing import Any, Literal, get_args
 
 import polars as pl
 
-from attune_bench.report.columns import PERSON, UNDEFINED, Cell, Row, Table
+from attune_bench.report.columns import UNDEFINED, Cell, Row, Table
 from attune_data.export import to_csv, to_markdown
-from attune_data.text import WIDTH, Tone, cut_in_middle, grid, printable, toned, width, wrapped
+from attune_data.text import WIDTH, Tone, grid, printable, toned, width, wrapped
 
 __all__ = [
     "FORMATS",
@@ -27,11 +26,9 @@ __all__ = [
 ]
 
 _GAP = 2
-_LEAST_NAME = {1: 24, 2: 16}  # columns of a name that is cut, by the number of names in a row
-_LEAST_OF_ALL = 8
-_LEAST_LABEL = 12
+_NAME, _NAME_OF_SEVERAL = 24, 16  # columns that a name has at least, alone in its row or one of several
+_LEAST = 8  # columns of a cell, where it would not fit at all otherwise
 _MOST_KEYS = 3
-_NEVER = 1_000_000
 _TONED: dict[str, Tone] = dict.fromkeys(("Warning:", "MIXED:", "SYNTHETIC"), "warning")
 
 
@@ -50,7 +47,10 @@ class TextTable:
     @property
     def widths(self) -> list[int]:
         """How wide every column is."""
-        return [max(width(cells[place]) for cells in (self.head, *self.rows)) for place in range(len(self.head))]
+        return [
+            max(width(line) for cells in (self.head, *self.rows) for line in cells[place].split("\n"))
+            for place in range(len(self.head))
+        ]
 
     @property
     def keys(self) -> int:
@@ -61,24 +61,6 @@ class TextTable:
     def marked(self) -> bool:
         """Whether the last column is of footnotes."""
         return len(self.head) > 2 and not self.head[-1]
-
-    def widest_beside(self, widths: Sequence[int]) -> int:
-        """Return what the widest column takes beside the keys, with that of footnotes where it is the last."""
-        taken = [_GAP + one for one in widths[self.keys :]]
-        if self.marked and len(taken) > 1:
-            taken[-2:] = [sum(taken[-2:])]
-        return max(taken, default=0)
-
-    def named(self, names: Mapping[str, str]) -> "TextTable":
-        """Return the table with other names."""
-        rows = [[names[cell] if place in self.names else cell for place, cell in enumerate(row)] for row in self.rows]
-        head = [self.head[0], *(names[name] for name in self.head[1:])] if self.heads_are_names else self.head
-        return replace(self, head=head, rows=rows)
-
-    def all_names(self) -> list[str]:
-        """Return the names in it, from the top."""
-        heads = self.head[1:] if self.heads_are_names else []
-        return [*heads, *(row[place] for row in self.rows for place in self.names)]
 
 
 def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
@@ -116,70 +98,64 @@ def paragraph(text: str, columns: int, *, colours: bool = False) -> str:
     return f"{toned(begin, _TONED.get(begin, '') if colours else '')}{blank}{rest}"
 
 
-def laid_out(
-    tables: Sequence[TextTable], columns: int, *, numbers: Mapping[str, int], colours: bool = False
-) -> tuple[list[str], list[list[str]]]:
-    """Return the legend of names, where some are cut, and the blocks of every table.
-
-    Names are cut where more columns fit beside them, and all have numbers then, as cut names may be alike.
+def laid_out(table: TextTable, columns: int, *, colours: bool = False) -> list[str]:
+    """Return a table cut between columns into parts that fit, each with the columns of its keys, and its notes.
 
     Parameters
     ----------
-    tables : sequence of TextTable
-        From the top.
+    table : TextTable
+        Of which names are wrapped where the table is too wide, so that they stay whole.
     columns : int
         How wide lines may be.
-    numbers : mapping of str to int
-        The numbers of names; others follow.
     colours : bool
         Whether for a terminal that shows colours.
     """
-    rooms = [_room(one, columns) for one in tables]
-    legend = ""
-    if any(room is not None for room in rooms):
-        numbered = _numbered({name: None for one in tables for name in one.all_names()}, numbers)
-        wide = [one.named(numbered) for one in tables]  # A number takes room too.
-        rooms = [_room(one, columns) for one in wide]
-        # Perhaps so much that no cut helps any more.
-        if fitting := [room for room in rooms if room is not None]:
-            legend = "\n".join(numbered.values())  # Whole, for copying.
-            short = {text: cut_in_middle(text, min(fitting)) for text in numbered.values()}
-            tables = [one if room is None else one.named(short) for one, room in zip(wide, rooms, strict=True)]
-    return [legend] if legend else [], [_blocks(one, columns, colours=colours) for one in tables]
+    prose = min(columns, WIDTH)  # Paragraphs with longer lines read badly.
+    if not table.head:
+        return [paragraph(table.title, prose, colours=colours)]
+    table = _wrapped(table, columns)
+    found = []
+    for number, part in enumerate(_parts(table.widths, table.keys, columns, marked=table.marked)):
+        places = [*range(table.keys), *part]
+        head, *rows = [[cells[place] for place in places] for cells in (table.head, *table.rows)]
+        tones = [[own[place] for place in places] for own in table.tones] if colours else []
+        title = f"{table.title.rpartition(': ')[0] or table.title} (continued)".lstrip() if number else table.title
+        title = paragraph(title, prose)
+        if colours:
+            title = "\n".join(toned(line, "title") for line in title.split("\n"))
+        found.append("\n".join(filter(None, [title, grid(head, rows, tones, left=table.names)])))
+    return [*found, *(paragraph(note, prose, colours=colours) for note in table.notes)]
 
 
-def _numbered(names: Iterable[str], numbers: Mapping[str, int]) -> dict[str, str]:
-    """Return names with their numbers, in the order of these."""
-    given = {printable(name): number for name, number in numbers.items()}
-    known = {name: given.get(name.removesuffix(PERSON).rstrip()) for name in names}
-    found = {name: number for name, number in known.items() if number is not None}
-    after = count(1 + max(numbers.values(), default=0))
-    found |= {name: next(after) for name, number in known.items() if number is None}
-    return {name: f"{number}. {name}" for name, number in sorted(found.items(), key=lambda item: item[1])}
+def _wrapped(table: TextTable, columns: int) -> TextTable:
+    """Return the table with cells of several lines: names that spare a block, then all that does not fit."""
+    limits, keys = table.widths, table.keys
+    room = columns - sum(limits) - _GAP * (len(limits) - 1)
+    if room >= 0:
+        return table
+    names = range(1, len(limits)) if table.heads_are_names else table.names
+    share = (room + sum(limits[place] for place in names)) // max(len(names), 1)
+    shorter = limits.copy()
+    for place in names:
+        cells = (width(row[place]) for row in table.rows if table.heads_are_names)
+        least = max([_NAME if len(names) == 1 else _NAME_OF_SEVERAL, *cells])
+        shorter[place] = min(limits[place], max(share, least))
+    one, other = (len([*_parts(made, keys, columns, marked=table.marked)]) for made in (shorter, limits))
+    limits = shorter if one < other else limits
+    # The widest column has to fit beside the keys, with footnotes where it is the last.
+    beside = [_GAP + one for one in limits[keys:]]
+    if table.marked:
+        beside[-2:] = [sum(beside[-2:])]
+    room = columns - max(beside, default=0) - _GAP * (keys - 1)
+    if sum(limits[:keys]) > room:
+        limits[:keys] = [min(one, max(room // keys, _LEAST)) for one in limits[:keys]]
+    left = columns - sum(limits[:keys]) - _GAP * keys
+    limits[keys:] = [min(one, max(left, _LEAST)) for one in limits[keys:]]
 
+    def wrap(texts: Sequence[str]) -> list[str]:
+        return ["\n".join(wrapped(text, limit)) for text, limit in zip(texts, limits, strict=True)]
 
-def _room(table: TextTable, columns: int) -> int | None:
-    """Return how wide names may be for a table to take the fewest blocks; None where they need no cut."""
-    widest = max(map(width, table.all_names()), default=0)
-    natural, keys = table.widths, table.keys
-    cells = [max((width(row[place]) for row in table.rows), default=0) for place in range(len(natural))]
-
-    def blocks(room: int) -> int:
-        widths = [min(one, room) if place in table.names else one for place, one in enumerate(natural)]
-        if table.heads_are_names:
-            heads = (max(cell, min(one, room)) for cell, one in zip(cells[1:], natural[1:], strict=True))
-            widths = [widths[0], *heads]
-        beside = table.widest_beside(widths)
-        fits = sum(widths[:keys]) + _GAP * (keys - 1) + beside <= columns
-        return len(list(_parts(widths, keys, columns, marked=table.marked))) if fits else _NEVER
-
-    least = _LEAST_NAME.get(len(table.names), min(_LEAST_NAME.values()))
-    best, fewest = widest, blocks(widest) if natural else 1
-    for room in range(widest - 1, _LEAST_OF_ALL - 1, -1) if fewest > 1 else ():
-        # A name is cut to almost nothing only where a column would not fit at all otherwise.
-        if (made := blocks(room)) < fewest and (room >= least or fewest == _NEVER):
-            best, fewest = room, made
-    return None if best == widest else best
+    return replace(table, head=wrap(table.head), rows=[wrap(row) for row in table.rows])
 
 
 def _parts(widths: Sequence[int], keys: int, columns: int, *, marked: bool) -> Iterator[range]:
@@ -196,51 +172,6 @@ def _parts(widths: Sequence[int], keys: int, columns: int, *, marked: bool) -> I
             first = end
     if not ends:
         yield range(0)
-
-
-def _narrowed(table: TextTable, columns: int) -> TextTable:
-    """Return the table with cells of several lines, where a column would not fit beside those of the keys."""
-    widths, keys = table.widths, table.keys
-    too_wide = sum(widths[:keys]) + _GAP * (keys - 1) + table.widest_beside(widths) - columns
-    if too_wide <= 0:
-        return table
-    limits = [max(widths[0] - too_wide, _LEAST_LABEL), *widths[1:]]
-    left = columns - sum(limits[:keys]) - _GAP * keys
-    limits[keys:] = [min(one, max(left, _LEAST_LABEL)) for one in widths[keys:]]
-
-    def narrow(cells: Sequence[str]) -> list[str]:
-        return ["\n".join(wrapped(cell, limit)) for cell, limit in zip(cells, limits, strict=True)]
-
-    return replace(table, head=narrow(table.head), rows=[narrow(row) for row in table.rows])
-
-
-def _prose(columns: int) -> int:
-    """Return how wide a paragraph is: lines that are longer read badly."""
-    return min(columns, WIDTH)
-
-
-def _continued(title: str, columns: int) -> str:
-    """Return the title of a table that goes on below, on one line if what it is of is."""
-    said = f"{title} (continued)" if title else ""
-    return said if width(said) <= columns else f"{title.rpartition(': ')[0] or title} (continued)"
-
-
-def _blocks(table: TextTable, columns: int, *, colours: bool) -> list[str]:
-    """Return a table cut between columns into parts that fit, each with the columns of its keys, and its notes."""
-    prose = _prose(columns)
-    if not table.head:
-        return [paragraph(table.title, prose, colours=colours)]
-    table = _narrowed(table, columns)
-    found = []
-    for number, part in enumerate(_parts(table.widths, table.keys, columns, marked=table.marked)):
-        places = [*range(table.keys), *part]
-        head, *rows = [[cells[place] for place in places] for cells in (table.head, *table.rows)]
-        tones = [[own[place] for place in places] for own in table.tones] if colours else []
-        title = paragraph(_continued(table.title, prose) if number else table.title, prose)
-        if colours:
-            title = "\n".join(toned(line, "title") for line in title.split("\n"))
-        found.append("\n".join(filter(None, [title, grid(head, rows, tones, left=table.names)])))
-    return [*found, *(paragraph(note, prose, colours=colours) for note in table.notes)]
 
 
 Format = Literal["table", "markdown", "csv", "json"]
@@ -267,8 +198,6 @@ class Document:
         Further keys of JSON's ``metadata``.
     rename : mapping of str to str
         What columns of frames are called in CSV and JSON.
-    numbers : mapping of str to int
-        The numbers of names, where some are cut.
     """
 
     tables: Sequence[Table]
@@ -278,7 +207,6 @@ class Document:
     signature: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
-    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 def render(
@@ -343,12 +271,11 @@ def _markdown(document: Document) -> str:
 
 def _text(document: Document, columns: int, *, colours: bool) -> str:
     tables, footnotes = text_tables(document.tables)
-    legend, found = laid_out(tables, columns, numbers=document.numbers, colours=colours)
     notes = [*footnotes, *map(printable, [*document.notes, *document.warnings])]
     first, *others = [
         paragraph(text, min(columns, WIDTH), colours=colours) for text in (printable(document.head), *notes)
     ]
     # A signature is one word, for copying: it is never broken.
     signature = [document.signature] if document.signature else []
-    blocks = [block for of_table in found for block in of_table]
-    return "\n\n".join([*([first] if first else []), *legend, *blocks, *others, *signature])
+    blocks = [block for table in tables for block in laid_out(table, columns, colours=colours)]
+    return "\n\n".join([*([first] if first else []), *blocks, *others, *signature])

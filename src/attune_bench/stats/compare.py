@@ -183,10 +183,10 @@ def paired(
                 for (a, b), place in zip(sides.tolist(), rows, strict=True)
                 if series.count(common[place]) >= checked_from
             ]
-            _add_differences(draws, part[:, 0], shown, labels, of, weighs=weighs)
+            draws.skewed.add((part[a, 0] - part[b, 0] for a, b in shown), labels, of=of, drawn=draws.drawn)
         same: list[float | None] = [None] * len(tests)
         if weighs:
-            intervals = _intervals_of_clusters(part[:, 0], sides, labels, pairs, options.level)
+            intervals = _by_student(part[:, 0], sides, pairs, labels, options.level)
         else:
             intervals, same = _by_resampling(part, sides, mask, draws, options, statistic, tests, margin)
         points = pairs.estimates(statistic)
@@ -209,7 +209,7 @@ def paired(
                 high,
                 null(test.p_value),
                 null(test.p_min),
-                interval.n,
+                int(common[place].sum()),
                 clusters,
                 None if undetectable else mde,
                 reason,
@@ -246,13 +246,12 @@ def _part(
     compared, own = np.unique(both[rows], return_inverse=True)
     part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
     if weighs:
-        pairs, effects = _of_clusters(part[:, 0], sides, labels)
+        part, labels, sides = _means_of_clusters(part[sides, 0], labels)
+    pairs = Pairs(part, sides, labels)
+    if statistic is mean_of_sums:
+        effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
     else:
-        pairs = Pairs(part, sides, labels)
-        if statistic is mean_of_sums:
-            effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
-        else:
-            effects = _detectable_of_counts(pairs, statistic)
+        effects = _detectable_of_counts(pairs, statistic)
     return _Part(mask, rows, part, labels, sides, pairs, effects)
 
 
@@ -296,18 +295,6 @@ def _tests(
             )
         for one, size in zip(parts, sizes, strict=True):
             yield one, list(islice(tests[size], len(one.pairs.first)))
-
-
-def _add_differences(
-    draws: Draws, values: Floats, sides: Sequence[tuple[int, int]], labels: NDArray[np.intp], of: str, *, weighs: bool
-) -> None:
-    """Add the mean differences to those that are warned of; where clusters count once, those of their means."""
-    differences = (values[a] - values[b] for a, b in sides)
-    if weighs:
-        means = (cluster_means(one, labels)[0] for one in differences)
-        draws.skewed.add(means, np.unique(labels), of=of, drawn=draws.drawn)
-    else:
-        draws.skewed.add(differences, labels, of=of, drawn=draws.drawn)
 
 
 def _by_resampling(
@@ -358,19 +345,18 @@ def _by_resampling(
     return intervals, same or [None] * len(sides)
 
 
-def _of_clusters(values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp]) -> tuple[Pairs, list[float | None]]:
-    """Return the pairs of clusters' means, over the units that both have, and the minimum detectable effects."""
-    both = np.concatenate([values[sides[:, 0]], values[sides[:, 1]]])
-    lacking = np.isnan(both[: len(sides)] + both[len(sides) :])
-    means = cluster_means(np.where(np.concatenate([lacking, lacking]), np.nan, both), labels)
-    clusters = np.arange(means.shape[1])
-    places = np.arange(len(sides))
-    pairs = Pairs(means, np.column_stack([places, places + len(sides)]), clusters)
-    return pairs, [_detectable(means[place], means[place + len(sides)], clusters) for place in places]
+def _means_of_clusters(both: Floats, labels: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the clusters' means of pairs (pairs, 2, units), over the units that both have, as series of new units.
+
+    These are the clusters: the series (2 pairs, 1, clusters), a label for each, and the places of the sides.
+    """
+    common = np.where(np.isnan(both).any(axis=1, keepdims=True), np.nan, both)
+    means = cluster_means(common.reshape(2 * len(both), len(labels)), labels)
+    return means[:, np.newaxis], np.arange(means.shape[1]), np.arange(len(means)).reshape(-1, 2)
 
 
-def _intervals_of_clusters(
-    values: Floats, sides: NDArray[np.intp], labels: NDArray[np.intp], pairs: Pairs, level: float
+def _by_student(
+    values: Floats, sides: NDArray[np.intp], pairs: Pairs, labels: NDArray[np.intp], level: float
 ) -> list[Interval]:
     """Return Student's paired t over clusters of each pair; two that are equal in every cluster differ by 0."""
     intervals = mean_of_clusters_interval(values[sides[:, 0]] - values[sides[:, 1]], labels, level=level)

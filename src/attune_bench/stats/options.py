@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from math import inf
 from typing import Literal, get_args
 
 import numpy as np
@@ -42,7 +41,7 @@ from attune_metrics.stats.bootstrap import (
     point_estimate,
     symmetric_levels,
 )
-from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
+from attune_metrics.stats.cluster_means import cluster_means
 from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
 from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, Weights, average_ranks, cluster_index, rounding_of
 
@@ -476,11 +475,14 @@ class ScoreSeries:
         """Return the label of what each unit is drawn with: its cluster, or itself."""
         return self.labels if options.draws_clusters(self.table) else tuple(("", unit) for unit in self.units)
 
-    def once_per_cluster(self, values: Floats) -> Floats:
-        """Return values (groups, 1, units) in which each cluster has its mean, at one of its units, and nan elsewhere.
+    def counted(self, values: Floats, options: AnalysisOptions) -> Floats:
+        """Return values (series, terms, units) so that each counts once of what `options` say: a unit, or a cluster.
 
-        So that a mean over units is the mean of the clusters' means.
+        Each cluster then has its mean at one of its units, and nan elsewhere: a mean over units is one of clusters'
+        means.
         """
+        if not options.weighs_clusters(self.table):
+            return values
         means = cluster_means(values[:, 0], self._clusters)
         found = np.full_like(values, np.nan)
         for group, own in enumerate(values[:, 0]):
@@ -488,12 +490,6 @@ class ScoreSeries:
             clusters, first = np.unique(self._clusters[known], return_index=True)
             found[group, 0, known[first]] = means[group, clusters]
         return found
-
-    def intervals_of_clusters(
-        self, values: Floats, level: float, *, low: float = -inf, high: float = inf
-    ) -> list[Interval]:
-        """Return the interval of the mean of clusters' means, of values (series, units)."""
-        return mean_of_clusters_interval(values, self._clusters, low=low, high=high, level=level)
 
     def count(self, present: Mask) -> int:
         """Return the number of clusters of the units that are present (units,)."""
@@ -722,10 +718,10 @@ def direction(metric: Metric) -> int:
 def points(series: ScoreSeries, name: str, options: AnalysisOptions | None = None) -> list[float | None]:
     """Return the value of a metric for each series, None where it is undefined; `options` say what counts once."""
     values = series.values(name)
-    if options is not None and options.weighs_clusters(series.table):
+    if options is not None:
         if options.lacks_weight(series.table, name):
             return [None] * len(values)
-        values = series.once_per_cluster(values)
+        values = series.counted(values, options)
     estimates = point_estimate(values, statistic=series.statistic(name))
     return [null(value) for value in estimates.tolist()]
 

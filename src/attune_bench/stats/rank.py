@@ -89,14 +89,12 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     check_within_conditions(table, names)
     for name in names:
         sign = direction(table.metric(name))
-        values, statistic = series.values(name), series.statistic(name)
-        counted = values[:, 0]
-        if chosen.weighs_clusters(table):
-            values = series.once_per_cluster(values)
+        terms, statistic = series.values(name), series.statistic(name)
+        values, defined = series.counted(terms, chosen), ~np.isnan(terms[:, 0])
         for condition, groups in series.by_condition().items():
             points = point_estimate(values[groups], statistic=statistic)
             known = [group for group, value in zip(groups, points, strict=True) if not np.isnan(value)]
-            there: Mask = np.logical_or.reduce(~np.isnan(counted[known]), axis=0)
+            there: Mask = np.logical_or.reduce(defined[known], axis=0)
             rounding = rounding_of(values[known])
             ranks = average_ranks(-sign * points[~np.isnan(points)], rounding)
             resamples = draws.of(there)
@@ -105,7 +103,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
             )
             found: list[tuple[Any, ...]] = []
             for place, group in enumerate(known):
-                present = ~np.isnan(counted[group])
+                present = defined[group]
                 clusters = series.count(present)
                 low, high, reason = distribution_ends(
                     drawn[:, place],

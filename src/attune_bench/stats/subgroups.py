@@ -266,7 +266,7 @@ def _differences(
     if options.weighs_clusters(series.table):
         # A cluster with units on both sides counts once on each.
         mine, others = (np.where((scored & side)[:, np.newaxis], values, np.nan) for side in (stratum, ~stratum))
-        values = np.where(stratum, series.once_per_cluster(mine), series.once_per_cluster(others))
+        values = np.where(stratum, series.counted(mine, options), series.counted(others, options))
     terms = values.shape[1] + 1
     # A side's values and its number of units; a unit adds nothing to the other side.
     one = np.ones_like(values[:, :1])

@@ -23,7 +23,7 @@ from attune_bench.stats.options import (
 )
 from attune_metrics.metric import Metric, MetricInputError, null
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS, Interval, bootstrap
-from attune_metrics.stats.cluster_means import share_of_clusters_interval, wilson_interval
+from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
 from attune_metrics.stats.sums import Floats
 
 __all__ = [
@@ -130,18 +130,19 @@ def intervals_of(
     """
     table = series.table
     metric = table.metric(name)
+    why = options.lacks_weight(table, name)
     if metric.statistic not in STATISTICS:
         rows = _of_models(series, metric)
-        # They are made of values in which each unit counts.
-        return [(None, *row[1:]) for row in rows] if options.weighs_clusters(table) else rows
-    if options.weighs_clusters(table):
-        return _of_clusters(series, metric, scored, draws, options, checked_from)
+        return [(None, *row[1:]) for row in rows] if why else rows
     values, statistic = series.values(name), series.statistic(name)
-    found: dict[int, Summarised] = {}
     defined = have_values(values)
     present = scored & defined
+    if why:
+        return [(None, None, None, int(own.sum()), series.count(own), why) for own in present]
+    found: dict[int, Summarised] = {}
+    counted = series.counted(np.where(scored[:, np.newaxis], values, np.nan), options)
     for mask, groups in draws.parts(present, defined):
-        part = np.where(scored[groups, np.newaxis], values[groups], np.nan)[:, :, mask]
+        part = counted[groups][:, :, mask]
         sizes = [series.count(present[group]) for group in groups]
         methods = [
             interval_method(metric, options, table, n=int(present[group].sum()), clusters=size)
@@ -150,11 +151,15 @@ def intervals_of(
         with draws.warning.of_all():
             if {*methods} <= {"wilson", "logit-t"}:
                 intervals = share_of_clusters_interval(part, draws.labels(mask), level=options.level)
+            elif "t" in methods:
+                intervals = mean_of_clusters_interval(
+                    part[:, 0], draws.labels(mask), low=metric.low, high=metric.high, level=options.level
+                )
             else:
                 intervals = bootstrap(
                     part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
                 )
-        if metric.statistic == "mean":
+        if metric.statistic == "mean" and intervals[0].method != "logit-t":
             given = [size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)]
             draws.skewed.add(part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn)
         for group, clusters, method, interval, terms in zip(
@@ -163,30 +168,8 @@ def intervals_of(
             if method == "wilson":
                 interval = _trials(terms[0], options.level)  # noqa: PLW2901
             low, high, reason = interval_ends(interval, clusters, table)
-            found[group] = (null(interval.estimate), low, high, interval.n, clusters, reason)
+            found[group] = (null(interval.estimate), low, high, int(present[group].sum()), clusters, reason)
     return [found[group] for group in range(len(series.groups))]
-
-
-def _of_clusters(
-    series: ScoreSeries, metric: Metric, scored: Mask, draws: Draws, options: AnalysisOptions, checked_from: int
-) -> list[Summarised]:
-    """Return the mean of the clusters' means of a metric for each series, null where it has none."""
-    values = np.where(scored, series.values(metric.name)[:, 0], np.nan)
-    if why := options.lacks_weight(series.table, metric.name):
-        present = ~np.isnan(values)
-        return [(None, None, None, int(row.sum()), series.count(row), why) for row in present]
-    intervals = series.intervals_of_clusters(values, options.level, low=metric.low, high=metric.high)
-    if intervals and intervals[0].method == "t":
-        means = series.once_per_cluster(values[:, np.newaxis])[[one.clusters >= checked_from for one in intervals], 0]
-        draws.skewed.add(means, np.arange(means.shape[1]), of=metric.name, drawn=draws.drawn)
-    found: list[Summarised] = []
-    for interval, own in zip(intervals, values, strict=True):
-        one = interval
-        if interval_method(metric, options, series.table, n=one.n, clusters=one.clusters) == "wilson":
-            one = _trials(own, options.level)
-        low, high, reason = interval_ends(one, one.clusters, series.table)
-        found.append((null(one.estimate), low, high, one.n, one.clusters, reason))
-    return found
 
 
 def _trials(values: Floats, level: float) -> Interval:

@@ -10,7 +10,6 @@ import pytest
 from pages import headings, section, tables, text_of
 
 from attune_bench import Scores
-from attune_bench.report.tables import Verdicts, verdicts
 from attune_bench.scores.settings import GroupSettings
 
 HALF = [2.0] * 5 + [1.0] * 5
@@ -35,63 +34,71 @@ def with_chance(scores: Scores, expected: float) -> Scores:
 def test_who_leads_who_is_not_told_apart_and_who_is_below() -> None:
     # Of 10 units each exchange of a and b changes the difference: p is 2 / 2^10, of a and c 2 / 2^5.
     said = answer(scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": HALF}))
-    assert "a leads with 2.0 in Hits; not told apart from c ; b is below." in said
+    assert "a has the best value 2.0 in Hits. On the units that both have, compared with a , b is significantly" in said
+    assert " b is significantly worse; c is not significantly different. " in said
 
 
-def test_many_models_are_counted() -> None:
+def test_few_models_are_named() -> None:
     steps = {f"m{place}": [10.0 - place + unit % 2 / 10 for unit in range(20)] for place in range(6)}
-    assert "m0 leads with 10.1 in Hits; all 5 others are below." in answer(scores_of(steps))
+    assert "compared with m0 , m1 , m2 , m3 , m4 and m5 are significantly worse." in answer(scores_of(steps))
     close = steps | {"m9": [value - (unit % 7) / 100 for unit, value in enumerate(steps["m0"])]}
-    some = steps | {"m0b": [10.2 if unit % 2 else 9.88 for unit in range(20)]}
-    assert "; all 6 others are below." in answer(scores_of(close))
-    assert "; not told apart from m0b ; 5 others are below." in answer(scores_of(some))
+    assert "m9 , m1 , m2 , m3 and 2 more are significantly worse." in answer(scores_of(close))
+    some = answer(scores_of(steps | {"m0b": [10.2 if unit % 2 else 9.88 for unit in range(20)]}))
+    assert "m4 and m5 are significantly worse; m0b is not significantly different." in some
 
 
-def test_two_others() -> None:
-    assert "; both others are below." in answer(scores_of({"a": [3.0] * 12, "b": [2.0] * 12, "c": [1.0] * 12}))
-    assert "; the other model is below." in answer(scores_of({"a": [3.0] * 12, "b": [2.0] * 12}))
-
-
-def test_none_is_told_apart() -> None:
+def test_none_is_significantly_different() -> None:
     rising = {"a": [float(unit) for unit in range(8)], "b": [float(7 - unit) + 0.01 for unit in range(8)]}
-    assert "b has the best value, 3.5 in Hits; not told apart from the other model." in answer(scores_of(rising))
+    said = answer(scores_of(rising))
+    assert "b has the best value 3.5 in Hits." in said
+    assert "compared with b , a is not significantly different." in said
+    assert "No two models differ on enough" not in said
 
 
 def test_too_few_units_tell_nothing_apart() -> None:
     # Of 5 units no p-value is below 2 / 2^5.
     said = answer(scores_of({"a": [2.0] * 5, "b": [1.0] * 5}))
-    assert "a has the best value, 2.0 in Hits; no two models differ on enough units to be told apart." in said
+    assert "a has the best value 2.0 in Hits." in said
+    assert "No two models differ on enough units for a significant difference." in said
 
 
 def test_many_units_on_which_models_do_not_differ() -> None:
     said = answer(scores_of({"a": [1.0, 2.0] * 30, "b": [1.0, 2.0] * 30}))
-    assert "a and b share the best value, 1.5 in Hits; no two models differ on enough units to be told apart." in said
+    assert "a and b have the best value 1.5 in Hits." in said
+    assert "b is not significantly different. No two models differ on enough units" in said
 
 
 def test_models_of_one_value_without_a_unit_in_common() -> None:
     said = answer(scores_of({"a": [2.0] * 10 + [None] * 10, "b": [None] * 10 + [2.0] * 10}))
-    assert "a and b share the best value, 2.0 in Hits; a is not compared with b ." in said
+    assert (
+        "a and b have the best value 2.0 in Hits. On the units that both have, compared with a , b is not compared."
+        in said
+    )
 
 
 def test_a_model_without_a_value_is_named() -> None:
     said = answer(scores_of({"a": [2.0] * 10, "b": [1.0] * 10, "c": [None] * 10}))
-    assert "; the other model is below." in said
+    assert "b is significantly worse." in said
     assert "c has no value that can be shown." in said
     alone = answer(scores_of({"a": [2.0] * 10, "c": [None] * 10}))
-    assert "a scores 2.0 in Hits; it is the only model with a value that can be shown." in alone
+    assert "a has the value 2.0 in Hits. What random answers" in alone
+    assert "c has no value that can be shown." in alone
 
 
 def test_models_of_one_value_share_the_lead() -> None:
     said = answer(scores_of({"a": [2.0] * 10, "b": [2.0] * 10, "c": [1.0] * 10}))
-    assert "a and b share the best value, 2.0 in Hits; a is not told apart from b ; c is below." in said
+    assert "a and b have the best value 2.0 in Hits." in said
+    assert "compared with a , c is significantly worse; b is not significantly different." in said
 
 
 def test_one_model() -> None:
     said = answer(scores_of({"a": [1.0, 2.0] * 6}))
-    assert "a scores 1.5 in Hits; it is the only model here." in said
+    assert "a has the value 1.5 in Hits." in said
+    assert "compared with" not in said
     assert "seen here" not in said
     beside_people = answer(scores_of({"a": [1.0, 2.0] * 6, "human/ann": [1.0] * 12, "baseline/prior": [0.0] * 12}))
-    assert "a scores 1.5 in Hits; it is the only model here." in beside_people
+    assert "a has the value 1.5 in Hits." in beside_people
+    assert "human/ann (person) and baseline/prior (baseline) are significantly worse." in beside_people
 
 
 def test_a_direction_that_nothing_states_is_not_stated_as_known() -> None:
@@ -104,37 +111,37 @@ def test_a_direction_that_nothing_states_is_not_stated_as_known() -> None:
 
 def test_a_metric_without_a_better_direction() -> None:
     said = answer(scores_of({"a": [1.0] * 8, "b": [2.0] * 8}, higher_is_better=None))
-    assert "No model leads: neither higher nor lower values of Hits are better. They go from 1.0 to 2.0." in said
+    assert "No model is the best: neither higher nor lower values of Hits are better." in said
+    assert "seen here 1.0 to 2.0" in said
     assert "andom answers score" not in said
     with_people = scores_of({"a": [1.0] * 8, "b": [2.0] * 8, "human/ann": [9.0] * 8}, higher_is_better=None)
     said = answer(with_chance(with_people, 3.0))
-    assert "They go from 1.0 to 2.0. Random answers score 3.0 on average." in said
-    assert "beats" not in said
+    assert "are better. Random answers score 3.0 on average. better neither" in said
 
 
 def test_where_lower_is_better() -> None:
     scores = with_chance(scores_of({"slow": [5.0] * 10, "quick": [2.0] * 9 + [3.0]}, higher_is_better=False), 4.0)
     said = answer(scores)
-    assert "quick leads with 2.1 in Hits; the other model is below." in said
-    assert "Random answers score 4.0 on average: quick is better by 1.9; not clearly better: slow ." in said
+    assert "quick has the best value 2.1 in Hits." in said
+    assert "slow is significantly worse." in said
+    assert "Random answers score 4.0 on average; the whole interval of quick is better." in said
     assert "better lower" in said
 
 
 def test_random_answers_are_beaten_by_some() -> None:
     spread = {"a": [3.0, 3.5] * 6, "b": [0.0, 2.5] * 6, "c": [2.0, 2.2] * 6}
     said = answer(with_chance(scores_of(spread), 1.0))
-    assert "Random answers score 1.0 on average: a is better by 2.3; not clearly better: b ." in said
-    assert "and the intervals of all 3 are better than that." in answer(with_chance(scores_of(spread), -1.0))
-    assert "a is worse by 5.8; no model is clearly better." in answer(with_chance(scores_of(spread), 9.0))
+    assert "Random answers score 1.0 on average; the whole interval of a and c is better." in said
+    assert "the whole interval of a , c and b is better." in answer(with_chance(scores_of(spread), -1.0))
+    assert "the whole interval of no model is better." in answer(with_chance(scores_of(spread), 9.0))
     # Of a, from 3 to 3.5, the interval contains 3.2.
-    near = answer(with_chance(scores_of({"a": spread["a"]}), 3.2))
-    assert "Random answers score 3.2 on average: a is not clearly better." in near
-    assert "Random answers score 3.2 on average: a is not clearly better." in answer(
+    none = "Random answers score 3.2 on average; the whole interval of no model is better."
+    assert none in answer(with_chance(scores_of({"a": spread["a"]}), 3.2))
+    assert none in answer(
         with_chance(scores_of({"a": [-one for one in spread["a"]]}, higher_is_better=False), -3.2)
     ).replace("score -3.2", "score 3.2")
-    # Without an interval nothing is clear.
-    few = answer(with_chance(scores_of({"a": [3.0, 3.5]}), 1.0))
-    assert "a is not clearly better." in few
+    # Without an interval nothing is known.
+    assert "the whole interval of no model is better." in answer(with_chance(scores_of({"a": [3.0, 3.5]}), 1.0))
     assert "What random answers score on average in Hits is not known." in answer(scores_of(spread))
 
 
@@ -149,11 +156,12 @@ def second_metric(value: Sequence[float], expected: float, **metric: Any) -> str
 
 def test_another_metric_beats_random_answers_with_its_whole_interval() -> None:
     wide = [3.0, 3.5] * 6
-    assert "It beats random answers by 2.3 in hit" in second_metric(wide, 1.0)
-    assert "beats random answers in no metric" in second_metric(wide, 3.2)
-    assert "beats random answers in no metric" in second_metric(wide, 9.0)
-    assert "It beats random answers by 5.8 in hit" in second_metric(wide, 9.0, higher_is_better=False)
-    assert "beats" not in second_metric([3.0, 3.5], 1.0)
+    known = "is known in 1 metric; the whole interval of m is better in"
+    assert f"{known} hit." in second_metric(wide, 1.0)
+    assert f"{known} none." in second_metric(wide, 3.2)
+    assert f"{known} none." in second_metric(wide, 9.0)
+    assert f"{known} hit, lower is better." in second_metric(wide, 9.0, higher_is_better=False)
+    assert "is better in" not in second_metric([3.0, 3.5], 1.0)
 
 
 def test_random_answers_are_known_where_a_row_is_theirs() -> None:
@@ -170,13 +178,16 @@ def test_random_answers_are_known_where_a_row_is_theirs() -> None:
 def test_people_and_baselines_do_not_lead() -> None:
     values = {"human/ann": [4.0] * 10, "lab/m": [3.0] * 10, "lab/n": [2.0] * 10, "baseline/prior": [1.0] * 10}
     said = answer(scores_of(values))
-    assert "lab/m leads with 3.0 in Hits; the other model is below." in said
-    assert "human/ann (person) scores 4.0, above the best model. baseline/prior (baseline) scores 1.0," in said
-    assert "scores 1.0, below the best model." in said
+    assert "lab/m has the best value 3.0 in Hits." in said
+    assert (
+        "lab/n and baseline/prior (baseline) are significantly worse; human/ann (person) is significantly better"
+        in said
+    )
     assert "seen here 2.0 to 3.0" in said
     assert "person ann 4.0 baseline prior 1.0" in said
     alone = answer(scores_of({name: own for name, own in values.items() if not name.startswith("lab")}))
-    assert "human/ann (person) leads with 4.0 in Hits; the other one is below." in alone
+    assert "human/ann (person) has the best value 4.0 in Hits." in alone
+    assert "compared with human/ann (person), baseline/prior (baseline) is significantly worse." in alone
 
 
 def test_each_condition_has_its_answer() -> None:
@@ -187,8 +198,8 @@ def test_each_condition_has_its_answer() -> None:
         for condition, high, low in (("plain", 2.0, 1.0), ("terse", 1.0, 2.0))
     )
     page = text_of(Scores.from_table(frame, metrics={"hit": {"digits": 1}}).report(format="html", resamples=2000))
-    assert "a leads with 2.0 in hit, condition plain; the other model is below." in page
-    assert "b leads with 2.0 in hit, condition terse; the other model is below." in page
+    assert "a has the best value 2.0 in hit, condition plain." in re.sub(r" \[[^]]*\]", "", page)
+    assert "b has the best value 2.0 in hit, condition terse." in re.sub(r" \[[^]]*\]", "", page)
 
 
 def test_runs_that_differ_have_no_leader() -> None:
@@ -198,14 +209,16 @@ def test_runs_that_differ_have_no_leader() -> None:
     )
     about = scores.provenance.model_copy(update={"decisive": {"temperature": "temperature"}, "settings": settings})
     said = answer(replace(scores, provenance=about).allow_mixed())
-    assert "a has the best value, 2.0 in Hits, but the runs differ in what changes an answer" in said
-    assert "leads" not in said
+    assert (
+        "a has the best value 2.0 in Hits. The runs differ in what changes an answer, so no model can be said" in said
+    )
+    assert "significantly" not in said
 
 
 def test_bca_has_no_ranks_but_an_answer() -> None:
     values = {"a": [2.0, 2.1] * 8, "b": [1.0, 1.1] * 8}
     page = scores_of(values).report(format="html", resamples=2000, interval="bca")
-    assert "a leads with" in text_of(page)
+    assert "b is significantly worse." in text_of(page)
     assert [row[0] for row in tables(page, figures=True)[0][1:]] == ["Tier 1", "1", "Tier 2", "2"]
 
 
@@ -227,10 +240,10 @@ def private(scores: Scores) -> Scores:
 def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     few: list[float | None] = [9.0] * 4 + [None] * 8
     scores = scores_of({"few": few, "a": [3.0] * 12, "b": [2.0] * 12, "c": [1.0] * 12})
-    assert "few has the best value" in answer(scores)
+    assert "few has the best value 9.0" in answer(scores)
     page = private(scores).report(format="html", resamples=2000)
     said = text_of(page)
-    assert "a leads with 3.0 in Hits; both others are below." in said
+    assert "compared with a , b and c are significantly worse." in said
     assert "few has no value that can be shown." in said
     assert "seen here 1.0 to 3.0" in said
     ranking = tables(page, figures=True)[0]
@@ -293,21 +306,7 @@ def test_exchanges_are_enough_for_the_family() -> None:
     values = {f"m{place}": [20.0 - place + unit % 2 / 10 for unit in range(20)] for place in range(12)}
     page = scores_of(values).report(format="html", resamples=100)
     assert "over 66 pairs, with at most 2,640 random exchanges" in text_of(page)
-    assert "m0 leads with" in text_of(page)
-
-
-@pytest.mark.parametrize("significant", [True, False, None])
-def test_a_verdict(significant: bool | None) -> None:
-    row = {"model_a": "x", "model_b": "y", "difference": -1.0, "p": 0.01, "p_min": 0.001, "significant": significant}
-    row["family"] = 1
-    pairs = pl.DataFrame([row])
-    expected = {True: "better", False: "same", None: "unknown"}[significant]
-    found = verdicts("x", ["y"], pairs, 1)
-    assert getattr(found, expected) == ["y"]
-    assert sum(map(len, found[:4])) == 1
-    mirrored = verdicts("y", ["x"], pairs, 1)
-    assert getattr(mirrored, {"better": "worse"}.get(expected, expected)) == ["x"]
-    assert verdicts("x", ["y"], pl.DataFrame(), 1) == Verdicts([], [], [], ["y"], powerless=False)
+    assert "m0 has the best value" in text_of(page)
 
 
 # The contents.

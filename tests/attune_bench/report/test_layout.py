@@ -1,4 +1,4 @@
-"""Tables in terminals of any width: nothing is wider, no number is lost, names stay apart and have one number."""
+"""Tables in terminals of any width: nothing is wider, no number is lost, names stay whole."""
 
 import re
 import sys
@@ -60,8 +60,8 @@ def documents(scores: Scores) -> dict[str, Document]:
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_tables_fit_and_no_number_is_lost(documents: dict[str, Document], kind: str, columns: int) -> None:
     text, whole = (render(documents[kind], columns=limit) for limit in (columns, 1_000))
-    # A signature is one word; names of the legend are broken by the terminal, where it is narrower than they are.
-    lines = [line for line in text.splitlines() if not line.startswith("attune:") and not re.match(r"\d+\. \S+$", line)]
+    # A signature is one word.
+    lines = [line for line in text.splitlines() if not line.startswith("attune:")]
     assert max(map(width, lines)) <= columns
     values = Counter(re.findall(r"(?<![\w.-])[-+<]?\d+\.\d{2,}(?!\.?\w)", whole))
     assert sum(values.values()) >= len(NAMES)
@@ -69,41 +69,30 @@ def test_tables_fit_and_no_number_is_lost(documents: dict[str, Document], kind: 
     assert values - found == Counter()
 
 
-@pytest.mark.parametrize("columns", WIDTHS[:-2])
-def test_names_have_one_number_everywhere(documents: dict[str, Document], columns: int) -> None:
-    expected = [f"{place}. {name}" for place, name in enumerate(BEST_FIRST, start=1)]
-    for kind, made in documents.items():
-        text = render(made, columns=columns)
-        legend = re.findall(r"^\d+\. \S+$", text, re.MULTILINE)
-        assert legend == (expected if "..." in text else []), kind
-        # Both ends of a name are what tells it apart.
-        for number, start, end in re.findall(r"\b(\d)\. (\S+?)\.\.\.(\S+)", text):
-            name = BEST_FIRST[int(number) - 1]
-            assert name.startswith(start)
-            assert name.endswith(end)
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_name_is_whole_whatever_the_width(documents: dict[str, Document], columns: int) -> None:
+    found: list[str] = []
+    for line in render(documents["rank"], columns=columns).splitlines():
+        # A row begins with its rank; below it are the rest of its name.
+        if row := re.match(r"\d \[\d, \d\] +(\S+)  ", line):
+            found.append(row[1])
+        elif found and (rest := re.match(r" +(\S+)$", line)):
+            found[-1] += rest[1]
+    assert found[: len(NAMES)] == BEST_FIRST
 
 
-def test_names_have_no_numbers_where_these_leave_no_room_for_a_cut() -> None:
-    names = ["synthetic/attentive", "synthetic/hasty"]
-    rows = [[*names, "+66.7 [+57.0, +78.3]", "0.0312", "0.0312", "yes", "6", "0.0312", "-", "[1]"]]
-    head = ["A", "B", "A minus B", "p", "Holm p", "differ", "n", "p min", "mde", ""]
-    table = TextTable("", head, rows, [[""] * 10], [0, 1], heads_are_names=False, notes=[])
-    legend, [blocks] = laid_out([table], 100, numbers={})
-    assert legend == []
-    assert all(block.splitlines()[2].split()[:2] == names for block in blocks)
-
-
-def test_names_that_could_drive_a_terminal_keep_their_number() -> None:
-    names = ["lab/\x1b[31mred\x1b[0m of a name that is long", "lab/\ta name that is quite as long"]
-    rows = [(name, f"q{unit}", "hits", 1 - place) for place, name in enumerate(names) for unit in range(6)]
-    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
-    text = render(report_document(Scores.from_table(frame), resamples=50), columns=40)
-    assert re.findall(r"^\d\. lab/.", text, re.MULTILINE) == ["1. lab/\ufffd", "2. lab/\ufffd"] * 2
+def test_names_that_are_heads_are_whole() -> None:
+    rows = [["hits", "0.91 (80%)", "0.88 (80%)"]]
+    table = TextTable("", ["metric", *NAMES[:2]], rows, [[""] * 3], [], heads_are_names=True, notes=[])
+    [text] = laid_out(table, 60)
+    head, _ = text.split("\n---")
+    cells = [re.split(" {2,}", line.removeprefix("metric").strip()) for line in head.split("\n")]
+    assert ["".join(column) for column in zip(*cells, strict=True)] == NAMES[:2]
 
 
 def test_wide_characters_count_twice_in_a_title() -> None:
     table = TextTable("accuracy, " + "模型" * 40, ["a", "b"], [["c", "d"]], [["", ""]], [], False, ["说明" * 40])
-    _, [blocks] = laid_out([table], 60, numbers={})
+    blocks = laid_out(table, 60)
     assert all(width(line) <= 60 for block in blocks for line in block.splitlines())
     assert "".join(blocks).replace("\n", "").count("模型") == 40
 
@@ -111,8 +100,7 @@ def test_wide_characters_count_twice_in_a_title() -> None:
 def test_names_are_whole_where_they_fit(documents: dict[str, Document]) -> None:
     for made in documents.values():
         text = render(made, columns=300)
-        assert "..." not in text
-        assert "1. " not in text
+        assert all(name in text for name in NAMES)
 
 
 def test_the_better_model_is_a(scores: Scores) -> None:
@@ -130,7 +118,7 @@ def test_a_continued_table_repeats_what_its_rows_are_of(documents: dict[str, Doc
 def test_a_label_that_leaves_no_room_is_wrapped() -> None:
     rows = [["a label of quite some length", "0.123 [0.111, 0.135]"], ["b", "-"]]
     table = TextTable("", ["metric", "value"], rows, [["", ""]] * 2, [], heads_are_names=False, notes=[])
-    _, [[text]] = laid_out([table], 40, numbers={})
+    [text] = laid_out(table, 40)
     assert text.splitlines() == [
         "metric                           value",
         "--------------------------------------",
@@ -142,7 +130,7 @@ def test_a_label_that_leaves_no_room_is_wrapped() -> None:
 
 def test_what_is_undefined_is_a_dash_that_is_explained(documents: dict[str, Document]) -> None:
     text = render(documents["report"])
-    assert re.search(rf"^{BEST_FIRST[-1][:10]}.* -( |$)", text.replace("9. ", ""), re.MULTILINE)
+    assert re.search(rf"^{BEST_FIRST[-1][:10]}.* -( |$)", text, re.MULTILINE)
     assert "\n-: undefined, or not known.\n" in text
     assert "-: undefined" not in render(documents["rank"])
 
@@ -152,7 +140,7 @@ def test_colours_change_no_text(documents: dict[str, Document]) -> None:
         plain, coloured = (render(made, columns=80, colours=colours) for colours in (False, True))
         assert "\x1b" not in plain
         assert re.sub(r"\x1b\[\d*m", "", coloured) == plain
-        bold = {text.removeprefix("1. ")[:9] for text in re.findall(r"\x1b\[1m(.*?)\x1b\[0m", coloured) if "/" in text}
+        bold = {text[:9] for text in re.findall(r"\x1b\[1m(.*?)\x1b\[0m", coloured) if "/" in text}
         # The leader is: in comparisons there is none.
         assert bold == ({BEST_FIRST[0][:9]} if kind != "compare" else set())
     assert "\x1b[32myes\x1b[0m" in render(documents["compare"], columns=80, colours=True)
