@@ -44,8 +44,8 @@ from attune_bench.report.drawing import (
     styled,
     unique,
 )
+from attune_bench.report.figures import Numbers
 from attune_bench.report.figures import scores as scores_figure
-from attune_bench.report.heatmaps import Numbers
 from attune_bench.report.page import PageScores, drawn_section
 from attune_bench.report.privacy import hidden_strata, hides, withheld
 from attune_bench.report.sections import lacking_units, subgroup_section
@@ -325,7 +325,7 @@ def _pairwise(page: PageScores) -> Section:
         "The broken line is what random answers score on average on these data: half of the share of comparisons that "
         "have a winner, in each turn; a turn without comparisons counts 1. The paper's level of chance, 1/3, is a "
         "constant and not drawn.",
-        partial(scores_figure, table, metric=_PAIRWISE),
+        lambda rows: scores_figure(table, _PAIRWISE, frame=rows),
         others=comparison_parts(page, _PAIRWISE),
     )
 
