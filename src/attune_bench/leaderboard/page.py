@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from attune_bench.report.answer import pairs_matrix
 from attune_bench.report.columns import PERSON, interval, number, p_value, percent
-from attune_bench.report.page import document, element, folded, scrolled
+from attune_bench.report.page import document, folded, scrolled
 from attune_bench.scores.settings import setting_text
-from attune_data.issues import Html
+from attune_data.issues import Html, element
 from attune_data.text import listed, plural, printable
 from attune_metrics.metric import Metric
 

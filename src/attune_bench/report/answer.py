@@ -21,7 +21,7 @@ from attune_bench.report.columns import (
     under_condition,
     with_note,
 )
-from attune_bench.report.page import PageScores, breakable, element, scrolled
+from attune_bench.report.page import PageScores, breakable, scrolled
 from attune_bench.report.tables import (
     TIERS,
     Verdicts,
@@ -38,7 +38,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import ALPHA
-from attune_data.issues import Html
+from attune_data.issues import Html, element
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS

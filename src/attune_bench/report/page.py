@@ -25,7 +25,8 @@ from attune_bench.stats.debias import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords, too_few
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units
-from attune_data.issues import Html
+from attune_data.issues import Html, element
+from attune_data.issues import style as records_style
 from attune_data.text import printable
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -39,7 +40,6 @@ __all__ = [
     "cells_element",
     "document",
     "drawn_section",
-    "element",
     "figure_element",
     "figures_of",
     "folded",
@@ -85,21 +85,6 @@ _GROWTH = 1.3
 def asset(name: str) -> str:
     """Return a style sheet or script of pages."""
     return files("attune_bench.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def element(name: str, *children: str, **attributes: str) -> Html:
-    """Return an element: `Html` as it is, other text and the values of attributes escaped; ``_`` in names is ``-``.
-
-    Examples
-    --------
-    >>> print(element("td", "a < b", data_value='"'))
-    <td data-value="&quot;">a &lt; b</td>
-    """
-    inside = "".join(child if isinstance(child, Html) else escape(printable(child)) for child in children)
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(value))}"' for key, value in attributes.items()
-    )
-    return Html(f"<{name}{given}>{inside}</{name}>")
 
 
 def breakable(text: str) -> Html:
@@ -371,7 +356,7 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<link rel="icon" href="data:,">\n{element("title", title)}\n'
-        f"<style>{_STYLE}{asset('page.css')}{asset('transcripts.css')}{style}</style>"
+        f"<style>{_STYLE}{asset('page.css')}{records_style()}{asset('transcripts.css')}{style}</style>"
     )
     content = "\n".join(body)
     return (

@@ -1,71 +1,161 @@
 """A record, a collection, a table as text: in a terminal, in a notebook."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from attune_data.issues import Html, details, page, table, tag
+from attune_data.issues import Html, details, element, page, table, tag
 from attune_data.record import Record, is_generated
-from attune_data.text import grid, labelled, plural, printable, ruled, shortened, width, wrapped
+from attune_data.text import grid, labelled, lines, plural, printable, ruled, shortened, width, wrapped
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Beside", "beside_text", "collection_html", "collection_text", "entries_html", "fields_text", "frames_html"]
-
-_QUESTION = 16
-Row = tuple[str, Sequence[str | None]]
+__all__ = [
+    "Compared",
+    "Message",
+    "Part",
+    "collection_html",
+    "collection_text",
+    "entries_html",
+    "facts_html",
+    "fields_parts",
+    "frames_html",
+    "parts_html",
+    "parts_text",
+    "titled",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """A part of a record, with what each of some models answered there.
+class Message:
+    """What somebody said.
+
+    Attributes
+    ----------
+    speaker : str
+        Who.
+    text : str
+        What.
+    is_person : bool
+        Whether the speaker is the person, not the model.
+    state : str
+        The state that the person is in after it.
+    notes : sequence of (str, str)
+        What is known of it, by label; an empty text leaves a note out.
+    folded : bool
+        Whether HTML shows it where its speaker is chosen.
+    """
+
+    speaker: str
+    text: str
+    is_person: bool = False
+    state: str = ""
+    notes: Sequence[tuple[str, str]] = ()
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Answers of models beside the one that counts.
+
+    Attributes
+    ----------
+    asked : str
+        What was asked.
+    reference : str or None
+        The answer that counts, empty where nobody gave one; None where no answer counts.
+    predicted : sequence of str
+        The answers of the models.
+    same : sequence of bool or None
+        Whether each agrees, as the benchmark scores it; None where it does not score this one.
+    notes : sequence of str
+        What HTML says of each in place of "same", "differs" and "not scored"; empty where it says that.
+    """
+
+    asked: str
+    reference: str | None
+    predicted: Sequence[str]
+    same: Sequence[bool | None] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a record, alone or with what models made of it. It is shown in the order of its attributes.
 
     Attributes
     ----------
     heading : str
-        What the part is; empty where it goes on.
-    texts : sequence of (str, str)
-        Who said what: a speaker and a text.
-    rows : sequence of (str, sequence of str)
-        What was asked, and the answers: the one that counts, None where there is none, then that of each model. A row
-        without answers is a heading of those below.
-    compared : bool
-        Whether an answer is right where it equals the first one; those that differ are marked.
+        What begins here; empty where the part goes on.
+    title : str
+        What stands above the rest.
+    text : str
+        A paragraph.
+    messages : sequence of Message
+        Who said what.
+    facts : sequence of (str, str)
+        What is known, by label; an empty text leaves a fact out.
+    hanging : collection of str
+        The labels whose facts have a line an item.
+    rows : sequence of Compared
+        Answers.
+    count : str
+        How many of the answers of one model agree, where HTML does not say it as "1 of 2 the same".
     stacked : bool
-        Whether answers are long texts, which go below each other.
+        Whether answers are long texts, which a terminal shows below each other.
+    opened : bool
+        Whether HTML shows the answers that agree at once, too.
+    folded : bool
+        Whether HTML shows the part where its heading, or its title, is chosen.
     """
 
     heading: str = ""
-    texts: Sequence[tuple[str, str]] = ()
-    rows: Sequence[Row] = ()
-    compared: bool = False
+    title: str = ""
+    text: str = ""
+    messages: Sequence[Message] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    hanging: Collection[str] = ()
+    rows: Sequence[Compared] = ()
+    count: str = ""
     stacked: bool = False
+    opened: bool = False
+    folded: bool = False
 
 
-def beside_text(head: str, parts: Sequence[Beside], first: str, names: Sequence[str], columns: int) -> str:
-    """Return a record with the answers of models as text that is safe to print.
+def titled(noun: str, record: Any) -> str:
+    """Return what a record is called: its noun, its id, and whether it was generated."""
+    synthetic = " (synthetic)" if is_generated(record) else ""
+    return f"{noun[:1].upper()}{noun[1:]} {getattr(record, 'id', '')}{synthetic}"
+
+
+def parts_text(
+    title: str, parts: Iterable[Part], columns: int, *, reference: str = "", names: Sequence[str] = ()
+) -> str:
+    """Return the parts of a record, with the answers of models, as text that is safe to print.
 
     Parameters
     ----------
-    head : str
-        What is known of the record.
-    parts : sequence of Beside
-        Its parts, with the answers of the models in the order of `names`.
-    first : str
-        Whose the answers that count are.
-    names : sequence of str
-        The models; each is called by its number.
+    title : str
+        What the record is called.
+    parts : iterable of Part
+        Its parts, the first with what is known of the whole.
     columns : int
         How wide the text may be.
+    reference : str
+        Whose the answers that count are.
+    names : sequence of str
+        The models, in the order of their answers; each is called by its number.
 
     Examples
     --------
-    >>> felt = Beside(heading="TURN 1", rows=[("Upset", ["5", "3", "5"]), ("Afraid", ["-", "2", "-"])], compared=True)
-    >>> print(beside_text("Conversation c1", [felt], "participant", ["vendor/a", "vendor/b"], 40))
+    >>> felt = [Compared("Upset", "5", ["3", "5"], [False, True]), Compared("Afraid", "", ["2", ""], [False, True])]
+    >>> parts = [Part(facts=[("topic", "Work")]), Part(heading="Turn 1", rows=felt)]
+    >>> print(parts_text("Conversation c1", parts, 40, reference="participant", names=["vendor/a", "vendor/b"]))
     Conversation c1
+      topic         Work
     <BLANKLINE>
       1             vendor/a
       2             vendor/b
@@ -78,42 +168,58 @@ def beside_text(head: str, parts: Sequence[Beside], first: str, names: Sequence[
     Upset             5  3*  5
     Afraid            -  2*  -
     """
-    legend = [(str(number), name) for number, name in enumerate(names, start=1)]
-    if any(part.compared for part in parts):
-        legend.append(("*", f"differs from {first}"))
-    blocks = [head.splitlines(), labelled(legend, columns)]
-    for part in parts:
-        if part.heading:
-            blocks.append([ruled(part.heading, columns)])
-        blocks += ([speaker, *_indented(text, columns)] for speaker, text in part.texts)
-        blocks.append([*_rows(part, first, len(names), columns)])
+    first, *others = parts
+    blocks = [[*wrapped(title, columns), *_facts(first, columns)]]
+    if names:
+        legend = [(str(number), name) for number, name in enumerate(names, start=1)]
+        blocks.append(labelled([*legend, ("*", f"differs from {reference}")], columns))
+    heads = [reference, *map(str, range(1, len(names) + 1))]
+    for part in (replace(first, facts=()), *others):
+        blocks += _blocks(part, heads, columns)
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _indented(text: str, columns: int) -> list[str]:
-    return [f"  {line}".rstrip() for line in wrapped(text, columns - 2) or ["-"]]
+def _blocks(part: Part, heads: Sequence[str], columns: int) -> Iterator[list[str]]:
+    if part.heading:
+        yield [ruled(part.heading.upper(), columns)]
+    top = wrapped(part.title, columns)
+    if part.text:
+        yield [*top, *wrapped(part.text, columns)]
+    for one in part.messages:
+        who = f"{one.speaker} ({one.state})" if one.state else one.speaker
+        said = wrapped(one.text, columns - 2) or ["-"]
+        yield [*wrapped(who, columns), *(f"  {line}".rstrip() for line in said), *labelled(one.notes, columns)]
+    if facts := _facts(part, columns):
+        yield [*top, *facts]
+    if part.rows:
+        yield [*top, *_rows(part, heads, columns)]
 
 
-def _rows(part: Beside, first: str, models: int, columns: int) -> Iterator[str]:
+_QUESTION = 16
+_LABELS = (14, 22)
+
+
+def _facts(part: Part, columns: int) -> list[str]:
+    narrowest, widest = _LABELS
+    label = max([narrowest, *(width(name) + 2 for name, text in part.facts if text.strip())])
+    return labelled(part.facts, columns, hanging=part.hanging, label=min(label, widest))
+
+
+def _rows(part: Part, heads: Sequence[str], columns: int) -> Iterator[str]:
     """Yield the answers as a table where it fits the width, else below each other."""
-    heads = [first, *(str(number) for number in range(1, models + 1))]
-    body = [(printable(question), _marked(answers, part.compared)) for question, answers in part.rows]
-    left = columns - sum(
-        2 + max(map(width, cells)) for cells in zip(heads, *(row for _, row in body if row), strict=True)
-    )
-    if left >= _QUESTION and not part.stacked and body:
-        empty = [""] * len(heads)
-        rows = [[shortened(question, left), *(row or empty)] for question, row in body]
-        yield from grid(["", *heads], rows).splitlines()
+    body = [(printable(row.asked), _marked(row)) for row in part.rows]
+    left = columns - sum(2 + max(map(width, cells)) for cells in zip(heads, *(cells for _, cells in body), strict=True))
+    if left >= _QUESTION and not part.stacked:
+        yield from grid(["", *heads], [[shortened(asked, left), *cells] for asked, cells in body]).splitlines()
         return
-    for question, answers in body:
-        said = "\n".join(_below(heads, answers, apart=part.stacked))
-        yield from labelled([(question, said)], columns, hanging=(question,)) if said else wrapped(question, columns)
+    for asked, cells in body:
+        said = "\n".join(_below(heads, cells, apart=part.stacked))
+        yield from labelled([(asked, said)], columns, hanging=(asked,))
 
 
 def _below(heads: Sequence[str], answers: Sequence[str], *, apart: bool) -> Iterator[str]:
     """Yield a line for each who answered, or for each answer with who gave it."""
-    given = [(who, answer) for who, answer in zip(heads, answers, strict=False) if answer]
+    given = [(who, answer) for who, answer in zip(heads, answers, strict=True) if answer]
     if apart:
         yield from (f"{who}: {answer}" for who, answer in given)
         return
@@ -121,13 +227,104 @@ def _below(heads: Sequence[str], answers: Sequence[str], *, apart: bool) -> Iter
         yield f"{answer}: {', '.join(who for who, own in given if own == answer)}"
 
 
-def _marked(answers: Sequence[str | None], compared: bool) -> list[str]:
-    if not answers:
+def _marked(row: Compared) -> list[str]:
+    """Return the answers, those that differ with a mark."""
+    marks = ["*" if same is False else "" for same in row.same] or [""] * len(row.predicted)
+    models = [f"{_answer(text)}{mark}" for text, mark in zip(row.predicted, marks, strict=True)]
+    return ["" if row.reference is None else _answer(row.reference), *models]
+
+
+def _answer(text: str) -> str:
+    return "; ".join(lines(text)) or "-"
+
+
+def parts_html(parts: Iterable[Part], reference: str = "") -> list[Html]:
+    """Return the parts of a record as HTML, with the answers of one model where they have some.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+        The parts.
+    reference : str
+        Whose the answers that count are.
+
+    Examples
+    --------
+    >>> "&lt;b&gt;" in parts_html([Part(messages=[Message(speaker="Person", text="<b>")])])[0]
+    True
+    """
+    groups: list[list[Part]] = []
+    for part in parts:
+        if part.heading or not groups:
+            groups.append([])
+        groups[-1].append(part)
+    return [markup for group in groups for markup in _group(group, reference)]
+
+
+def _group(parts: Sequence[Part], reference: str) -> list[Html]:
+    """Return what stands below one heading: messages, and beside them what was noted."""
+    said = [_message(one) for part in parts for one in part.messages]
+    noted = [markup for part in parts for markup in _noted(part, reference)]
+    inside = [*said, *noted]
+    if said and noted:
+        inside = [element("div", element("div", *said), element("div", *noted), class_="beside")]
+    heading = parts[0].heading
+    if heading and parts[0].folded:
+        return [details(heading, *inside)]
+    return [*([tag("h5", heading)] if heading else []), *inside]
+
+
+def _message(one: Message) -> Html:
+    said = [tag("p", one.text) if one.text.strip() else element("p", "(nothing)", class_="quiet")]
+    if any(text.strip() for _, text in one.notes):
+        said.append(details("Notes", facts_html(one.notes)))
+    kind = f"said {'person' if one.is_person else 'model'}"
+    if one.folded:
+        return details(one.speaker, element("div", *said, class_=kind))
+    state = [Html(" "), tag("span", one.state, class_="chip")] if one.state else []
+    return element("div", element("div", tag("span", one.speaker), *state, class_="quiet"), *said, class_=kind)
+
+
+def facts_html(facts: Iterable[tuple[str, str]]) -> Html:
+    """Return what is known, by label; what is empty is left out."""
+    told = [element("div", tag("dt", name), tag("dd", text)) for name, text in facts if text.strip()]
+    return element("dl", *told, class_="facts") if told else Html("")
+
+
+def _noted(part: Part, reference: str) -> list[Html]:
+    title = [tag("b", part.title)] if part.title else []
+    inside = [*([tag("p", part.text)] if part.text else []), *filter(None, [facts_html(part.facts)])]
+    texts = [row for row in part.rows if row.reference is None]
+    inside += [details(row.asked, *(tag("p", text) for text in row.predicted)) for row in texts if any(row.predicted)]
+    if rows := [row for row in part.rows if row.reference is not None]:
+        scored = [same for row in rows for same in row.same if same is not None]
+        title += [Html(" "), element("span", part.count or f"{sum(scored)} of {len(scored)} the same", class_="chip")]
+        others = [] if part.opened else [row for row in rows if False not in row.same]
+        shown = [row for row in rows if row not in others]
+        inside += [_compared(shown, reference)] if shown else []
+        inside += [details(f"The same, or not scored: {len(others)}", _compared(others, reference))] if others else []
+    if not inside:
         return []
-    right, *others = answers
-    marks = ("*" if compared and right and answer and answer != right else "" for answer in others)
-    marked = [f"{printable(answer or '-')}{mark}" for answer, mark in zip(others, marks, strict=True)]
-    return ["" if right is None else printable(right or "-"), *marked]
+    return [details(part.title, *inside) if part.folded and part.title else element("div", *title, *inside)]
+
+
+def _compared(rows: Sequence[Compared], reference: str) -> Html:
+    """Return a table of the answers of one model beside those that count, the agreement in words."""
+    heads = [element("th", text, scope="col") for text in ("asked", reference, "model", "agreement")]
+    body = []
+    for row in rows:
+        [predicted], [same], [note] = row.predicted, row.same or [None], row.notes or [""]
+        sign, words, kind = _AGREEMENT[same]
+        answers = [tag("td", text or "-") for text in (row.asked, row.reference or "", predicted)]
+        body.append(element("tr", *answers, element("td", f"{sign}{note or words}", class_=kind)))
+    return element("table", element("thead", element("tr", *heads)), element("tbody", *body), class_="rows compared")
+
+
+_AGREEMENT = {
+    True: ("\u2713 ", "same", "same"),
+    False: ("\u2717 ", "differs", "differs"),
+    None: ("", "not scored", "quiet"),
+}
 
 
 _SHOWN, _COLUMNS = 10, 7
@@ -159,7 +356,7 @@ def collection_html(records: Sequence[Any], shown: Mapping[str, Callable[[Any], 
         cells = [[_cell(text(record)) for record in first] for text in list(shown.values())[:_COLUMNS]]
         parts.append(table([list(row) for row in zip(*cells, strict=True)], head=list(shown)[:_COLUMNS]))
     if len(records) > len(first):
-        parts.append(tag("div", f"and {len(records) - len(first)} more", kind="quiet"))
+        parts.append(tag("div", f"and {len(records) - len(first)} more", class_="quiet"))
     return page(summary, *parts)
 
 
@@ -235,11 +432,8 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-_LABEL = 22
-
-
-def fields_text(record: Record, columns: int) -> str:
-    """Return a record as text that is safe to print: its id, then every field that has a value.
+def fields_parts(record: Record, *, extra: bool = True) -> list[Part]:
+    """Return the fields of a record that have a value, with `extra` the keys that its class does not name, too.
 
     Examples
     --------
@@ -247,18 +441,24 @@ def fields_text(record: Record, columns: int) -> str:
     ...     id: str
     ...     stars: int
     ...     said: dict[str, list[int]]
-    >>> print(fields_text(Note(id="a", stars=3, said={"first": [1, 2], "then": [3]}), 40))
+    >>> print(parts_text("Note a", fields_parts(Note(id="a", stars=3, said={"first": [1, 2], "then": [3]})), 40))
     Note a
-      stars  3
-      said   first: 1, 2
-             then: 3
+      stars         3
+      said          first: 1, 2
+                    then: 3
     """
-    name: Any = getattr(record, "id", "")
-    synthetic = " (synthetic)" if is_generated(record) else ""
-    given = record.model_dump(by_alias=True, exclude_none=True)
-    said = {key: _lines(value) for key, value in given.items() if key not in ("id", "synthetic")}
-    rows = labelled(said.items(), columns, label=min(max(map(len, said), default=0) + 2, _LABEL))
-    return "\n".join([*wrapped(f"{type(record).__name__} {name}{synthetic}", columns), *rows])
+    given = record.model_dump(by_alias=True, exclude_none=True) if extra else _named(record)
+    return [Part(facts=[(key, _lines(value)) for key, value in given.items() if key not in ("id", "synthetic")])]
+
+
+def _named(value: Any) -> Any:
+    """Return a value without what the classes of records do not name, and without null."""
+    if isinstance(value, Record):
+        fields = {info.alias or name: getattr(value, name) for name, info in type(value).model_fields.items()}
+        return {key: _named(one) for key, one in fields.items() if one is not None}
+    if isinstance(value, Mapping):
+        return {key: _named(one) for key, one in value.items()}
+    return [_named(one) for one in value] if _is_list(value) else value
 
 
 def _lines(value: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attune_data.collection import Kind
-from attune_data.display import beside_text
+from attune_data.display import parts_text, titled
 from attune_data.kinds import kind_of
 from attune_data.record import Record
 from attune_data.text import columns_of_terminal, plural, ruled
@@ -36,10 +36,9 @@ def show(record: Record, results: Record | Iterable[Record] = (), *, columns: in
     --------
     >>> from attune_data import load_episodes, load_scenarios
     >>> scenario = load_scenarios("demo")[0]
-    >>> print(show(scenario, columns=60).partition("  anger")[0].rstrip())
+    >>> print(show(scenario, columns=60).partition("  scene")[0].rstrip())
     Scenario demo_support_01 (synthetic)
       title         After the night shift
-      scene         support
     >>> "Episode demo_support_01/synthetic/attentive" in show(scenario, load_episodes("demo"), columns=80)
     True
     """
@@ -62,10 +61,10 @@ def with_results(kind: Kind[Any, Any], record: Any, made: Kind[Any, Any], result
     own = [one for one in results if isinstance(one, made.model) and of(one) == record.id]
     if not own:
         raise ValueError(f"none of {plural(len(results), made.noun, made.plural)} is of the {kind.noun} {record.id!r}")
-    text = kind.transcript(record, columns)
     if kind.beside is None:
         below = (f"{ruled(made.noun.upper(), columns)}\n\n{made.transcript(one, columns)}" for one in own)
-        return "\n\n".join([text, *below])
+        return "\n\n".join([kind.transcript(record, columns), *below])
     names = [one.id.removeprefix(f"{record.id}/") for one in own]
-    head = text.partition("\n\n")[0]
-    return beside_text(head, [*kind.beside(record, own)], kind.reference, names, columns)
+    first, *_ = kind.parts(record)
+    parts = [first, *kind.beside(record, own)]
+    return parts_text(titled(kind.noun, record), parts, columns, reference=kind.reference, names=names)

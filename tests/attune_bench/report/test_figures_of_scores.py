@@ -125,9 +125,7 @@ def test_mistakes(scores: Scores) -> None:
         scores.plot(condition="plain", resample=9)  # type: ignore[call-arg]  # the mistake
     with pytest.raises(ValueError, match=r"^nothing is set against 'reasoning'; expected one of 'plain'$"):
         figures.condition_differences(scores, condition="plain", reference="reasoning", resamples=99)
-    with pytest.raises(
-        TypeError, match=r"made with options of its own; leave out resamples, or the frame$"
-    ):
+    with pytest.raises(TypeError, match=r"made with options of its own; leave out resamples, or the frame$"):
         figures.ranks(scores, frame=scores.rank(resamples=99), condition="plain", resamples=99)
     plain = Scores.from_table(pl.DataFrame({"model": ["m"], "unit": ["u"], "metric": ["hit"], "value": [1.0]}))
     with pytest.raises(ValueError, match=r"^no metric is said to reach from 0 to 1, which a profile draws"):

@@ -6,23 +6,21 @@ The unit is the scenario, of which a model has one dialogue. The score is the fi
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
 
 import polars as pl
 
 from attune_bench.report.columns import Figure
-from attune_bench.report.transcripts import TranscriptView, facts, folded, message, state_paths
+from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.fingerprint import results_fingerprint
 from attune_bench.scores.scores import Scores
 from attune_bench.scores.table import KEYS, Provenance
 from attune_bench.stats.summary import summary
-from attune_data.issues import Html, tag
-from attune_data.sage import DIALOGUE, FAILURE, SUCCESS, SageDialogue, SageMessage
+from attune_data.sage import DIALOGUE, FAILURE, SUCCESS, SageDialogue
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
 
-__all__ = ["VIEW", "board", "row", "score"]
+__all__ = ["board", "row", "score", "transcript"]
 
 _UNNAMED = "none named"
 _METRICS = ("emo_point", "success", "failure")
@@ -117,12 +115,8 @@ def board(scores: Scores) -> pl.DataFrame:
     )
 
 
-def _scenario(_: None, dialogues: Mapping[str, SageDialogue]) -> Iterator[Html | Figure]:
-    first = next(iter(dialogues.values()))
-    yield facts([("topic", first.topic), ("says they want", first.task), ("wants", first.target)])
-    about = [("person", first.player), ("character", first.character), ("background", first.scene)]
-    if any(text.strip() for _, text in about):
-        yield folded("Who the person is", facts(about))
+def transcript(_: None, dialogues: Mapping[str, SageDialogue]) -> Iterator[Figure]:
+    """Yield what a page shows once of a scenario: the emotion under every model."""
     paths = {name: _path(dialogue) for name, dialogue in dialogues.items()}
     if any(state is not None for path in paths.values() for state in path):
         yield Figure(
@@ -138,30 +132,3 @@ def _scenario(_: None, dialogues: Mapping[str, SageDialogue]) -> Iterator[Html |
 
 def _path(dialogue: SageDialogue) -> list[float | None]:
     return [one.emotion_point for one in dialogue.history if one.role == "user"]
-
-
-def _dialogue(_: None, dialogue: SageDialogue) -> Iterator[Html]:
-    yield facts([("ended", f"emotion {dialogue.emo_point}, {dialogue.emo_state or '-'}, {dialogue.outcome}")])
-    yield from map(_message, dialogue.history)
-
-
-def _message(one: SageMessage) -> Html:
-    planning = one.planning
-    reasons = [
-        ("Reasoning", one.think or ""),
-        ("Thought", one.thinking or ""),
-        ("Felt", planning.activity),
-        ("How near the aim is", planning.target_completion),
-        ("What the reply was about", planning.content),
-        ("How it was taken", planning.analyse),
-    ]
-    told = chain.from_iterable((tag("div", name, kind="quiet"), tag("p", text)) for name, text in reasons if text)
-    is_person = one.role == "user"
-    moved = "" if planning.change is None else f" ({planning.change:+d})"
-    state = "" if one.emotion_point is None else f"emotion {one.emotion_point}{moved}"
-    who = "Person" if is_person else "Model"
-    return message(who, one.content, folded("Reasons", *told), person=is_person, state=state)
-
-
-VIEW = TranscriptView(unit=_scenario, result=_dialogue)
-"""How a page shows a scenario and its dialogues."""
