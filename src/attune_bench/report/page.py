@@ -144,11 +144,18 @@ def scrolled(inside: Html, called: str) -> Html:
     return element("div", inside, class_="scroll", tabindex="0", role="region", aria_label=called)
 
 
-def table_element(table: Table, models: Collection[str] = ()) -> Html:
+def table_element(
+    table: Table,
+    models: Collection[str] = (),
+    *,
+    called: str = "",
+    of_row: Callable[[Row], Mapping[str, str]] = lambda _: {},
+) -> Html:
     """Return a table under its heading, which scrolls within itself where it is too wide; below it its notes.
 
     Its rows are those of the table as text, cell by cell; a row's ``reason`` is a note that the row refers to. A row of
-    one of the `models`, or of two, says so to the script.
+    one of the `models`, or of two, says so to the script; `of_row` gives further attributes of a row, and `called` says
+    what the table is where it has no title.
 
     Examples
     --------
@@ -174,7 +181,7 @@ def table_element(table: Table, models: Collection[str] = ()) -> Html:
         for head, text in zip(heads, is_text, strict=True)
     ]
     body = [
-        element("tr", *map(_cell, cells, is_text), **_of_models(row, models))
+        element("tr", *map(_cell, cells, is_text), **_of_models(row, models), **of_row(row))
         for cells, row in zip(rows, table.rows, strict=True)
     ]
     kind = {"class_": "sortable"} if len(rows) > 1 else {}
@@ -182,7 +189,7 @@ def table_element(table: Table, models: Collection[str] = ()) -> Html:
     notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     return _joined(
         *([element("h3", table.title)] if table.title else []),
-        scrolled(drawn, table.title or heads[0]) if rows else element("p", "No rows."),
+        scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows."),
         *(element("p", note, class_="quiet") for note in [*notes, *table.notes]),
     )
 
@@ -197,13 +204,13 @@ def _of_models(row: Row, models: Collection[str]) -> dict[str, str]:
 
 def _cell(cell: Cell, text: bool) -> Html:
     if text:
-        return element("td", breakable(cell.text), *_small(cell), class_="text")
+        return element("td", cell.html or breakable(cell.text), *_small(cell), class_="text")
     value = "" if cell.value is None else repr(float(cell.value))
-    return element("td", cell.text, *_small(cell), data_value=value)
+    return element("td", cell.html or cell.text, *_small(cell), data_value=value)
 
 
 def _small(cell: Cell) -> list[Html]:
-    return [Html(" "), element("small", cell.small)] if cell.small else []
+    return [Html(" "), element("small", cell.small)] if cell.small and not cell.html else []
 
 
 def _joined(*parts: Html) -> Html:
