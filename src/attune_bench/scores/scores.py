@@ -498,7 +498,7 @@ class Scores(ScoreTable):
         levels: Mapping[str, float] | None = None,
         **options: Unpack[SamplingKeywords],
     ) -> "Chart":
-        """Draw a metric of every model with its interval; see `attune_bench.figures.scores`."""
+        """Draw a metric of every model with its interval; see `attune_bench.report.figures.scores`."""
         return figures.scores(self, metric, condition=condition, levels=levels, **options)
 
     def _repr_html_(self) -> str:
