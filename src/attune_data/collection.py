@@ -29,7 +29,7 @@ from attune_data.query import Queryable, Traits, count_people, either
 from attune_data.record import Record, same_content
 from attune_data.repair import Findings, Fix, fix_of
 from attune_data.tables import Frames, choices_of, column_paths, record_builder, record_table
-from attune_data.text import listed, plural
+from attune_data.text import listed, plural, ruled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -285,6 +285,29 @@ class Kind(Generic[R, C]):
     def transcript(self, record: R, columns: int) -> str:
         """Return a record as text that is safe to print, wrapped to a number of columns."""
         return parts_text(titled(self.noun, record), self.parts(record), columns)
+
+    def with_results(self, record: R, made: "Kind[Any, Any]", results: Sequence[Any], columns: int) -> str:
+        """Return a record as text with what models made of it, which is of the kind `made`.
+
+        Raises
+        ------
+        ValueError
+            Where no result is of the record.
+        """
+        of, name = made.of, _id(record)
+        if of is None:
+            raise ValueError(f"{made.plural} do not say which {self.noun} they are of; Kind(of=...) of theirs would")
+        own = [one for one in results if isinstance(one, made.model) and of(one) == name]
+        if not own:
+            counted = plural(len(results), made.noun, made.plural)
+            raise ValueError(f"none of {counted} is of the {self.noun} {name!r}")
+        if self.beside is None:
+            below = (f"{ruled(made.noun.upper(), columns)}\n\n{made.transcript(one, columns)}" for one in own)
+            return "\n\n".join([self.transcript(record, columns), *below])
+        names = [one.id.removeprefix(f"{name}/") for one in own]
+        first, *_ = self.parts(record)
+        parts = [first, *self.beside(record, own)]
+        return parts_text(titled(self.noun, record), parts, columns, reference=self.reference, names=names)
 
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Tell whether a document may be a record of this kind, or have many."""
