@@ -213,7 +213,7 @@ def main(docs: Path = DOCS) -> None:
     found = {board.name: (board, find(board)) for board in boards}
     (docs / "boards").mkdir(exist_ok=True)
     for name, (board, one) in found.items():
-        figure = figures.ranks(board.scores, one.models).properties(background="white")
+        figure = figures.ranks(board.scores, frame=one.models).properties(background="white")
         save(figure, docs / "boards" / f"{name}.svg")
     (docs / "boards.md").write_text(page(found), encoding="utf-8")
 

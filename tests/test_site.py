@@ -18,9 +18,8 @@ import pytest
 from browsers import axe_script, browsers, choose_scheme, serious_violations
 from environments import new_environment
 
-from attune_bench import score
+from attune_bench import figures, score
 from attune_bench.cli import app
-from attune_bench.report import figures
 from attune_data import load, load_runs
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +49,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 def test_the_picture_of_the_start_page_is_of_the_demo(tmp_path: Path) -> None:
     scores = score(load("demo"), load_runs("demo"))
-    figures.save(figures.profile(scores, scores.summary(), "synthetic/attentive"), tmp_path / "profile.svg")
+    figures.save(figures.profile(scores, "synthetic/attentive"), tmp_path / "profile.svg")
     drawn, shown = (
         set(re.findall(r'aria-label="([^"]*)"', (folder / "profile.svg").read_text(encoding="utf-8")))
         for folder in (tmp_path, DOCS / "assets")

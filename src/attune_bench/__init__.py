@@ -8,8 +8,8 @@ TYPE_CHECKING = False  # That of typing, whose import would be most of the time 
 if TYPE_CHECKING:
     from typing import Any
 
-    from attune_bench import figures
     from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+    from attune_bench.report import figures
     from attune_bench.scores.benchmark import Benchmark, Choice, Option
     from attune_bench.verbs.scores import Scores
     from attune_bench.verbs.scoring import chance, score
@@ -42,7 +42,7 @@ _HOMES = {
 def __getattr__(name: str) -> "Any":
     """Import a public name when it is first used."""
     if name == "figures":
-        return import_module("attune_bench.figures")
+        return import_module("attune_bench.report.figures")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from attune_data.codebook import CodebookError
     from attune_data.collection import Collection, Kind, record_kind
     from attune_data.description import describe, description_text
-    from attune_data.display.transcript import show
     from attune_data.eibench.kinds import Episodes, Scenarios
     from attune_data.eibench.loading import load_episodes, load_scenarios
     from attune_data.eibench.records import Episode, Scenario
     from attune_data.eibench.tables import EpisodeTables, ScenarioTables
     from attune_data.export import to_pandas
     from attune_data.issues import Issue, IssueReport, LoadError, PublishError, SourceError
+    from attune_data.kinds import show
     from attune_data.loading import load_records, recognise
     from attune_data.publishing import json_schema, publish, table_schema
     from attune_data.query import all_of, none_of
@@ -99,13 +99,13 @@ _NAMES = {
     "codebook": "CodebookError",
     "collection": "Collection Kind record_kind",
     "description": "describe description_text",
-    "display.transcript": "show",
     "eibench.kinds": "Episodes Scenarios",
     "eibench.loading": "load_episodes load_scenarios",
     "eibench.records": "Episode Scenario",
     "eibench.tables": "EpisodeTables ScenarioTables",
     "export": "to_pandas",
     "issues": "Issue IssueReport LoadError PublishError SourceError",
+    "kinds": "show",
     "loading": "load_records recognise",
     "publishing": "json_schema publish table_schema",
     "query": "all_of none_of",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, Support
 
 from attune_data.columns import choices_of, column_paths
 from attune_data.description import description, grouped
-from attune_data.display import Beside, collection_html, fields_text
+from attune_data.display import Part, collection_html, fields_parts, parts_text, titled
 from attune_data.export import Exportable
 from attune_data.io.documents import FILES, write_whole
 from attune_data.issues import LEFT_OUT, Issue, Severity, count_severities, shown
@@ -30,7 +30,7 @@ from attune_data.query import Queryable, Traits, count_people, either
 from attune_data.record import Record, same_content
 from attune_data.repair import Findings, Fix, fix_of
 from attune_data.tables import Frames, record_builder, record_table
-from attune_data.text import listed, plural
+from attune_data.text import listed, plural, ruled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -198,13 +198,13 @@ class Kind(Generic[R, C]):
     overview : mapping
         The columns that a list of records shows, from heading to the text of a record; by default the id and the
         columns of the table that say more than it.
-    transcript : callable
-        From a record and a number of columns to its text; by default its fields.
+    parts : callable
+        From a record to its parts, the first with what is known of the whole; by default its fields.
     of : callable, optional
         The id of the record that a record is about, for what models made of others.
     beside : callable, optional
-        From a record and what models made of it to its parts, with each answer beside the one that counts; by default
-        the texts of all of them stand below each other.
+        From a record and what models made of it to its parts after the first, with each answer beside the one that
+        counts; by default the parts of all of them stand below each other.
     reference : str
         Whose the answers that count are.
     messages : callable, optional
@@ -247,9 +247,9 @@ class Kind(Generic[R, C]):
     codebook_files: Mapping[str, Any] = field(default_factory=dict)
     request: str | None = None
     overview: Mapping[str, Callable[[R], str]] = field(default_factory=dict)
-    transcript: Callable[[R, int], str] = fields_text
+    parts: Callable[[R], Iterable[Part]] = fields_parts
     of: Callable[[R], str] | None = None
-    beside: Callable[[R, Sequence[Any]], Iterable[Beside]] | None = None
+    beside: Callable[[R, Sequence[Any]], Iterable[Part]] | None = None
     reference: str = "reference"
     messages: Callable[[R], Messages] | None = None
     describe: Callable[[Any], dict[str, Any]] = _count
@@ -279,6 +279,33 @@ class Kind(Generic[R, C]):
             name: partial(_text_at, attrgetter(path)) for name, path in paths.items() if name not in ("id", "synthetic")
         }
         return self.overview or {"id": lambda record: str(_id(record)), **others}
+
+    def transcript(self, record: R, columns: int) -> str:
+        """Return a record as text that is safe to print, wrapped to a number of columns."""
+        return parts_text(titled(self.noun, record), self.parts(record), columns)
+
+    def with_results(self, record: R, made: "Kind[Any, Any]", results: Sequence[Any], columns: int) -> str:
+        """Return a record as text with what models made of it, which is of the kind `made`.
+
+        Raises
+        ------
+        ValueError
+            Where no result is of the record.
+        """
+        of, name = made.of, _id(record)
+        if of is None:
+            raise ValueError(f"{made.plural} do not say which {self.noun} they are of; Kind(of=...) of theirs would")
+        own = [one for one in results if isinstance(one, made.model) and of(one) == name]
+        if not own:
+            counted = plural(len(results), made.noun, made.plural)
+            raise ValueError(f"none of {counted} is of the {self.noun} {name!r}")
+        if self.beside is None:
+            below = (f"{ruled(made.noun.upper(), columns)}\n\n{made.transcript(one, columns)}" for one in own)
+            return "\n\n".join([self.transcript(record, columns), *below])
+        names = [one.id.removeprefix(f"{name}/") for one in own]
+        first, *_ = self.parts(record)
+        parts = [first, *self.beside(record, own)]
+        return parts_text(titled(self.noun, record), parts, columns, reference=self.reference, names=names)
 
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Tell whether a document may be a record of this kind, or have many."""

@@ -5,10 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
+from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from attune_data.text import Tone, columns_of_terminal, lines, plural, printable, toned, wrapped
+from attune_data.text import Tone, columns_of_terminal, plain, plural, printable, toned, wrapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +27,7 @@ __all__ = [
     "SourceError",
     "count_severities",
     "details",
+    "element",
     "file_of",
     "issues_frame",
     "page",
@@ -193,76 +196,58 @@ class LoadError(ValueError):
         super().__init__("\n".join([f"{plural(count, 'error')} while loading:", *errors]))
 
 
-# Colours are translucent greys and mid-tones, which read on a light and on a dark page.
-_STYLE = """<style>
-.attune { font-size: 13px; line-height: 1.45; max-width: 68rem; text-align: start; }
-.attune p { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
-.attune h4 { margin: 0 0 .5em; font-size: 1.1em; font-weight: 600; overflow-wrap: anywhere; }
-.attune h5 { margin: 1.4em 0 .6em; padding-top: .7em; border-top: 1px solid rgba(128,128,128,.35); font-size: 1em; }
-.attune table { border-collapse: collapse; border: 0; margin: .3em 0; font-size: 1em; }
-.attune th, .attune td { border: 0; padding: .15em 1.2em .15em 0; text-align: left; vertical-align: top;
-  background: none; white-space: normal; overflow-wrap: anywhere; max-width: 44rem; }
-.attune th { font-weight: 600; }
-.attune .names th, .attune .quiet, .attune summary { font-weight: 400; opacity: .68; }
-.attune .names th { white-space: nowrap; }
-.attune .rows thead th, .attune .rows td { border-bottom: 1px solid rgba(128,128,128,.25); padding-block: .3em; }
-.attune details { margin: .35em 0; }
-.attune summary { cursor: pointer; }
-.attune ul { margin: .2em 0; padding-left: 1.3em; }
-.attune .turn { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
-.attune .said { flex: 3 1 24rem; min-width: 0; }
-.attune .noted { flex: 2 1 16rem; min-width: 0; }
-.attune .message { margin-bottom: .7em; padding: .55em .9em; border-radius: .6em; }
-.attune .participant { margin-right: 2em; background: rgba(59,130,246,.14); }
-.attune .model { margin-left: 2em; background: rgba(128,128,128,.13); }
-.attune .edge { margin: .5em 0; padding-left: .7em; border-left: 3px solid rgba(217,119,6,.75); }
-.attune .edge p ~ * { padding-left: 1.2em; }
-.attune .error { border-left-color: rgba(220,38,38,.8); }
-.attune .note { border-left-color: rgba(128,128,128,.6); }
-.attune .chip { display: inline-block; margin: 0 .35em .35em 0; padding: 0 .6em; border-radius: 1em;
-  border: 1px solid rgba(128,128,128,.45); }
-</style>"""
-
-
 class Html(str):
-    """Markup, as opposed to text, which `tag` escapes."""
+    """Markup, as opposed to text, which `element` escapes."""
 
     __slots__ = ()
 
 
-def tag(name: str, *children: str, kind: str = "") -> Html:
-    """Return an element around children: `Html` as it is, other text escaped, line breaks kept.
+def element(name: str, *children: str, **attributes: str) -> Html:
+    """Return an element: `Html` as it is, other text and the values of attributes escaped, line breaks kept.
 
-    Each element finds its own direction, so that right-to-left text turns nothing around it.
+    In the names of attributes ``_`` is ``-``, and one at the end is left out.
 
     Examples
     --------
-    >>> print(tag("p", "a < b", tag("b", "c"), kind="quiet"))
-    <p class="quiet" dir="auto">a &lt; b<b dir="auto">c</b></p>
+    >>> print(element("td", "a < b", element("b", "c"), data_value='"', class_="text"))
+    <td data-value="&quot;" class="text">a &lt; b<b>c</b></td>
     """
-    inside = "".join(child if isinstance(child, Html) else escape("\n".join(lines(child))) for child in children)
-    kinds = f' class="{kind}"' if kind else ""
-    return Html(f'<{name}{kinds} dir="auto">{inside}</{name}>')
+    inside = "".join(child if isinstance(child, Html) else escape(plain(child)) for child in children)
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(value))}"' for key, value in attributes.items()
+    )
+    return Html(f"<{name}{given}>{inside}</{name}>")
 
 
-def details(summary: str, *children: str) -> Html:
+def tag(name: str, *children: str, **attributes: str) -> Html:
+    """Return an `element` that finds its own direction, so that right-to-left text turns nothing around it."""
+    return element(name, *children, **attributes, dir="auto")
+
+
+def details(summary: str, *children: str, **attributes: str) -> Html:
     """Return children that are hidden until the summary is clicked."""
-    return tag("details", tag("summary", summary), *children)
+    return tag("details", tag("summary", summary), *children, **attributes)
 
 
 def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] | None = None) -> Html:
     """Return a table; without a head the first cell of each row is its name."""
     if head is None:
         named = [tag("tr", tag("th", name), *(tag("td", cell) for cell in cells)) for name, *cells in rows]
-        return tag("table", tag("tbody", *named), kind="names")
+        return tag("table", tag("tbody", *named), class_="names")
     top = tag("thead", tag("tr", *(tag("th", cell) for cell in head)))
     body = tag("tbody", *(tag("tr", *(tag("td", cell) for cell in row)) for row in rows))
-    return tag("table", top, body, kind="rows")
+    return tag("table", top, body, class_="rows")
+
+
+@cache
+def style() -> str:
+    """Return the style of records and tables, all of it within the class ``attune``."""
+    return files("attune_data").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def page(title: str, *children: str) -> str:
     """Return the whole of what a notebook shows for one object."""
-    return _STYLE + tag("div", tag("h4", title), *children, kind="attune")
+    return f"<style>{style()}</style>{tag('div', tag('h4', title), *children, class_='attune notebook')}"
 
 
 _SEVERITIES = ("error", "warning", "note")
@@ -380,11 +365,11 @@ def _rule_html(rule: _Rule) -> Html:
     messages = [_message_html(message, issues) for message, issues in rule.messages.items()]
     heading = tag("div", tag("b", rule.severity), Html(" "), rule.heading)
     kind = rule.severity if rule.severity in _SEVERITIES else "note"
-    return tag("div", heading, *_opened(messages, "message"), kind=f"edge {kind}")
+    return tag("div", heading, *_opened(messages, "message"), class_=f"edge {kind}")
 
 
 def _message_html(message: str, issues: list[Issue]) -> Html:
-    places = [tag("div", _place(issue), kind="quiet") for issue in issues]
+    places = [tag("div", _place(issue), class_="quiet") for issue in issues]
     return tag("div", tag("p", message), *_opened(places, "place"))
 
 
@@ -392,5 +377,5 @@ def _opened(parts: list[Html], noun: str) -> list[Html]:
     """Return the first parts, then the others to be clicked open, up to a number that a notebook can show."""
     others = parts[_FIRST:]
     shown = others[:_MOST]
-    left = [tag("div", f"and {len(others) - _MOST} more", kind="quiet")] if len(others) > _MOST else []
+    left = [tag("div", f"and {len(others) - _MOST} more", class_="quiet")] if len(others) > _MOST else []
     return [*parts[:_FIRST], *([details(f"{plural(len(others), noun)} more", *shown, *left)] if others else [])]

@@ -1,6 +1,6 @@
 """The kinds of record that the library knows: one line a kind, each defined in the room of its benchmark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
@@ -10,6 +10,7 @@ from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
 from attune_data.record import Record
 from attune_data.sage import DIALOGUE
+from attune_data.text import columns_of_terminal
 
 __all__ = [
     "ANSWER",
@@ -25,6 +26,7 @@ __all__ = [
     "kind_of",
     "kind_of_document",
     "other_file",
+    "show",
 ]
 
 KINDS: tuple[Kind[Any, Any], ...] = (
@@ -90,3 +92,38 @@ def other_file(document: Mapping[str, Any]) -> OtherFile | None:
     'a file of scores'
     """
     return next((file for kind in KINDS for file in kind.other_files if file.keys <= document.keys()), None)
+
+
+def show(record: Record, results: Record | Iterable[Record] = (), *, columns: int | None = None) -> str:
+    """Return one record as text that is safe to print: who said what, and what was noted about it.
+
+    Parameters
+    ----------
+    record : Conversation, Run, Scenario, Episode or any other
+        What to show.
+    results : record or iterable of record, optional
+        What models made of it, such as `Runs`: each prediction beside what the participant annotated, each episode
+        below its scenario. Those of other records are passed over.
+    columns : int, optional
+        How wide the text may be; by default as wide as the terminal, 100 at most.
+
+    Raises
+    ------
+    TypeError
+        Where a record is of no kind of the library.
+    ValueError
+        Where `results` are given, and none is of the record.
+
+    Examples
+    --------
+    >>> from attune_data import load_episodes, load_scenarios
+    >>> scenario = load_scenarios("demo")[0]
+    >>> print(show(scenario, columns=60).partition("  scene")[0].rstrip())
+    Scenario demo_support_01 (synthetic)
+      title         After the night shift
+    >>> "Episode demo_support_01/synthetic/attentive" in show(scenario, load_episodes("demo"), columns=80)
+    True
+    """
+    kind, wide = kind_of(record), columns_of_terminal() if columns is None else columns
+    given = [results] if isinstance(results, Record) else list(results)
+    return kind.with_results(record, kind_of(given[0]), given, wide) if given else kind.transcript(record, wide)

@@ -19,6 +19,7 @@ __all__ = [
     "lines",
     "listed",
     "meant",
+    "plain",
     "plural",
     "printable",
     "ruled",
@@ -58,12 +59,17 @@ def printable(text: object) -> str:
     )
 
 
-def lines(text: str) -> list[str]:
-    """Return the lines of a text, each printable, with plain blanks for tabs and for blanks of any other width."""
-    return [
-        printable("".join(" " if character.isspace() else character for character in line.expandtabs(4))).rstrip()
+def plain(text: str) -> str:
+    """Return a text with its line breaks, each line printable, with plain blanks for tabs and any other blanks."""
+    return "\n".join(
+        printable("".join(" " if character.isspace() else character for character in line.expandtabs(4)))
         for line in text.splitlines()
-    ]
+    )
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a `plain` text, without blanks at their ends."""
+    return [line.rstrip() for line in plain(text).split("\n")] if text else []
 
 
 def wrapped(text: str, columns: int, *, hang: int = 0) -> list[str]:

@@ -494,7 +494,7 @@ def test_a_kind_of_ones_own(tmp_path: Path) -> None:
     ]
     assert repr(posts[1:]) == "<Collection of 1 post, 2 errors>"
     assert describe(posts)["posts"] == 2
-    assert POST.transcript(posts[0], 40) == "Post a\n  post_id  a\n  text     Hello."
+    assert POST.transcript(posts[0], 40) == "Post a\n  post_id       a\n  text          Hello."
     posts.to_jsonl(tmp_path / "again.jsonl")
     assert list(load_records(tmp_path / "again.jsonl", POST)) == list(posts)
     assert [post.id for post in posts | posts[:1]] == ["a", "b"]

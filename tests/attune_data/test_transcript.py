@@ -10,10 +10,12 @@ from slow_cases import slow_except
 from terminals import show_on_terminal
 
 from attune_data import Collection, Conversation, Conversations, Issue, Run, Runs, load
-from attune_data.attunebench.show import transcript
+from attune_data.kinds import CONVERSATION
 from attune_data.text import width
 
 Json = dict[str, Any]
+
+transcript = CONVERSATION.transcript
 
 EVIL = "<img src=x onerror=alert(1)>\x1b[31m\u202e{0}%s"
 
@@ -186,7 +188,7 @@ def test_html_has_every_annotation() -> None:
     turn = RECORD["turns"][0]
     for judgement in turn["annotations"]["binaryJudgements"]:
         assert judgement["questionId"] in shown
-    for text in ("Upset 6", "alternate over human", "no choice of human and original", "Again!", "proud 2 \u2192 5"):
+    for text in ("Upset 6", "alternate over human", "no choice of human and original", "Again!", "proud 2->5"):
         assert text in shown
     assert turn["userMessage"] in page.text  # with its line breaks
 

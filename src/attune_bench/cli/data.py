@@ -21,7 +21,6 @@ from attune_data.collection import Kind
 from attune_data.description import describe as count
 from attune_data.description import description_text
 from attune_data.display import collection_text
-from attune_data.display.transcript import with_results
 from attune_data.export import to_csv
 from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
@@ -70,7 +69,7 @@ def show(source: str, id: str | None, results: tuple[str, ...], benchmark: str |
         return
     made = _results(of, results, benchmark)
     with mistakes():
-        emit(with_results(of, record, made.kind, made, columns))
+        emit(of.with_results(record, made.kind, made, columns))
 
 
 def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | None) -> Any:

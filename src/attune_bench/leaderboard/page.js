@@ -1,6 +1,5 @@
 
 {
-  const data = JSON.parse(document.getElementById("data").textContent);
   const part = id => document.getElementById(id);
   const [controls, search, found, panel] = ["controls", "search", "found", "panel"].map(part);
   const selected = name => part(name)?.value ?? "";
@@ -30,16 +29,16 @@
   };
 
   const show = (folded, subgroup) => {
-    const heads = [...folded.querySelectorAll("thead th")];
-    const column = heads.findIndex(head => head.dataset.subgroup === subgroup);
+    const heads = [...folded.querySelectorAll("thead th")], [trait, stratum] = subgroup ? JSON.parse(subgroup) : [];
+    const column = folded.dataset.trait === trait ? heads.findIndex(head => head.textContent === stratum) : -1;
     folded.hidden = subgroup !== "" && column < 0;
     for (const row of folded.querySelectorAll("tr")) {
       [...row.cells].forEach((cell, place) => { cell.hidden = column > 0 && place > 0 && place !== column; });
     }
     if (column > 0) {
-      folded.open = true;
+      folded.querySelector("details").open = true;
       // The best first: the first click sorts in one direction, the second in the other.
-      const head = heads[column], sorted = () => head.getAttribute("aria-sort") === head.dataset.best;
+      const head = heads[column], sorted = () => head.getAttribute("aria-sort") === folded.dataset.best;
       for (let clicks = 0; clicks < 2 && !sorted(); clicks += 1) head.querySelector("button")?.click();
     }
   };
@@ -50,31 +49,22 @@
     return title ? `${board}, ${title}` : board;
   };
 
+  const verdicts = { better: "told apart", worse: "told apart", same: "not told apart", none: "not compared" };
   const against = (model, section) => {
-    const { models, metric, pairs } = data[section.id.replace("part-", "")];
-    const own = models.indexOf(model);
+    const matrix = section.querySelector(".matrix table");
     const body = document.createElement("tbody");
-    const rows = [];
-    for (const [a, b, more, less, wide, turned, p, n, apart] of pairs) {
-      if (a !== own && b !== own) continue;
-      const [other, difference, interval] = a === own ? [b, more, wide] : [a, less, turned];
-      const verdict = apart === null ? "not compared" : apart ? "told apart" : "not told apart";
-      rows.push([other, [models[other], `${difference} ${interval}`, p, n ?? "-", verdict], apart]);
-    }
-    for (const [, texts, apart] of rows.sort((one, two) => one[0] - two[0])) {
-      const row = make("tr", ...texts.map((text, place) => {
-        const cell = make("td", String(text));
-        if (place === 0 || place === 4) cell.className = "text";
-        return cell;
-      }));
-      if (apart) row.className = "apart";
+    const own = [...(matrix?.tBodies[0].rows ?? [])].find(row => row.dataset.model === model);
+    for (const [place, cell] of [...(own?.cells ?? [])].entries()) {
+      const verdict = verdicts[cell.className];
+      if (verdict === undefined) continue;
+      const other = matrix.tHead.rows[0].cells[place].dataset.model;
+      const texts = [other, cell.title.slice(cell.title.lastIndexOf(": ") + 1).trim() || "-", verdict];
+      const row = make("tr", ...texts.map(text => Object.assign(make("td", text), { className: "text" })));
+      if (verdict === "told apart") row.className = "apart";
       body.append(row);
     }
-    const heads = ["against", `difference in ${metric}`, "p (Holm)", "n", "verdict"].map((text, place) => {
-      const head = make("th", text);
-      head.scope = "col";
-      if (place === 0 || place === 4) head.className = "text";
-      return head;
+    const heads = ["against", "difference", "verdict"].map(text => {
+      return Object.assign(make("th", text), { scope: "col", className: "text" });
     });
     const scroll = make("div", make("table", make("thead", make("tr", ...heads)), body));
     scroll.className = "scroll";

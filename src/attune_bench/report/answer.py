@@ -22,7 +22,7 @@ from attune_bench.report.columns import (
     under_condition,
     with_note,
 )
-from attune_bench.report.page import PageScores, breakable, element, scrolled
+from attune_bench.report.page import PageScores, breakable, scrolled
 from attune_bench.report.tables import (
     TIERS,
     called,
@@ -36,7 +36,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import ALPHA
-from attune_data.issues import Html
+from attune_data.issues import Html, element
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 
@@ -359,24 +359,47 @@ _SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), No
 
 def pairs_matrix(
     models: Sequence[tuple[int, str]],
-    signs: Mapping[tuple[str, str], int | None],
+    pairs: Rows,
+    metric: Metric,
     called: str,
-    said: Mapping[tuple[str, str], str] | None = None,
+    *,
+    family: int,
+    exchanges: int,
+    numbers: bool,
 ) -> Html:
-    """Return every model against every other: told apart and better, or worse, or not told apart.
+    """Return every model against every other, told apart and better, or worse, or not told apart; and how it is read.
 
     Parameters
     ----------
     models : sequence of (int, str)
         From the best, with their numbers.
-    signs : mapping
-        By two models, whether the first is better (1), worse (-1) or not told apart (0); None or nothing where there is
-        no comparison.
+    pairs : sequence of mapping
+        A row a pair, as of `attune_bench.stats.compare.compare_all`.
+    metric : Metric
+        What they are compared by.
     called : str
         What the matrix is of.
-    said : mapping, optional
-        By two models, what the pointer reads.
+    family, exchanges : int
+        Over how many pairs p-values are corrected, and how many random exchanges were made at most.
+    numbers : bool
+        Whether the pointer reads the numbers of a pair.
     """
+    signs: dict[tuple[str, str], int | None] = {}
+    said: dict[tuple[str, str], str] = {}
+    for row in pairs:
+        better = None if row["significant"] is None else 0
+        if row["significant"]:
+            better = metric.sign if row["difference"] > 0 else -metric.sign
+        for one, other, side in ((row["model_a"], row["model_b"], 1), (row["model_b"], row["model_a"], -1)):
+            signs[one, other] = None if better is None else side * better
+            if row["difference"] is not None and numbers:
+                low, high = row["low"], row["high"]
+                if side == -1 and low is not None:
+                    low, high = -high, -low
+                difference = number(side * row["difference"] + 0.0, metric, signed=True)
+                within = interval(low, high, metric, signed=True)
+                names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
+                said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
     heads = [
         element("th", str(place), scope="col", title=printable(model), data_model=printable(model))
         for place, model in models
@@ -386,12 +409,20 @@ def pairs_matrix(
         cells = [element("th", f"{place} ", element("bdi", model), scope="row", title=printable(model))]
         for _, other in models:
             kind, shown = ("self", "") if other == model else _SIGNS[signs.get((model, other))]
-            title = {"title": said[model, other]} if said and (model, other) in said else {}
+            title = {"title": said[model, other]} if (model, other) in said else {}
             cells.append(element("td", shown, class_=kind, **title))
         rows.append(element("tr", *cells, data_model=printable(model)))
     kind = "pairs large" if len(models) > _LARGE else "pairs"
     top = element("thead", element("tr", element("td", ""), *heads))
-    return scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
+    higher = "has higher values" if metric.higher_is_better is None else "is better"
+    lower = "has lower values" if metric.higher_is_better is None else "is worse"
+    note = (
+        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
+        f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "
+        "exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
+    )
+    matrix = scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
+    return Html(matrix + element("p", note, class_="quiet"))
 
 
 def comparison_parts(page: PageScores, name: str) -> list[Part]:
@@ -421,33 +452,10 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     pairs = rows_under(frame, condition)
     if not pairs:
         return []
-    signs = _signs(pairs, metric)
-    said: dict[tuple[str, str], str] = {}
-    for row in pairs:
-        a, b = row["model_a"], row["model_b"]
-        for one, other, side in ((a, b, 1), (b, a, -1)):
-            if row["difference"] is not None:
-                low, high = row["low"], row["high"]
-                if side == -1 and low is not None:
-                    low, high = -high, -low
-                difference = number(side * row["difference"] + 0.0, metric, signed=True)
-                within = interval(low, high, metric, signed=True)
-                names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
-                said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}"
     under = under_condition(table, condition) if len(table.conditions) > 1 else ""
     caption = f"Which models are told apart by {label(metric)}{under}"
-    if len(models) > _LARGE:
-        said = {}
-    higher = "has higher values" if metric.higher_is_better is None else "is better"
-    lower = "has lower values" if metric.higher_is_better is None else "is worse"
-    family = pairs[0]["family"]
     exchanges = exchanges_of_all(table, page.chosen.resamples)
-    note = (
-        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
-        f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "
-        "exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
+    matrix = pairs_matrix(
+        models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= _LARGE
     )
-    return [
-        Markup(element("h3", caption)), Markup(pairs_matrix(models, signs, caption, said)),
-        Markup(element("p", note, class_="quiet")),
-    ]  # fmt: skip
+    return [Markup(element("h3", caption)), Markup(matrix)]

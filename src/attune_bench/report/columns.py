@@ -79,12 +79,15 @@ class Cell:
         What a column is sorted by; None sorts last.
     tone : str
         How a terminal with colours shows it.
+    html : Html, optional
+        What a page shows in place of the text and what stands behind it.
     """
 
     text: str
     small: str = ""
     value: float | str | None = None
     tone: Tone = ""
+    html: Html | None = None
 
 
 @dataclass(frozen=True, slots=True)

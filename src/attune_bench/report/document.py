@@ -237,7 +237,7 @@ def scores_html(scores: ScoreTable) -> str:
     >>> "67.34" in scores_html(score(load("demo"), load_runs("demo")))
     True
     """
-    title, about = scores.provenance.title, tag("p", provenance_line(scores), kind="quiet")
+    title, about = scores.provenance.title, tag("p", provenance_line(scores), class_="quiet")
     if scores.values.is_empty():
         return page(title, about, tag("p", "No result was scored."))
     metrics = [name for name in scores.headline if scores.metric(name).statistic in STATISTICS][:_METRICS]
@@ -253,8 +253,8 @@ def scores_html(scores: ScoreTable) -> str:
     more = [f"{others} more metrics: summary() has all, report() the whole report."] if others else []
     said = [*beyond, *made.notes, *reasons, *standing_notes(scores), *more]
     head = [column.head for column in made.columns]
-    return page(title, about, table(rows[:_MODELS], head=head), *(tag("div", note, kind="quiet") for note in said))
+    return page(title, about, table(rows[:_MODELS], head=head), *(tag("div", note, class_="quiet") for note in said))
 
 
 def _cell(cell: Cell) -> Html:
-    return Html(tag("div", cell.text) + (tag("div", cell.small, kind="quiet") if cell.small else ""))
+    return Html(tag("div", cell.text) + (tag("div", cell.small, class_="quiet") if cell.small else ""))

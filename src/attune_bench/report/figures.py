@@ -1,31 +1,56 @@
-"""How pages draw scores: a function each, from the frame of an analysis to an altair chart.
+"""Figures of scores: a function each, from `attune_bench.Scores` to an altair chart that can be changed further.
 
-`attune_bench.figures` has them for scores alone. `attune_bench.report.drawing` says what they have in common.
+Each does the analysis that it draws, with the options of that analysis: ``resamples``, ``seed``, ``level``, ``unit``,
+``weight`` and ``interval``, as `attune_bench.stats.options.AnalysisOptions` says; or it draws a ``frame`` that the
+analysis gave before. A figure shows one condition; where the scores have several, ``condition`` names it. `save` writes
+a figure to a file.
+
+Pages draw heat maps as tables, from the functions that give `attune_bench.report.drawing.Cells`.
+
+Examples
+--------
+>>> from attune_bench import figures, score
+>>> from attune_data import load, load_runs
+>>> given = score(load("demo"), load_runs("demo"))
+>>> type(figures.ranks(given, "avg_emotion_f1", resamples=200)).__name__
+'LayerChart'
+>>> type(figures.ranks(given, frame=given.rank(resamples=200))).__name__
+'LayerChart'
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
+from typing_extensions import Unpack
 
-from attune_bench.report.columns import RANDOM_ANSWERS, label, number
+from attune_bench import analyses
+from attune_bench.report.columns import RANDOM_ANSWERS, label, number, p_value
 from attune_bench.report.drawing import (
     MUTED,
     ORANGE,
+    RATIO,
     SKY,
     STEP,
     WIDTH,
+    Cells,
+    Rows,
     altair,
     axis,
     best_first,
     data,
     estimates,
+    heatmap,
     hover,
     labels,
     line,
     metric_in,
     named,
     names,
+    numbered,
     rows_of,
     save,
     scaled,
@@ -34,50 +59,65 @@ from attune_bench.report.drawing import (
     styled,
     unique,
 )
-from attune_bench.report.heatmaps import condition_differences, metric_correlation, profiled, profiles, win_rates
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.summary import chance_under
+from attune_bench.stats.options import ALPHA, AnalysisKeywords, SamplingKeywords
+from attune_bench.stats.rank import rank
+from attune_bench.stats.summary import chance_of_units, chance_under, summary
 from attune_data.text import printable
+from attune_metrics.metric import Metric
+from attune_metrics.stats.bootstrap import STATISTICS
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
 __all__ = [
+    "Numbers",
+    "condition_cells",
     "condition_differences",
+    "correlation_cells",
     "metric_correlation",
     "profile",
+    "profile_cells",
     "profiled",
     "profiles",
     "ranks",
     "save",
     "scores",
+    "subgroup_cells",
     "unit_difficulty",
+    "win_rate_cells",
     "win_rates",
 ]
 
+Numbers: TypeAlias = Mapping[tuple[str, str | None], int]
+
 
 def scores(
-    table: ScoreTable,
-    summary: pl.DataFrame,
+    scores: ScoreTable,
     metric: str | None = None,
     *,
+    frame: pl.DataFrame | None = None,
     condition: str | None = None,
     levels: Mapping[str, float] | None = None,
+    **options: Unpack[SamplingKeywords],
 ) -> "Chart":
     """Draw a metric of every model with its interval, the best on top, and what random answers score where it is known.
 
     Parameters
     ----------
-    table : ScoreTable
+    scores : Scores
         The scores.
-    summary : polars.DataFrame
-        What `attune_bench.stats.summary.summary` gives of them.
     metric : str, optional
-        One of its metrics; by default its only one, or the primary one.
+        One of their metrics; by default the primary one, or the only one of the frame.
+    frame : polars.DataFrame, optional
+        What the analysis that is drawn gave of these scores: `attune_bench.Scores.summary`. By default it is done anew,
+        with the options.
     condition : str, optional
-        One of its conditions; needed where it has several.
+        One of their conditions; needed where they have several.
     levels : mapping of str to float, optional
         Name to value of further lines across all models, such as what people score.
+    **options
+        Those of the analysis.
 
     Returns
     -------
@@ -85,8 +125,12 @@ def scores(
 
     Raises
     ------
+    TypeError
+        Where `scores` are not Scores, or a frame and options are given.
+    MetricInputError
+        Where they have no such metric, or an option is unknown or out of range.
     ValueError
-        Where the frame has no value of the metric, or not under the condition.
+        Where there is nothing to draw, no such condition, or the frame is of another analysis.
     ImportError
         Where the extra ``plots`` is not installed.
 
@@ -95,21 +139,64 @@ def scores(
     >>> from attune_bench import score
     >>> from attune_data import load, load_runs
     >>> given = score(load("demo"), load_runs("demo"))
-    >>> found = given.summary(metrics=["avg_pairwise_accuracy"], resamples=200)
-    >>> type(scores(given, found, levels={"people": 0.722})).__name__
+    >>> type(given.plot("avg_pairwise_accuracy", levels={"people": 0.722}, resamples=200)).__name__
     'LayerChart'
     """
-    of = metric_in(table, summary, metric)
-    rows = best_first(rows_of(summary, "value", condition=condition, metric=of.name), "value", of)
+    of, found = _of_metric(summary, scores, metric, frame, options)
+    rows = best_first(rows_of(found, "value", condition=condition, metric=of.name), "value", of)
     for row in rows:
-        row["text"] = f"{row['model']}: {shown(row, 'value', of)}, {sizes(table, row)}"
-    rows = scaled(named(table, rows, "model"), of, "value", "low", "high")
+        row["text"] = f"{row['model']}: {shown(row, 'value', of)}, {sizes(scores, row)}"
+    rows = scaled(named(scores, rows, "model"), of, "value", "low", "high")
     layers = estimates(rows, axis("X", "value", label(of)), names("model", unique(rows, "model")))
-    expected = _chance(table, summary, condition)
+    expected = _chance(scores, found, condition)
     drawn = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
     drawn.update(levels or {})
     layers[:0] = [line(level * of.scale, name) for name, level in drawn.items()]
     return styled(altair().layer(*layers).properties(width=WIDTH, height=STEP * len(rows)))
+
+
+def _of_metric(
+    analysis: Callable[..., pl.DataFrame],
+    scores: ScoreTable,
+    metric: str | None,
+    frame: pl.DataFrame | None,
+    options: Mapping[str, Any],
+) -> tuple[Metric, pl.DataFrame]:
+    """Return the metric that is drawn, and the frame of the analysis; see `_found`."""
+    _check(scores)
+    if frame is not None:
+        of = metric_in(scores, frame, metric)
+    else:
+        of = scores.metric(scores.primary if metric is None else metric)
+    return of, _found(analysis, scores, frame, options, metrics=[of.name])
+
+
+def _found(
+    analysis: Callable[..., pl.DataFrame],
+    scores: ScoreTable,
+    frame: pl.DataFrame | None,
+    options: Mapping[str, Any],
+    **given: Any,
+) -> pl.DataFrame:
+    """Return the frame if there is one, else what the analysis gives."""
+    _check(scores)
+    if frame is None:
+        return analysis(scores, **given, **options)
+    if options:
+        raise TypeError(f"the frame was made with options of its own; leave out {', '.join(options)}, or the frame")
+    return frame
+
+
+def _check(scores: object) -> None:
+    """Raise a TypeError unless these are scores; before anything is computed, an ImportError without the extra."""
+    if not isinstance(scores, ScoreTable):
+        made = "score(data, results) makes Scores"
+        if isinstance(scores, pl.DataFrame):
+            made = "Scores.from_table(frame) makes Scores of a table of results; figures do each analysis themselves"
+        elif isinstance(scores, str | os.PathLike):
+            made = "Scores.read(path) reads Scores"
+        raise TypeError(f"figures draw Scores, not {type(scores).__name__}: {made}")
+    altair()
 
 
 def _chance(table: ScoreTable, summary: pl.DataFrame, condition: str | None) -> dict[str, float]:
@@ -118,41 +205,24 @@ def _chance(table: ScoreTable, summary: pl.DataFrame, condition: str | None) -> 
 
 
 def ranks(
-    table: ScoreTable, ranking: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
+    scores: ScoreTable,
+    metric: str | None = None,
+    *,
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
+    **options: Unpack[SamplingKeywords],
 ) -> "Chart":
     """Draw the rank of every model with its interval, the best on top.
 
-    Parameters
-    ----------
-    table, metric, condition
-        As for `scores`.
-    ranking : polars.DataFrame
-        What `attune_bench.stats.rank.rank` gives.
-
-    Returns
-    -------
-    altair.LayerChart
-
-    Raises
-    ------
-    ValueError, ImportError
-        As `scores`.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> given = score(load("demo"), load_runs("demo"))
-    >>> type(ranks(given, given.rank(resamples=200))).__name__
-    'LayerChart'
+    Parameters, results and errors are those of `scores`; the analysis is `attune_bench.Scores.rank`.
     """
+    of, found = _of_metric(rank, scores, metric, frame, options)
     alt = altair()
-    of = metric_in(table, ranking, metric)
-    rows = rows_of(ranking, "rank", condition=condition, metric=of.name)
+    rows = rows_of(found, "rank", condition=condition, metric=of.name)
     for row in rows:
         ends = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
-        row["text"] = f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {sizes(table, row)}"
-    rows = named(table, rows, "model")
+        row["text"] = f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {sizes(scores, row)}"
+    rows = named(scores, rows, "model")
     last = max(len(rows), *(row["high"] or 1 for row in rows))
     whole = list(range(1, int(last) + 1))
     x = alt.X(
@@ -166,51 +236,31 @@ def ranks(
 
 
 def profile(
-    table: ScoreTable,
-    summary: pl.DataFrame,
+    scores: ScoreTable,
     model: str,
     *,
     metrics: Sequence[str] | None = None,
+    frame: pl.DataFrame | None = None,
     condition: str | None = None,
+    **options: Unpack[SamplingKeywords],
 ) -> "Chart":
     """Draw the metrics from 0 to 1 of one model, with the other models as ticks and random answers as crosses.
 
-    Parameters
-    ----------
-    table, summary, condition
-        As for `scores`.
-    model : str
-        One of its models.
-    metrics : sequence of str, optional
-        Which, from the top; by default those of `profiled` from 0 to 1, which one axis can show.
-
-    Returns
-    -------
-    altair.LayerChart
-
-    Raises
-    ------
-    ValueError, ImportError
-        As `scores`.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> given = score(load("demo"), load_runs("demo"))
-    >>> chosen = ["avg_emotion_f1", "avg_pairwise_accuracy"]
-    >>> found = given.summary(metrics=chosen, resamples=200)
-    >>> type(profile(given, found, "synthetic/hasty", metrics=chosen)).__name__
-    'LayerChart'
+    Parameters, results and errors are those of `scores`, and `model`, one of the models, and `metrics`, from the top;
+    by default all whose range is 0 to 1.
     """
+    _check(scores)
+    chosen = profiled(scores, one_axis=True) if metrics is None else metrics
+    if not chosen:
+        raise ValueError("no metric is said to reach from 0 to 1, which a profile draws; give metrics=...")
+    found = _found(summary, scores, frame, options, metrics=chosen)
     alt = altair()
-    chosen = profiled(table, one_axis=True) if metrics is None else metrics
-    places = labels(table, chosen)
-    rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]
+    places = labels(scores, chosen)
+    rows = [row for row in rows_of(found, "value", condition=condition) if row["metric"] in places]
     for row in rows:
         row["place"] = places[row["metric"]]
-        of = table.metrics[row["metric"]]
-        row["text"] = f"{row['model']}, {row['place']}: {shown(row, 'value', of)}, {sizes(table, row)}"
+        of = scores.metrics[row["metric"]]
+        row["text"] = f"{row['model']}, {row['place']}: {shown(row, 'value', of)}, {sizes(scores, row)}"
     own = [row for row in rows if row["model"] == printable(model)]
     if not own:
         raise ValueError(f"nothing to draw: no score of model {model!r} among {', '.join(chosen)}")
@@ -224,12 +274,12 @@ def profile(
         if row["model"] != printable(model) and row["place"] in present
     ]
     ticks = alt.Chart(data(others)).mark_tick(color=MUTED, thickness=1.5, height=12).encode(x, y, **hover())
-    expected = _chance(table, summary, condition)
+    expected = _chance(scores, found, condition)
     random = [
         {
             "value": level,
             "place": places[name],
-            "text": f"{RANDOM_ANSWERS}, {places[name]}: {number(level, table.metrics[name])}",
+            "text": f"{RANDOM_ANSWERS}, {places[name]}: {number(level, scores.metrics[name])}",
         }
         for name, level in expected.items()
         if places.get(name) in present
@@ -244,40 +294,288 @@ def profile(
 
 
 def unit_difficulty(
-    table: ScoreTable, difficulty: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
+    scores: ScoreTable,
+    metric: str | None = None,
+    *,
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
 ) -> "Chart":
     """Draw, a point for each unit, the mean of the models on it and how far they differ; units are not named.
 
-    Parameters
-    ----------
-    table, metric, condition
-        As for `scores`.
-    difficulty : polars.DataFrame
-        What `attune_bench.analyses.unit_difficulty` gives.
-
-    Returns
-    -------
-    altair.LayerChart
-
-    Raises
-    ------
-    ValueError, ImportError
-        As `scores`.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_bench.analyses import unit_difficulty as difficulty_of
-    >>> from attune_data import load, load_runs
-    >>> given = score(load("demo"), load_runs("demo"))
-    >>> type(unit_difficulty(given, difficulty_of(given))).__name__
-    'LayerChart'
+    Parameters, results and errors are those of `scores`; the analysis is `attune_bench.analyses.unit_difficulty`, and
+    nothing is drawn at random.
     """
+    of, found = _of_metric(analyses.unit_difficulty, scores, metric, frame, {})
     alt = altair()
-    of = metric_in(table, difficulty, metric)
-    rows = rows_of(difficulty.drop("unit", strict=False), "sd", condition=condition, metric=of.name)
+    rows = rows_of(found.drop("unit", strict=False), "sd", condition=condition, metric=of.name)
     for row in rows:
         row["text"] = f"mean {number(row['mean'], of)}, SD {number(row['sd'], of)}, {row['models']} models"
     points = alt.Chart(data(scaled(rows, of, "mean", "sd"))).mark_point(color=SKY, size=45, strokeWidth=1.5)
     x, y = axis("X", "mean", f"{label(of)}: mean of models"), axis("Y", "sd", "SD of models")
     return styled(alt.layer(points.encode(x, y, **hover())).properties(width=WIDTH, height=260))
+
+
+def win_rates(
+    scores: ScoreTable,
+    metric: str | None = None,
+    *,
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
+    **options: Unpack[SamplingKeywords],
+) -> "Chart":
+    """Draw on which share of units the model of a row does better than that of a column.
+
+    Parameters, results and errors are those of `scores`; the analysis is `attune_bench.analyses.win_rates`.
+    """
+    of, found = _of_metric(analyses.win_rates, scores, metric, frame, options)
+    return heatmap(win_rate_cells(scores, found, of.name, condition=condition))
+
+
+def win_rate_cells(
+    table: ScoreTable,
+    rates: pl.DataFrame,
+    metric: str | None = None,
+    *,
+    condition: str | None = None,
+    numbers: Numbers | None = None,
+) -> Cells:
+    """Return what `win_rates` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
+    rows = rows_of(rates, "rate", condition=condition, metric=metric_in(table, rates, metric).name)
+    for row in rows:
+        row["shown"] = f"{row['rate']:.2f}"
+        against = f"{row['model_a']} against {row['model_b']}"
+        row["text"] = f"{against}: {shown(row, 'rate', RATIO)}, {sizes(table, row)}"
+    models = numbered(table, rows, "model_a", "model_b", numbers=numbers)
+    return Cells(
+        rows=rows, value="rate", x=("model_b", [*models]), y=("model_a", [*models]), middle=0.5, reach=0.5,
+        numbers=models,
+    )  # fmt: skip
+
+
+def metric_correlation(
+    scores: ScoreTable,
+    *,
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
+    **options: Unpack[AnalysisKeywords],
+) -> "Chart":
+    """Draw Spearman's correlation of metrics across models, of which there must be six.
+
+    Parameters, results and errors are those of `scores`, but ``metrics``, by default those of the board; the analysis
+    is `attune_bench.analyses.metric_correlation`.
+    """
+    found = _found(analyses.metric_correlation, scores, frame, options)
+    return heatmap(correlation_cells(scores, found, condition=condition))
+
+
+def correlation_cells(table: ScoreTable, correlations: pl.DataFrame, *, condition: str | None = None) -> Cells:
+    """Return what `metric_correlation` draws."""
+    rows = rows_of(correlations, "rho", condition=condition)
+    places = labels(table, dict.fromkeys([*unique(rows, "metric_a"), *unique(rows, "metric_b")]))
+    for row in rows:
+        row["first"], row["second"] = places[row["metric_a"]], places[row["metric_b"]]
+        row["shown"] = f"{round(row['rho'], 2) + 0.0:.2f}"
+        row["text"] = f"{row['second']} and {row['first']}: {shown(row, 'rho', RATIO)}, {row['models']} models"
+    # Each pair once: the triangle below the diagonal.
+    columns, lines = unique(rows, "first"), unique(rows, "second")
+    return Cells(rows=rows, value="rho", x=("first", columns), y=("second", lines), middle=0, reach=1)
+
+
+def condition_differences(
+    scores: ScoreTable,
+    *,
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
+    reference: str | None = None,
+    **options: Unpack[AnalysisKeywords],
+) -> "Chart":
+    """Draw how far each metric of each model differs between two conditions.
+
+    Parameters, results and errors are those of `scores`, but ``metrics``, by default those of the board, and
+    `reference`, the condition that the other is set against, the models' reference condition or their first; needed
+    where models have several. The analysis is `attune_bench.analyses.condition_differences`.
+
+    Cells print the difference as the metric is reported; the colour is its share of the metric's range, of an unbounded
+    metric of its largest value.
+    """
+    found = _found(analyses.condition_differences, scores, frame, options)
+    return heatmap(condition_cells(scores, found, condition=condition, reference=reference))
+
+
+def condition_cells(
+    table: ScoreTable,
+    differences: pl.DataFrame,
+    *,
+    condition: str | None = None,
+    reference: str | None = None,
+    numbers: Numbers | None = None,
+) -> Cells:
+    """Return what `condition_differences` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
+    if reference is not None and "reference" in differences.columns:
+        known = differences["reference"].unique(maintain_order=True).to_list()
+        if reference not in known:
+            raise ValueError(f"nothing is set against {reference!r}; expected one of {', '.join(map(repr, known))}")
+        differences = differences.filter(reference=reference)
+    rows = rows_of(differences, "difference", condition=condition)
+    references = unique(rows, "reference")
+    if len(references) > 1:
+        raise ValueError(f"the references are {', '.join(map(repr, references))}; choose one with reference=...")
+    places = labels(table, unique(rows, "metric"))
+    widths = {name: _width(table.metrics[name], rows) for name in places}
+    for row in rows:
+        of = table.metrics[row["metric"]]
+        row["share"] = row["difference"] / widths[row["metric"]]
+        row["place"] = places[row["metric"]]
+        row["shown"] = number(row["difference"], of, signed=True)
+        row["text"] = (
+            f"{row['model']}, {row['place']}: {shown(row, 'difference', of, signed=True)}, "
+            f"Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+        )
+    reach = max(abs(row["share"]) for row in rows) or 1
+    models = numbered(table, rows, "model", numbers=numbers)
+    return Cells(
+        rows=rows, value="share", x=("model", [*models]), y=("place", unique(rows, "place")), middle=0, reach=reach,
+        numbers=models,
+    )  # fmt: skip
+
+
+def _width(metric: Metric, rows: Rows) -> float:
+    """Return what a difference of a metric is measured by: its range, or its largest value where it is unbounded."""
+    if metric.high - metric.low < float("inf"):
+        return metric.high - metric.low
+    own = [abs(row[key]) for row in rows if row["metric"] == metric.name for key in ("value", "value_reference")]
+    return max(own) or 1
+
+
+def profiles(
+    scores: ScoreTable,
+    *,
+    metrics: Sequence[str] | None = None,
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
+    **options: Unpack[SamplingKeywords],
+) -> "Chart":
+    """Draw the metrics of a finite range against the models, and random answers beside them.
+
+    Parameters, results and errors are those of `scores`, and `metrics`, from the top; by default those of `profiled`.
+
+    Cells print the value; the colour says by which part of the metric's range it is better or worse than the median of
+    the models, of one model than random answers. A metric without a better direction has no colour.
+    """
+    _check(scores)
+    chosen = profiled(scores) if metrics is None else metrics
+    found = _found(summary, scores, frame, options, metrics=chosen)
+    return heatmap(profile_cells(scores, found, metrics=chosen, condition=condition))
+
+
+def profile_cells(
+    table: ScoreTable,
+    summary: pl.DataFrame,
+    *,
+    metrics: Sequence[str] | None = None,
+    condition: str | None = None,
+    numbers: Numbers | None = None,
+    chance: pl.DataFrame | None = None,
+) -> Cells:
+    """Return what `profiles` draws; `numbers` is as for `attune_bench.report.drawing.numbered`.
+
+    `chance` is what `attune_bench.stats.summary.chance_of_units` gives, without what must not be shown; by default all.
+    """
+    places = labels(table, profiled(table) if metrics is None else metrics)
+    rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]
+    if not rows:
+        raise ValueError(f"nothing to draw: no value of {', '.join(places)}")
+    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
+    own_condition = summary["condition"][0] if condition is None else condition
+    known = known.filter(pl.col("condition").eq_missing(pl.lit(own_condition)))
+    expected = dict(known.select("metric", "chance").iter_rows())
+    models = numbered(table, rows, "model", numbers=numbers)
+    random = []
+    several = len({row["model"] for row in rows}) > 1
+    for name, place in places.items():
+        own = [row for row in rows if row["metric"] == name]
+        of = table.metrics[name]
+        middle = median(row["value"] for row in own) if own and several else expected.get(name)
+        if of.higher_is_better is None:
+            middle = None
+        for row in own:
+            row["place"], row["shown"] = place, number(row["value"], of)
+            row["share"] = None if middle is None else of.sign * (row["value"] - middle) / (of.high - of.low)
+            row["text"] = f"{row['model']}, {place}: {shown(row, 'value', of)}, {sizes(table, row)}"
+        if own and name in expected:
+            said = number(expected[name], of)
+            random.append(
+                {
+                    "model": _RANDOM,
+                    "place": place,
+                    "shown": said,
+                    "share": None,
+                    "text": f"{RANDOM_ANSWERS}, {place}: {said}",
+                }
+            )
+    reach = max((abs(row["share"]) for row in rows if row["share"] is not None), default=0)
+    present = unique(rows, "metric")
+    return Cells(
+        rows=[*rows, *random], value="share", x=("model", [*models, *([_RANDOM] if random else [])]),
+        y=("place", [place for name, place in places.items() if name in present]), middle=0, reach=max(reach, 0.1),
+        numbers=models,
+    )  # fmt: skip
+
+
+_RANDOM = "random answers"
+
+
+def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
+    """Return the metrics of which a value is a part of a range: those of a finite range that reports list.
+
+    With `one_axis`, only those from 0 to 1: one axis can show them.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> rows = {"model": ["m"] * 2, "unit": ["u"] * 2, "metric": ["hit", "error"], "value": [1.0, 3.0]}
+    >>> profiled(Scores.from_table(pl.DataFrame(rows), metrics={"hit": {"low": 0, "high": 1}, "error": {"low": 0}}))
+    ('hit',)
+    """
+    grouped = any(metric.group for metric in table.metrics.values())
+    return tuple(
+        name
+        for name, metric in table.metrics.items()
+        if isfinite(metric.high - metric.low)
+        and metric.statistic in STATISTICS
+        and (metric.group or not grouped)
+        and (not one_axis or (metric.low, metric.high, metric.scale) == (0, 1, 1))
+    )
+
+
+def subgroup_cells(
+    table: ScoreTable, strata: pl.DataFrame, *, condition: str | None = None, numbers: Numbers | None = None
+) -> Cells:
+    """Return the strata of a trait against the models, side by side.
+
+    Parameters
+    ----------
+    table, condition
+        As for `scores`.
+    strata : polars.DataFrame
+        Of one metric, with differences, as from `attune_bench.stats.subgroups.subgroups`.
+    numbers : mapping, optional
+        As for `attune_bench.report.drawing.numbered`.
+    """
+    rows = rows_of(strata, "value", condition=condition)
+    of = table.metrics[rows[0]["metric"]]
+    sign = of.sign
+    for row in rows:
+        apart = row["p_holm"] is not None and row["p_holm"] < ALPHA
+        row["shown"] = f"{number(row['value'], of)}{'*' if apart else ''}"
+        row["better"] = None if row["difference"] is None else sign * row["difference"]
+        against = "" if row["difference"] is None else (
+            f"; minus the others {number(row['difference'], of, signed=True)}, Holm p {p_value(row['p_holm'])}"
+        )  # fmt: skip
+        row["text"] = f"{row['model']}, {row['stratum']}: {shown(row, 'value', of)}, {sizes(table, row)}{against}"
+    models = numbered(table, rows, "model", numbers=numbers)
+    reach = max((abs(row["better"]) for row in rows if row["better"] is not None), default=0) or 1
+    return Cells(
+        rows=rows, value="better", x=("model", [*models]), y=("stratum", unique(rows, "stratum")), middle=0,
+        reach=reach, numbers=models,
+    )  # fmt: skip

@@ -22,7 +22,7 @@ from attune_bench.report.columns import (
     weight_words,
 )
 from attune_bench.report.document import provenance_line, settings_table
-from attune_bench.report.page import PageScores, element, page
+from attune_bench.report.page import PageScores, page
 from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.sections import general_sections, lacking_units
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
@@ -35,7 +35,7 @@ from attune_bench.stats.debias import Labels, read_labels
 from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, too_few
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
-from attune_data.issues import Html
+from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import plural

@@ -25,7 +25,8 @@ from attune_bench.stats.debias import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords, too_few
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units
-from attune_data.issues import Html
+from attune_data.issues import Html, element
+from attune_data.issues import style as records_style
 from attune_data.text import printable
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -39,7 +40,6 @@ __all__ = [
     "cells_element",
     "document",
     "drawn_section",
-    "element",
     "figure_element",
     "figures_of",
     "folded",
@@ -85,21 +85,6 @@ _GROWTH = 1.3
 def asset(name: str) -> str:
     """Return a style sheet or script of pages."""
     return files("attune_bench.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def element(name: str, *children: str, **attributes: str) -> Html:
-    """Return an element: `Html` as it is, other text and the values of attributes escaped; ``_`` in names is ``-``.
-
-    Examples
-    --------
-    >>> print(element("td", "a < b", data_value='"'))
-    <td data-value="&quot;">a &lt; b</td>
-    """
-    inside = "".join(child if isinstance(child, Html) else escape(printable(child)) for child in children)
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(value))}"' for key, value in attributes.items()
-    )
-    return Html(f"<{name}{given}>{inside}</{name}>")
 
 
 def breakable(text: str) -> Html:
@@ -159,11 +144,18 @@ def scrolled(inside: Html, called: str) -> Html:
     return element("div", inside, class_="scroll", tabindex="0", role="region", aria_label=called)
 
 
-def table_element(table: Table, models: Collection[str] = ()) -> Html:
+def table_element(
+    table: Table,
+    models: Collection[str] = (),
+    *,
+    called: str = "",
+    of_row: Callable[[Row], Mapping[str, str]] = lambda _: {},
+) -> Html:
     """Return a table under its heading, which scrolls within itself where it is too wide; below it its notes.
 
     Its rows are those of the table as text, cell by cell; a row's ``reason`` is a note that the row refers to. A row of
-    one of the `models`, or of two, says so to the script.
+    one of the `models`, or of two, says so to the script; `of_row` gives further attributes of a row, and `called` says
+    what the table is where it has no title.
 
     Examples
     --------
@@ -189,7 +181,7 @@ def table_element(table: Table, models: Collection[str] = ()) -> Html:
         for head, text in zip(heads, is_text, strict=True)
     ]
     body = [
-        element("tr", *map(_cell, cells, is_text), **_of_models(row, models))
+        element("tr", *map(_cell, cells, is_text), **_of_models(row, models), **of_row(row))
         for cells, row in zip(rows, table.rows, strict=True)
     ]
     kind = {"class_": "sortable"} if len(rows) > 1 else {}
@@ -197,7 +189,7 @@ def table_element(table: Table, models: Collection[str] = ()) -> Html:
     notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     return _joined(
         *([element("h3", table.title)] if table.title else []),
-        scrolled(drawn, table.title or heads[0]) if rows else element("p", "No rows."),
+        scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows."),
         *(element("p", note, class_="quiet") for note in [*notes, *table.notes]),
     )
 
@@ -212,13 +204,13 @@ def _of_models(row: Row, models: Collection[str]) -> dict[str, str]:
 
 def _cell(cell: Cell, text: bool) -> Html:
     if text:
-        return element("td", breakable(cell.text), *_small(cell), class_="text")
+        return element("td", cell.html or breakable(cell.text), *_small(cell), class_="text")
     value = "" if cell.value is None else repr(float(cell.value))
-    return element("td", cell.text, *_small(cell), data_value=value)
+    return element("td", cell.html or cell.text, *_small(cell), data_value=value)
 
 
 def _small(cell: Cell) -> list[Html]:
-    return [Html(" "), element("small", cell.small)] if cell.small else []
+    return [Html(" "), element("small", cell.small)] if cell.small and not cell.html else []
 
 
 def _joined(*parts: Html) -> Html:
@@ -371,7 +363,7 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<link rel="icon" href="data:,">\n{element("title", title)}\n'
-        f"<style>{_STYLE}{asset('page.css')}{asset('transcripts.css')}{style}</style>"
+        f"<style>{_STYLE}{asset('page.css')}{records_style()}{asset('transcripts.css')}{style}</style>"
     )
     content = "\n".join(body)
     return (

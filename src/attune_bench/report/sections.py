@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.report import figures
 from attune_bench.report.answer import comparison_parts
 from attune_bench.report.columns import (
     Column,
@@ -29,12 +28,15 @@ from attune_bench.report.columns import (
     with_note,
 )
 from attune_bench.report.document import chance_notes, people_notes, settings_notes
-from attune_bench.report.heatmaps import (
+from attune_bench.report.figures import (
     Numbers,
     condition_cells,
     correlation_cells,
     profile_cells,
+    profiled,
+    ranks,
     subgroup_cells,
+    unit_difficulty,
     win_rate_cells,
 )
 from attune_bench.report.page import PageScores, drawn_section, figures_of
@@ -204,7 +206,7 @@ def _in_order(page: PageScores, table: Table) -> Table:
 
 
 def _profiles(page: PageScores) -> Section:
-    table, metrics = page.table, figures.profiled(page.table)
+    table, metrics = page.table, profiled(page.table)
     if len(metrics) < _MIN_PROFILED:
         return Section("Profiles", left_out=f"need three metrics of a finite range; the scores have {len(metrics)}")
     known = page.summary.filter(pl.col("metric").is_in(metrics))
@@ -236,7 +238,7 @@ def _ranks(page: PageScores) -> Section:
     )
     caption = f"Ranks by {label(metric)}, 1 is the best."
     return drawn_section(
-        page, "Ranks", page.ranks, "rank", caption, partial(figures.ranks, table, metric=metric.name),
+        page, "Ranks", page.ranks, "rank", caption, lambda rows: ranks(table, metric.name, frame=rows),
         others=with_note(tables, note),
     )  # fmt: skip
 
@@ -418,8 +420,7 @@ def _difficulty(page: PageScores) -> Section:
         return Section(title, left_out=f"too few different values of {metric.label}")
     caption = f"A point is a {table.provenance.unit}: the mean of the models on it, and how far they differ."
     return drawn_section(
-        page, title, frame, "sd", caption,
-        partial(figures.unit_difficulty, table, metric=metric.name),
+        page, title, frame, "sd", caption, lambda rows: unit_difficulty(table, metric.name, frame=rows)
     )  # fmt: skip
 
 

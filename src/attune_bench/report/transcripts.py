@@ -10,7 +10,7 @@ participant said about themself beside the conversation is not in a transcript.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from os import fsencode
@@ -18,19 +18,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from attune_bench.report.columns import Figure, Markup, Part, Section, label, number
+from attune_bench.report.columns import Figure, Markup, Section, label, number
+from attune_bench.report.columns import Part as PagePart
 from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, short_names, styled
-from attune_bench.report.page import PageScores, asset, document, element, figure_element
+from attune_bench.report.page import PageScores, asset, document, figure_element
 from attune_bench.report.privacy import hides
 from attune_bench.report.tables import group_name, under
 from attune_bench.runner.calls import safe_name
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.records import Row, ScoredRecords
 from attune_bench.scores.table import KEYS, ScoreTable, term_columns
+from attune_data.collection import Kind
+from attune_data.display import Part, fields_parts, parts_html
 from attune_data.io.documents import whole_folder
-from attune_data.issues import Html, tag
+from attune_data.issues import Html, element
 from attune_data.licences import canary, credits_of, named_licences, refusal
-from attune_data.record import Record, is_generated
+from attune_data.record import is_generated
 from attune_data.references import resolve
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric, MetricInputError
@@ -40,170 +43,10 @@ if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
 __all__ = [
-    "FIELD_VIEW",
-    "Compared",
     "TranscriptFolder",
-    "TranscriptView",
-    "chips",
-    "compared",
-    "counted",
-    "facts",
-    "folded",
-    "message",
-    "quiet",
     "state_paths",
     "transcript_section",
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TranscriptView:
-    """How a page shows what models made of one unit.
-
-    Attributes
-    ----------
-    unit : callable
-        ``unit(record, results)`` gives what is shown once: `record` is the unit's record of the data, None for a
-        benchmark without data; `results` are those of all models, by what the page calls them.
-    result : callable
-        ``result(record, result)`` gives one result beside what it is scored against.
-    """
-
-    unit: Callable[[Any, Mapping[str, Any]], Iterable[Html | Figure]]
-    result: Callable[[Any, Any], Iterable[Html | Figure]]
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """An answer beside the one that counts.
-
-    Attributes
-    ----------
-    asked : str or Html
-        What was asked.
-    reference, predicted : str
-        The answer that counts, and that of the model; empty where there is none.
-    same : bool or None
-        Whether they agree, as the benchmark scores it; None where it does not score this one.
-    note : str
-        What is said in place of "same" and "differs".
-    """
-
-    asked: str
-    reference: str
-    predicted: str
-    same: bool | None
-    note: str = ""
-
-
-def message(speaker: str, text: str, *beside: Html, person: bool, state: str = "") -> Html:
-    """Return what somebody says, with the state they are in after it and what goes below.
-
-    Examples
-    --------
-    >>> "&lt;b&gt;" in message("Person", "<b>", person=True)
-    True
-    """
-    who = [tag("span", speaker, kind="speaker"), *([Html(" "), tag("span", state, kind="chip")] if state else [])]
-    said = tag("p", text) if text.strip() else tag("p", "(nothing)", kind="quiet")
-    return tag("div", element("div", *who, class_="who"), said, *beside, kind="said person" if person else "said model")
-
-
-def facts(rows: Iterable[tuple[str, str]]) -> Html:
-    """Return what is known, by heading; what is empty is left out."""
-    told = [element("div", tag("dt", name), tag("dd", text)) for name, text in rows if text.strip()]
-    return element("dl", *told, class_="facts") if told else Html("")
-
-
-def folded(summary: str, *children: Html) -> Html:
-    """Return parts that are shown where their summary is chosen; nothing where there is no part."""
-    return tag("details", tag("summary", summary), *children) if children else Html("")
-
-
-def quiet(text: str) -> Html:
-    """Return a remark."""
-    return tag("p", text, kind="quiet")
-
-
-def chips(texts: Iterable[str]) -> Html:
-    """Return short texts side by side."""
-    return element("div", *(part for text in texts for part in (tag("span", text, kind="chip"), Html(" "))))
-
-
-def counted(rows: Sequence[Compared]) -> str:
-    """Return how many of the answers that are scored agree.
-
-    Examples
-    --------
-    >>> counted([Compared("B1", "yes", "no", False), Compared("B2", "no", "no", True), Compared("B3", "na", "", None)])
-    '1 of 2 the same'
-    """
-    scored = [row.same for row in rows if row.same is not None]
-    return f"{sum(scored)} of {len(scored)} the same"
-
-
-def compared(rows: Sequence[Compared], *, asked: str, reference: str, predicted: str) -> Html:
-    """Return a table of answers beside those that count, the agreement in words; nothing where there is no row.
-
-    Parameters
-    ----------
-    rows : sequence of Compared
-        The answers.
-    asked, reference, predicted : str
-        The heads of the columns.
-    """
-    if not rows:
-        return Html("")
-    heads = [element("th", text, scope="col") for text in (asked, reference, predicted, "agreement")]
-    body = [
-        element(
-            "tr", tag("td", row.asked), tag("td", row.reference or "-"), tag("td", row.predicted or "-"), _mark(row)
-        )
-        for row in rows
-    ]
-    return element("table", element("thead", element("tr", *heads)), element("tbody", *body), class_="compared")
-
-
-def _mark(row: Compared) -> Html:
-    if row.same is None:
-        return element("td", row.note or "not scored", class_="unscored")
-    sign, words, kind = ("\u2713", "same", "same") if row.same else ("\u2717", "differs", "differs")
-    return element("td", f"{sign} {row.note or words}", class_=kind)
-
-
-def _unit(record: Any, _results: Mapping[str, Any]) -> Iterator[Html]:
-    if record is not None:
-        yield _fields(record)
-
-
-def _result(_record: Any, result: Any) -> Iterator[Html]:
-    yield _fields(result)
-
-
-def _fields(record: Record) -> Html:
-    """Return every field that has a value, as the record's class names it."""
-    return facts((name.replace("_", " "), _value(getattr(record, name))) for name in type(record).model_fields)
-
-
-def _value(value: Any) -> str:
-    """Return a value as text or as markup; empty where there is none."""
-    if isinstance(value, Record):
-        return _fields(value)
-    if isinstance(value, Mapping):
-        return facts((str(key), _value(one)) for key, one in value.items())
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        if all(isinstance(one, str | int | float | None) for one in value):
-            # Short ones beside each other, as an answer a sample; texts below each other.
-            is_short = all(len(str(one)) < _SHORT for one in value)
-            return (", " if is_short else "\n").join("-" if one is None else str(one) for one in value)
-        return tag("ol", *(tag("li", _value(one)) for one in value))
-    return "" if value is None else str(value)
-
-
-_SHORT = 12
-
-FIELD_VIEW = TranscriptView(unit=_unit, result=_result)
-"""How a page shows the records of a benchmark that does not say it for itself."""
 
 
 _NAME = re.compile(r"\d{3,}-.*\.html", re.DOTALL)
@@ -338,7 +181,6 @@ def transcript_section(
     if results is None:
         raise MetricInputError("transcripts need what was scored; give the results, and the data where there are any")
     records = ScoredRecords(scores, benchmark=benchmark, results=results, data=data, use="transcripts")
-    view: TranscriptView = resolve(records.benchmark.transcripts) or FIELD_VIEW
     metric = table.metric(table.primary)
     if metric.statistic not in PER_UNIT:
         return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
@@ -348,9 +190,9 @@ def transcript_section(
     withheld = _withheld_words(records, reasons)
     if not picks:
         return Section(_TITLE, left_out="; ".join(withheld) or "no result has a value")
-    units = _units(page, metric, records, view, picks, {row for row, why in reasons.items() if not why})
+    units = _units(page, metric, records, picks, {row for row, why in reasons.items() if not why})
     beside = folder if folder and sum(len(unit.content.encode()) for unit in units) > _MOST_INLINE else None
-    shown: list[Part] = [_intro(table, metric), Markup(_index(table, metric, units, picks, beside))]
+    shown: list[PagePart] = [_intro(table, metric), Markup(_index(table, metric, units, picks, beside))]
     if withheld:
         shown.append(tuple(f"{one[0].upper()}{one[1:]}." for one in withheld))
     if beside:
@@ -406,7 +248,6 @@ def _units(
     page: PageScores,
     metric: Metric,
     records: ScoredRecords,
-    view: TranscriptView,
     picks: Sequence[_Pick],
     shown: Collection[Row],
 ) -> list[_Unit]:
@@ -416,7 +257,7 @@ def _units(
         record = records.units.get(name)
         rows = [(*group, name) for group in page.numbers if (*group, name) in shown]
         together = {group_name(table, row[0], row[1]): records.results[row] for row in rows}
-        parts = [*view.unit(record, together)]
+        parts = [*_once(records, record, together)]
         said, anchors = [], {}
         for place, pick in enumerate((one for one in picks if one.row[2] == name), start=1):
             called = group_name(table, *pick.row[:2])
@@ -427,13 +268,33 @@ def _units(
                     "h3", f"{called}: {metric.label} {number(pick.value, metric)}, one of its {pick.why}", id=anchor
                 ),
                 *_scores_of(table, pick.row),
-                *view.result(record, records.results[pick.row]),
+                *_result(records, record, records.results[pick.row]),
             ]
-        content = Html(
-            "".join(figure_element(part, table.models) if isinstance(part, Figure) else part for part in parts)
-        )
+        shown_parts = (figure_element(part, table.models) if isinstance(part, Figure) else part for part in parts)
+        content = element("div", *shown_parts, class_="attune")
         found.append(_Unit(f"{count:03}-{safe_name([name], name)}.html", name, "; ".join(said), content, anchors))
     return found
+
+
+def _once(records: ScoredRecords, record: Any, results: Mapping[str, Any]) -> Iterable[Html | Figure]:
+    """Return what is shown once of a unit: what its benchmark says, else its record."""
+    if own := resolve(records.benchmark.transcripts):
+        found: Iterable[Html | Figure] = own(record, results)
+        return found
+    return [] if records.given is None else parts_html(_parts(records.given, record))
+
+
+def _result(records: ScoredRecords, record: Any, result: Any) -> list[Html]:
+    """Return a result, beside the record that it was scored against where the kind of that record does so."""
+    given = records.given
+    if given is not None and given.beside is not None:
+        return parts_html(given.beside(record, [result]), given.reference)
+    return parts_html(_parts(records.made, result))
+
+
+def _parts(kind: Kind[Any, Any], record: Any) -> Iterable[Part]:
+    """Return the parts of a record; nobody said what the keys are that its class does not name."""
+    return fields_parts(record, extra=False) if kind.parts is fields_parts else kind.parts(record)
 
 
 def _scores_of(table: ScoreTable, row: Row) -> list[Html]:
@@ -448,7 +309,7 @@ def _scores_of(table: ScoreTable, row: Row) -> list[Html]:
         for one, value in own
         if value is not None
     ]
-    return [quiet(f"{'; '.join(told)}.")] if told else []
+    return [element("p", f"{'; '.join(told)}.", class_="quiet")] if told else []
 
 
 def _intro(table: ScoreTable, metric: Metric) -> str:
@@ -492,7 +353,7 @@ def _folded(unit: _Unit) -> Html:
 def _file(unit: _Unit, folder: TranscriptFolder) -> str:
     """Return a unit as a page of its own."""
     back = element("p", element("a", "Back to the report", href=quote(fsencode(f"../{folder.page}"))))
-    body = [back, element("h1", unit.title), tag("p", unit.summary, kind="quiet")]
+    body = [back, element("h1", unit.title), element("p", unit.summary, class_="quiet")]
     return document(unit.title, [*body, element("div", unit.content, class_="unit")], style=asset("report.css"))
 
 

@@ -224,8 +224,9 @@ class Benchmark:
         `attune_bench.report.page.PageScores`, has the scores and options; `data` and `results` are None where
         not given. A Section without parts says why it is left out.
     transcripts : Reference, optional
-        An `attune_bench.report.transcripts.TranscriptView`: how a page shows one unit with what models made of it;
-        by default field by field. It needs `row`.
+        ``transcripts(record, results)`` gives what a page shows once of a unit, as HTML and figures: `record` is its
+        record of the data, None for a benchmark without data; `results` are those of all models, by what the page calls
+        them. By default the parts of the record. What a model made of it is shown as its kind says. It needs `row`.
     commands : tuple of Command
         Commands that it has alone.
     limits : tuple of str

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench import figures
 from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use
+from attune_bench.report import figures
 from attune_bench.report.document import report_document, scores_html
 from attune_bench.report.text import Format, render
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
@@ -498,7 +498,7 @@ class Scores(ScoreTable):
         levels: Mapping[str, float] | None = None,
         **options: Unpack[SamplingKeywords],
     ) -> "Chart":
-        """Draw a metric of every model with its interval; see `attune_bench.figures.scores`."""
+        """Draw a metric of every model with its interval; see `attune_bench.report.figures.scores`."""
         return figures.scores(self, metric, condition=condition, levels=levels, **options)
 
     def _repr_html_(self) -> str:

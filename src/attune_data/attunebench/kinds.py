@@ -10,7 +10,7 @@ from attune_data.attunebench.profile import Diagnoses, Instruments
 from attune_data.attunebench.records import ANSWER_FIELDS, FourBranchScores, RunTurn, Turn
 from attune_data.attunebench.rules import check_conversation, check_run
 from attune_data.attunebench.run_tables import RunList, RunTables, join_runs, run_list_builder
-from attune_data.attunebench.show import Conversation, Run, conversation_beside, run_transcript, topic, transcript
+from attune_data.attunebench.show import Conversation, Run, conversation_beside, conversation_parts, run_parts, topic
 from attune_data.attunebench.spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
 from attune_data.attunebench.tables import Tables, build_table
 from attune_data.collection import NOTED, Collection, Duplicate, Kind, Messages, OtherFile
@@ -264,7 +264,7 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
         "model": lambda conversation: conversation.metadata.model or "",
         "diagnoses": lambda conversation: ", ".join(conversation.participant_profile.demographics.diagnoses),
     },
-    transcript=transcript,
+    parts=conversation_parts,
     beside=conversation_beside,
     reference="participant",
     messages=_messages,
@@ -301,7 +301,7 @@ RUN: Kind[Run, Runs] = Kind(
         "mode": lambda run: run.mode,
         "turns": lambda run: str(len(run.turns)),
     },
-    transcript=run_transcript,
+    parts=run_parts,
     of=lambda run: run.conversation_id,
     describe=describe_runs,
     documents="attune_data.attunebench.strategies:run_documents",

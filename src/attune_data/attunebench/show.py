@@ -1,7 +1,9 @@
 """Conversations and runs as texts and as pages: what was said, annotated and predicted."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import diagnosis_groups
@@ -15,45 +17,22 @@ from attune_data.attunebench.records import (
     Panas,
     PostConversation,
     PredictedConversationWide,
+    PredictedPanas,
     RunData,
     RunTurn,
     Turn,
 )
-from attune_data.display import Beside, Row
-from attune_data.issues import Html, details, page, table, tag
-from attune_data.text import columns_of_terminal, labelled, plural, printable, ruled, wrapped
+from attune_data.display import Compared, Message, Part, parts_html, parts_text, titled
+from attune_data.issues import page
+from attune_data.text import columns_of_terminal, plural, printable
 
-__all__ = [
-    "ANSWERS",
-    "JUDGED",
-    "RESPONSES",
-    "TELLING",
-    "Conversation",
-    "Run",
-    "affects",
-    "answers_given",
-    "asked",
-    "choices",
-    "conversation_beside",
-    "conversation_html",
-    "facts",
-    "felt",
-    "judged",
-    "preferred",
-    "question_text",
-    "questions_of",
-    "run_html",
-    "run_transcript",
-    "topic",
-    "transcript",
-    "whole",
-]
+__all__ = ["Conversation", "Run", "conversation_beside", "conversation_parts", "run_parts", "topic"]
 
 
 class Run(RunData):
     """One run file: the predictions of one evaluated model, in one mode, on one conversation.
 
-    A notebook shows the predictions in brief.
+    A notebook shows the predictions as HTML.
 
     Examples
     --------
@@ -70,10 +49,10 @@ class Run(RunData):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return run_html(self)
+        return page(titled("run", self), *parts_html(run_parts(self)))
 
 
-JUDGED = {
+_JUDGED = {
     "unwanted": "done, though not wanted",
     "missed": "wanted, but not done",
     "as wanted": "wanted and done",
@@ -82,14 +61,14 @@ JUDGED = {
 }
 """What the two answers to a question say together: did the response do it, did the participant want it."""
 
-TELLING = ("unwanted", "missed")
+_TELLING = ("unwanted", "missed")
 """Where what the response did and what the participant wanted differ."""
 
-_JUDGED: dict[tuple[str | None, str | None], str] = dict(
-    zip([("yes", "no"), ("no", "yes"), ("yes", "yes"), ("no", "no"), ("na", "na")], JUDGED, strict=True)
+_OUTCOME: dict[tuple[str | None, str | None], str] = dict(
+    zip([("yes", "no"), ("no", "yes"), ("yes", "yes"), ("no", "no"), ("na", "na")], _JUDGED, strict=True)
 )
 
-RESPONSES = {
+_RESPONSES = {
     "original": "what the model answered",
     "alternate": "the answer as a model improved it",
     "human": "the answer as the participant edited it",
@@ -103,7 +82,7 @@ def topic(conversation: ConversationData) -> str:
     return metadata.text or ": ".join(filter(None, (metadata.category, metadata.subtopic)))
 
 
-def facts(conversation: ConversationData) -> dict[str, str]:
+def _facts(conversation: ConversationData) -> dict[str, str]:
     """Return what is known of the conversation and the participant, by heading; what is not known is left out."""
     profile = conversation.participant_profile
     person = profile.demographics
@@ -123,28 +102,28 @@ def facts(conversation: ConversationData) -> dict[str, str]:
     return {heading: value for heading, value in found.items() if value}
 
 
-def felt(tags: Sequence[MoodShiftTag]) -> list[str]:
+def _tags(tags: Sequence[MoodShiftTag]) -> list[str]:
     """Return each emotion with its intensity of 1-7, where one was given."""
     return [tag.emotion if tag.intensity is None else f"{tag.emotion} {tag.intensity}" for tag in tags]
 
 
-def judged(turn: Turn) -> dict[str, list[BinaryJudgement]]:
-    """Return the judgements of a turn by what they say, `JUDGED` first, then what any other two answers say."""
-    found: dict[str, list[BinaryJudgement]] = {name: [] for name in JUDGED}
+def _judged(turn: Turn) -> dict[str, list[BinaryJudgement]]:
+    """Return the judgements of a turn by what they say, `_JUDGED` first, then what any other two answers say."""
+    found: dict[str, list[BinaryJudgement]] = {name: [] for name in _JUDGED}
     for judgement in turn.annotations.binary_judgements:
         answers = (judgement.observed_behavior, judgement.preferred_behavior)
-        name = _JUDGED.get(answers, f"observed {answers[0] or '-'}, preferred {answers[1] or '-'}")
+        name = _OUTCOME.get(answers, f"observed {answers[0] or '-'}, preferred {answers[1] or '-'}")
         found.setdefault(name, []).append(judgement)
     return {name: judgements for name, judgements in found.items() if judgements}
 
 
-def asked(judgement: BinaryJudgement) -> str:
+def _asked(judgement: BinaryJudgement) -> str:
     """Return the id of the question, with a model's answer where the file has one."""
     model = f" (a model said {judgement.llm_value})" if judgement.llm_value else ""
     return f"{judgement.question_id}{model}"
 
 
-def preferred(turn: Turn) -> list[tuple[str, int]]:
+def _preferred(turn: Turn) -> list[tuple[str, int]]:
     """Return how often each response of a turn was chosen, most often first."""
     comparisons = turn.annotations.pairwise_comparisons
     compared = [label for pair in comparisons for label in (pair.response_a, pair.response_b) if label]
@@ -153,7 +132,7 @@ def preferred(turn: Turn) -> list[tuple[str, int]]:
     return wins.most_common()
 
 
-def choices(turn: Turn) -> dict[str, list[str]]:
+def _choices(turn: Turn) -> dict[str, list[str]]:
     """Return every choice between two responses of a turn in words, by question."""
     found: dict[str, list[str]] = {}
     for pair in turn.annotations.pairwise_comparisons:
@@ -172,7 +151,7 @@ def _winner(pair: PairwiseComparison) -> str | None:
     return {"A": pair.response_a, "B": pair.response_b, None: None}[pair.winner]
 
 
-def affects(conversation: ConversationData) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+def _affects(conversation: ConversationData) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
     """Yield positive and negative affect, then other items: a name, the recorded total, and item with rating.
 
     Totals and ratings are those before and after the conversation, with an arrow between.
@@ -193,7 +172,7 @@ def _affect_of(word: str) -> str:
     return emotions[word].affect if word in emotions else "other"
 
 
-def _total(panas: Panas, affect: str) -> int | None:
+def _total(panas: Panas | PredictedPanas, affect: str) -> int | None:
     total: int | None = getattr(panas, f"total_{affect}_affect")
     return total
 
@@ -202,7 +181,7 @@ def _change(before: int | None, after: int | None) -> str:
     return "->".join("-" if value is None else str(value) for value in (before, after))
 
 
-def answers_given(wide: ConversationWideQuestions | PredictedConversationWide) -> Iterator[tuple[str, str]]:
+def _answers_given(wide: ConversationWideQuestions | PredictedConversationWide) -> Iterator[tuple[str, str]]:
     """Yield each answer about the whole conversation, after its question in short."""
     branches = wide.four_branch_scores
     given = {name: getattr(branches, name) for name in type(branches).model_fields}
@@ -218,16 +197,16 @@ def answers_given(wide: ConversationWideQuestions | PredictedConversationWide) -
             yield question, answer
 
 
-def questions_of(conversation: ConversationData) -> dict[str, str]:
+def _questions_of(conversation: ConversationData) -> dict[str, str]:
     """Return the questions about single turns that were asked in a conversation, by id, with their texts."""
     turns = [turn.annotations for turn in conversation.turns]
     ids = {judgement.question_id for turn in turns for judgement in turn.binary_judgements}
     ids |= {pair.question_id or "" for turn in turns for pair in turn.pairwise_comparisons}
     book = load_codebook()
-    return {name: text for name in (*book.binary, *book.pairwise) if name in ids and (text := question_text(name))}
+    return {name: text for name in (*book.binary, *book.pairwise) if name in ids and (text := _question_text(name))}
 
 
-def question_text(name: str) -> str:
+def _question_text(name: str) -> str:
     """Return the text of a question about a turn; empty where the codebook has none."""
     book = load_codebook()
     if name in book.binary:
@@ -235,196 +214,14 @@ def question_text(name: str) -> str:
     return (book.pairwise[name].text or "") if name in book.pairwise else ""
 
 
-_NOTHING = RunTurn(turn_number=0)
-_BINARY = (
-    ("did the response do it", ("observed_behavior", "llm_value"), "em_binary_om_assessment"),
-    ("would the participant have wanted it", ("preferred_behavior", "observed_behavior"), "em_binary_human_prediction"),
-    ("did it, asked in the participant's words", ("observed_behavior", "llm_value"), "em_binary_om_assessment_hp"),
-    (
-        "wanted, asked in the participant's words",
-        ("preferred_behavior", "observed_behavior"),
-        "em_binary_human_prediction_hp",
-    ),
-)
-"""What is asked, the fields of which the first that has an answer counts, and the field of the predictions."""
-
-
-def conversation_beside(conversation: ConversationData, runs: Sequence[Run]) -> Iterator[Beside]:
-    """Yield the turns of a conversation, then the whole, with the predictions of runs in their order.
-
-    Examples
-    --------
-    >>> from attune_data import load, load_runs
-    >>> conversation = load("demo")[0]
-    >>> runs = [run for run in load_runs("demo") if run.conversation_id == conversation.id]
-    >>> [part.heading for part in conversation_beside(conversation, runs) if part.heading][:2]
-    ['TURN 1', 'TURN 2']
-    """
-    for turn in conversation.turns:
-        predicted = [{one.turn_number: one for one in run.turns}.get(turn.turn_number, _NOTHING) for run in runs]
-        yield from _turn_beside(turn, predicted)
-    yield from _whole(conversation, [run.post_conversation or PostConversation() for run in runs])
-
-
-def _turn_beside(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Beside]:
-    messages = [("Participant", turn.user_message), ("Model (original)", turn.llm_response)]
-    drafts = [(f"Draft of {number}", one.em_drafted_response) for number, one in enumerate(predicted, start=1)]
-    emotions = [", ".join(felt(tags)) for tags in (turn.mood_shift_tags, *(one.em_emotion_tags for one in predicted))]
-    why = [None, *(one.emotion_reasoning for one in predicted)]
-    rows: list[Row] = [("felt", emotions)]
-    if any(why):
-        rows.append(("why", why))
-    yield Beside(heading=f"TURN {turn.turn_number}", texts=[*messages, *(one for one in drafts if one[1])])
-    yield Beside(rows=rows, stacked=True)
-    yield Beside(rows=[*_binary(turn, predicted)], compared=True)
-    yield Beside(rows=[*_chosen(turn, predicted)], compared=True)
-
-
-def _binary(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Row]:
-    judgements = {one.question_id: one for one in turn.annotations.binary_judgements}
-    for heading, own, field in _BINARY:
-        answers = [getattr(one, field) for one in predicted]
-        if not any(answers):
-            continue
-        yield heading, ()
-        for question in dict.fromkeys([*judgements, *(name for one in answers for name in one)]):
-            given = next(filter(None, (getattr(judgements.get(question), name, None) for name in own)), "")
-            text = f"{question}  {question_text(question)}"
-            yield text, [given, *(one.get(question) for one in answers)]
-
-
-def _chosen(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Row]:
-    comparisons = turn.annotations.pairwise_comparisons
-    if comparisons:
-        yield "which of two responses is preferred", ()
-    for place, pair in enumerate(comparisons):
-        labels = {"A": pair.response_a or "A", "B": pair.response_b or "B"}
-        answers = [pair.winner, *(one.em_pairwise_selections.get(str(place)) for one in predicted)]
-        name = f"{pair.question_id or 'no question'}: {labels['A']} or {labels['B']}"
-        yield name, [labels[answer] if answer else "" for answer in answers]
-
-
-def _whole(conversation: ConversationData, predicted: Sequence[PostConversation]) -> Iterator[Beside]:
-    own = dict(answers_given(conversation.conversation_wide_questions))
-    given = [own, *(dict(answers_given(one.predicted_conversation_wide)) for one in predicted)]
-    asked = list(dict.fromkeys(name for answers in given for name in answers))
-    rows: list[Row] = [(name, [answers.get(name, "") for answers in given]) for name in asked]
-    forms = [conversation.post_panas, *(one.predicted_post_panas for one in predicted)]
-    ratings: list[Row] = [
-        (f"total {affect}", [_text(getattr(form, f"total_{affect}_affect")) for form in forms])
-        for affect in ("positive", "negative")
-    ]
-    first, *others = [conversation.post_panas.responses, *(one.predicted_post_panas.items for one in predicted)]
-    items = [first, *({word.lower(): rating for word, rating in one.items()} for one in others)]
-    words = dict.fromkeys(word for one in items for word in one)
-    ratings += [(word, [_text(one.get(word)) for one in items]) for word in words]
-    yield Beside(heading="THE CONVERSATION AS A WHOLE", rows=rows, stacked=True)
-    yield Beside(rows=[("PANAS after the conversation", ()), *(row for row in ratings if any(row[1]))])
-
-
-def _text(rating: int | None) -> str:
-    return "" if rating is None else str(rating)
-
-
-def conversation_html(conversation: ConversationData) -> str:
-    """Return a conversation as a piece of HTML for a notebook.
-
-    Examples
-    --------
-    >>> "&lt;b&gt;" in conversation_html(ConversationData(conversation_id="<b>"))
-    True
-    """
-    synthetic = " (synthetic)" if conversation.synthetic else ""
-    known = [[heading, value] for heading, value in facts(conversation).items()]
-    return page(
-        f"Conversation {conversation.id}{synthetic}",
-        table(known),
-        *(part for turn in conversation.turns for part in _turn_html(turn)),
-        *_after_html(conversation),
-    )
-
-
-def _turn_html(turn: Turn) -> Iterator[Html]:
-    yield tag("h5", f"Turn {turn.turn_number}")
-    alternates = turn.annotations.alternate_responses
-    messages = [
-        _message("participant", "Participant", turn.user_message),
-        _message("model", "Model (original)", turn.llm_response),
-    ]
-    for label, text in (("alternate", alternates.llm_improved), ("human", alternates.human_edited)):
-        if text:
-            messages.append(details(f"{label}: {RESPONSES[label]}", tag("p", text, kind="message model")))
-    yield tag("div", tag("div", *messages, kind="said"), tag("div", *_noted(turn), kind="noted"), kind="turn")
-
-
-def _message(kind: str, speaker: str, text: str) -> Html:
-    return tag("div", tag("div", speaker, kind="quiet"), tag("p", text or "-"), kind=f"message {kind}")
-
-
-def _noted(turn: Turn) -> Iterator[Html]:
-    if turn.mood_shift_tags:
-        yield tag("div", "Felt, intensity 1-7", kind="quiet")
-        yield tag("div", *(tag("span", emotion, kind="chip") for emotion in felt(turn.mood_shift_tags)))
-    if wins := preferred(turn):
-        yield tag("div", "Preferred response, times chosen", kind="quiet")
-        yield tag("div", *(tag("span", f"{label} {count}", kind="chip") for label, count in wins))
-    if made_by_pair := choices(turn):
-        pairs = [_asked(name, name, f"chosen: {', '.join(made)}") for name, made in made_by_pair.items()]
-        yield details(plural(len(turn.annotations.pairwise_comparisons), "comparison"), tag("ul", *pairs))
-    for name, judgements in judged(turn).items():
-        heading = f"{name}: {JUDGED[name]}" if name in JUDGED else name
-        questions = tag("ul", *(_asked(asked(judgement), judgement.question_id) for judgement in judgements))
-        if name in TELLING:
-            yield tag("div", tag("div", heading, kind="quiet"), questions, kind="edge")
-        else:
-            yield details(f"{len(judgements)} {heading}", questions)
-
-
-def _asked(shown: str, name: str, answer: str = "") -> Html:
-    """Return a question with its text as an item of a list."""
-    return tag("li", tag("b", shown), Html(" "), question_text(name), tag("div", answer, kind="quiet"))
-
-
-def _after_html(conversation: ConversationData) -> Iterator[Html]:
-    answers = [[question, answer] for question, answer in answers_given(conversation.conversation_wide_questions)]
-    rated = list(affects(conversation))
-    if answers or rated:
-        yield tag("h5", "The conversation as a whole")
-    if answers:
-        yield table(answers)
-    for affect, total, ratings in rated:
-        items = [tag("span", f"{word} {_arrow(change)}", kind="chip") for word, change in ratings]
-        yield tag("div", f"PANAS, {affect}, before \u2192 after{f': {_arrow(total)}' if total else ''}", kind="quiet")
-        yield tag("div", *items)
-
-
-def _arrow(change: str) -> str:
-    return change.replace("->", " \u2192 ")
-
-
-_LISTS = ("choices", *TELLING)
-
-
-def transcript(conversation: ConversationData, columns: int) -> str:
-    """Return a conversation as text that is safe to print, wrapped to a number of columns.
-
-    Parameters
-    ----------
-    conversation : Conversation
-        What to show.
-    columns : int
-        How wide the text may be.
-
-    Returns
-    -------
-    str
-        Without a final line break.
+def conversation_parts(conversation: ConversationData) -> Iterator[Part]:
+    """Yield what is known of a conversation, its turns with their annotations, the whole, and the questions.
 
     Examples
     --------
     >>> from attune_data import Conversation, Turn
     >>> turns = [Turn(turn_number=1, user_message="I did it!", llm_response="Well done.")]
-    >>> print(transcript(Conversation(conversation_id="c1", turns=turns), 40))
+    >>> print(parts_text("Conversation c1", conversation_parts(Conversation(conversation_id="c1", turns=turns)), 40))
     Conversation c1
     <BLANKLINE>
     TURN 1 ---------------------------------
@@ -435,84 +232,255 @@ def transcript(conversation: ConversationData, columns: int) -> str:
     Model (original)
       Well done.
     """
-    synthetic = " (synthetic)" if conversation.synthetic else ""
-    known = labelled(facts(conversation).items(), columns)
-    blocks = [[*wrapped(f"Conversation {conversation.id}{synthetic}", columns), *known]]
+    yield Part(facts=[*_facts(conversation).items()])
     for turn in conversation.turns:
-        blocks += [[ruled(f"TURN {turn.turn_number}", columns)], *_turn(turn, columns)]
-    after = list(_after(conversation, columns))
-    if after:
-        blocks += [[ruled("THE CONVERSATION AS A WHOLE", columns)], *after]
-    questions = questions_of(conversation)
-    if questions:
-        blocks += [[ruled("QUESTIONS", columns)], labelled(questions.items(), columns), _legend(columns)]
-    return "\n\n".join("\n".join(block) for block in blocks)
-
-
-def _turn(turn: Turn, columns: int) -> Iterator[list[str]]:
-    for speaker, message in (("Participant", turn.user_message), ("Model (original)", turn.llm_response)):
-        yield [speaker, *(f"  {line}".rstrip() for line in wrapped(message, columns - 2) or ["-"])]
-    alternates = turn.annotations.alternate_responses
-    by_target = judged(turn)
-    others = [f"{name}: {_ids(judgements)}" for name, judgements in by_target.items() if name not in JUDGED]
-    rows = [
-        ("felt", ", ".join(felt(turn.mood_shift_tags))),
-        ("preferred", ", ".join(f"{label} {wins}" for label, wins in preferred(turn))),
-        ("choices", "\n".join(f"{name}: {', '.join(made)}" for name, made in choices(turn).items())),
-        *((name, (_listed if name in TELLING else _ids)(by_target.get(name, ()))) for name in JUDGED),
-        ("other", "\n".join(others)),
-        ("alternate", alternates.llm_improved),
-        ("human", alternates.human_edited),
+        annotated = [*_annotated(turn)]
+        yield Part(heading=f"Turn {turn.turn_number}", messages=_said(turn), facts=annotated, hanging=_LISTS)
+    answers = [*_answers_given(conversation.conversation_wide_questions)]
+    rated = [
+        (affect, f"{f'total {total}: ' if total else ''}{', '.join(f'{word} {change}' for word, change in ratings)}")
+        for affect, total, ratings in _affects(conversation)
     ]
-    annotated = labelled(rows, columns, hanging=_LISTS)
-    if annotated:
-        yield annotated
+    if answers or rated:
+        yield Part(heading=_WHOLE, facts=answers)
+        yield Part(title="PANAS, before->after", facts=rated)
+    if questions := _questions_of(conversation):
+        yield Part(heading="Questions", facts=[*questions.items()], folded=True)
+        yield Part(text=_LEGEND)
+
+
+_WHOLE = "The conversation as a whole"
+_LISTS = ("choices", *_TELLING)
+_LEGEND = "; ".join(
+    f"{name}: {what}"
+    for name, what in {
+        **_JUDGED,
+        "preferred": "how often each response was chosen",
+        **_RESPONSES,
+        "felt": "with intensity, 1-7.",
+    }.items()
+).capitalize()
+
+
+def _said(turn: Turn) -> list[Message]:
+    return [
+        Message(speaker="Participant", text=turn.user_message, is_person=True),
+        Message(speaker="Model (original)", text=turn.llm_response),
+    ]
+
+
+def _annotated(turn: Turn) -> Iterator[tuple[str, str]]:
+    by_target = _judged(turn)
+    yield "felt", ", ".join(_tags(turn.mood_shift_tags))
+    yield "preferred", ", ".join(f"{label} {wins}" for label, wins in _preferred(turn))
+    yield "choices", "\n".join(f"{name}: {', '.join(made)}" for name, made in _choices(turn).items())
+    for name in _JUDGED:
+        yield name, (_listed if name in _TELLING else _ids)(by_target.get(name, ()))
+    yield "other", "\n".join(f"{name}: {_ids(them)}" for name, them in by_target.items() if name not in _JUDGED)
+    yield "alternate", turn.annotations.alternate_responses.llm_improved or ""
+    yield "human", turn.annotations.alternate_responses.human_edited or ""
 
 
 def _ids(judgements: Iterable[BinaryJudgement]) -> str:
-    return ", ".join(map(asked, judgements))
+    return ", ".join(map(_asked, judgements))
 
 
 def _listed(judgements: Iterable[BinaryJudgement]) -> str:
     """Return a line for each question, with its text."""
-    return "\n".join(f"{asked(item)}: {question_text(item.question_id)}" for item in judgements)
+    return "\n".join(f"{_asked(item)}: {_question_text(item.question_id)}" for item in judgements)
 
 
-def _after(conversation: ConversationData, columns: int) -> Iterator[list[str]]:
-    answers = labelled(answers_given(conversation.conversation_wide_questions), columns)
-    if answers:
-        yield answers
-    rows = [
-        (affect, f"{f'total {total}: ' if total else ''}{', '.join(f'{word} {change}' for word, change in ratings)}")
-        for affect, total, ratings in affects(conversation)
-    ]
-    if rows:
-        yield ["PANAS, before->after", *labelled(rows, columns)]
-
-
-def _legend(columns: int) -> list[str]:
-    responses = [f"{label}: {what}" for label, what in RESPONSES.items()]
-    words = [f"{name}: {what}" for name, what in JUDGED.items()]
-    count = "preferred: how often each response was chosen"
-    text = f"{'; '.join([*words, count, *responses])}; felt: with intensity, 1-7."
-    return wrapped(text[0].upper() + text[1:], columns)
-
-
-ANSWERS = dict(zip(ANSWER_FIELDS, ("did", "wanted", "did (HP)", "wanted (HP)", "draft does"), strict=True))
-"""The fields of a turn with answers to the binary questions, and what they are called in short."""
-_LEGEND = (
-    "Answers, by question: did: whether the response did it; wanted: whether the person would have wanted it; (HP): "
-    "asked in the words that the person read; draft does: what the judges say of the draft."
+_DID, _WANTED = "Did the response do it?", "Would the participant have wanted it?"
+_IN_WORDS = "(asked in the participant's words)"
+_OBSERVED, _PREFERRED = ("observed_behavior", "llm_value"), ("preferred_behavior", "observed_behavior")
+_BINARY = (
+    (_DID, _OBSERVED, "em_binary_om_assessment"),
+    (_WANTED, _PREFERRED, "em_binary_human_prediction"),
+    (f"{_DID} {_IN_WORDS}", _OBSERVED, "em_binary_om_assessment_hp"),
+    (f"{_WANTED} {_IN_WORDS}", _PREFERRED, "em_binary_human_prediction_hp"),
 )
+"""What is asked, the fields of which the first that has an answer counts, and the field of the predictions."""
 
 
-def run_transcript(run: RunData, columns: int) -> str:
-    """Return a run as text that is safe to print, wrapped to a number of columns.
+def conversation_beside(conversation: ConversationData, runs: Sequence[RunData]) -> Iterator[Part]:
+    """Yield the turns of a conversation, then the whole, with the predictions of runs in their order.
+
+    Answers agree where the benchmark scores them as agreeing. Of the participant this is what they said and answered,
+    not who they are.
+
+    Examples
+    --------
+    >>> from attune_data import load, load_runs
+    >>> conversation = load("demo")[0]
+    >>> runs = [run for run in load_runs("demo") if run.conversation_id == conversation.id]
+    >>> [part.heading for part in conversation_beside(conversation, runs) if part.heading][:2]
+    ['Turn 1', 'Turn 2']
+    """
+    whose = ["the model"] if len(runs) == 1 else [f"model {number}" for number in range(1, len(runs) + 1)]
+    asks_hp = any(getattr(turn, field) for run in runs for turn in run.turns for *_, field in _BINARY[2:])
+    for turn in conversation.turns:
+        own = [{one.turn_number: one for one in run.turns}.get(turn.turn_number) for run in runs]
+        predicted = [one or RunTurn(turn_number=0) for one in own]
+        yield Part(heading=f"Turn {turn.turn_number}", messages=[*_said(turn), *_others(turn, predicted, whose)])
+        for who, one in zip(whose, own, strict=True):
+            if one is None:
+                yield Part(text=f"{who.capitalize()} predicted nothing of this turn.")
+        yield from _turn_beside(turn, predicted, _BINARY if asks_hp else _BINARY[:2])
+    yield from _whole_beside(conversation, runs, whose)
+
+
+def _others(turn: Turn, predicted: Sequence[RunTurn], whose: Sequence[str]) -> Iterator[Message]:
+    """Yield the responses that were compared with the original, and the drafts of the models."""
+    alternates = turn.annotations.alternate_responses
+    for label, text in (("alternate", alternates.llm_improved), ("human", alternates.human_edited)):
+        if text:
+            yield Message(speaker=f"{label.capitalize()} response: {_RESPONSES[label]}", text=text, folded=True)
+    for who, one in zip(whose, predicted, strict=True):
+        if one.em_drafted_response:
+            notes = [("judged, 1-7", _ratings(one.em_draft_judge_scores))]
+            yield Message(speaker=f"Draft of {who}", text=one.em_drafted_response, notes=notes, folded=True)
+
+
+def _ratings(given: Any) -> str:
+    """Return the ratings that were given, by name."""
+    named = {name: getattr(given, name) for name in type(given).model_fields}
+    return ", ".join(f"{name.replace('_', ' ')} {rating:g}" for name, rating in named.items() if rating is not None)
+
+
+def _turn_beside(
+    turn: Turn, predicted: Sequence[RunTurn], binary: Sequence[tuple[str, tuple[str, str], str]]
+) -> Iterator[Part]:
+    why = [
+        Compared("why the model answered so", None, [one.response_reasoning for one in predicted]),
+        Compared("why the participant felt so", None, [one.emotion_reasoning for one in predicted]),
+    ]
+    if given := [row for row in why if any(row.predicted)]:
+        yield Part(rows=given, stacked=True)
+    if emotions := [*_felt(turn, predicted)]:
+        hits = sum(row.same[0] is True for row in emotions)
+        count = f"{hits} of {sum(row.reference != '' for row in emotions)} predicted"
+        yield Part(title="Emotions, intensity 1-7", rows=emotions, count=count, opened=True)
+    else:
+        yield Part(text="Emotions: none felt, none predicted: the same.")
+    judgements = {one.question_id: one for one in turn.annotations.binary_judgements}
+    for title, fields, field in binary:
+        answers = [getattr(one, field) for one in predicted]
+        if rows := [*_answers(judgements, fields, answers)]:
+            yield Part(title=title, rows=rows)
+    if chosen := [*_chosen(turn, predicted)]:
+        yield Part(title="Which of two responses is preferred?", rows=chosen)
+
+
+def _felt(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Compared]:
+    of_tags = [turn.mood_shift_tags, *(one.em_emotion_tags for one in predicted)]
+    own, *others = [{tag.emotion.strip().lower(): tag for tag in tags} for tags in of_tags]
+    words = {(True, True): "both", (True, False): "felt, not predicted", (False, True): "predicted, not felt"}
+    for key in dict.fromkeys(chain(own, *others)):
+        name = next(tags[key].emotion for tags in (own, *others) if key in tags)
+        there = [(key in own, key in tags) for tags in others]
+        same = [None if pair == (False, False) else all(pair) for pair in there]
+        notes = [words.get(pair, "") for pair in there]
+        yield Compared(name, _intensity(own.get(key)), [_intensity(tags.get(key)) for tags in others], same, notes)
+
+
+def _intensity(tag: MoodShiftTag | None) -> str:
+    return "" if tag is None else "felt" if tag.intensity is None else str(tag.intensity)
+
+
+def _answers(
+    judgements: Mapping[str, BinaryJudgement], fields: Iterable[str], answers: Sequence[Mapping[str, str | None]]
+) -> Iterator[Compared]:
+    """Yield the answers to the questions of a turn; what is no yes counts as no, as it is scored."""
+    for name in dict.fromkeys(chain(judgements, *answers)):
+        given = (getattr(judgements.get(name), field, None) for field in fields)
+        reference = next((answer for answer in given if answer is not None), "")
+        predicted = [one.get(name) for one in answers]
+        is_scored = reference in ("yes", "no")
+        same = [(answer == "yes") == (reference == "yes") if is_scored else None for answer in predicted]
+        notes = [
+            f"{'same' if agrees else 'differs'}: no answer counts as no" if is_scored and answer is None else ""
+            for answer, agrees in zip(predicted, same, strict=True)
+        ]
+        asked = f"{name} {_question_text(name)}".strip()
+        yield Compared(asked, reference, [answer or "" for answer in predicted], same, notes)
+
+
+def _chosen(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Compared]:
+    for place, pair in enumerate(turn.annotations.pairwise_comparisons):
+        labels = {"A": pair.response_a or "A", "B": pair.response_b or "B", None: ""}
+        made = [one.em_pairwise_selections.get(str(place)) for one in predicted]
+        name = f"{pair.question_id} {_question_text(pair.question_id)}".strip() if pair.question_id else "no question"
+        same = [None if pair.winner is None else choice == pair.winner for choice in made]
+        asked = f"{name} ({labels['A']} or {labels['B']})"
+        yield Compared(asked, labels[pair.winner], [labels[choice] for choice in made], same)
+
+
+def _whole_beside(conversation: ConversationData, runs: Sequence[RunData], whose: Sequence[str]) -> Iterator[Part]:
+    yield Part(heading=_WHOLE)
+    for who, run in zip(whose, runs, strict=True):
+        if not run.complete:
+            yield Part(text=f"{who.capitalize()} predicted nothing of the whole conversation.")
+    posts = [run.post_conversation or PostConversation() for run in runs]
+    own, others = conversation.conversation_wide_questions, [one.predicted_conversation_wide for one in posts]
+    asked = {
+        "What the participant was looking for": "q1_looking_for",
+        "How clear the feelings were": "q2_emotion_clarity",
+        "How well the model fitted": "q3_model_fit",
+        "What felt off": "q3_follow_up_what_felt_off",
+    }
+    texts = [
+        _texts(name, getattr(own, field), [getattr(one, field) for one in others]) for name, field in asked.items()
+    ]
+    yield Part(title="Answers", rows=_given(texts), stacked=True, opened=True)
+    branches = [
+        _numbers(name, getattr(own.four_branch_scores, name), [getattr(one.four_branch_scores, name) for one in others])
+        for name in type(own.four_branch_scores).model_fields
+    ]
+    yield Part(title="The four branches, 1-7", rows=_given(branches), opened=True)
+    before, after = conversation.pre_panas.responses, conversation.post_panas
+    forms = [one.predicted_post_panas for one in posts]
+    items = [{word.lower(): rating for word, rating in form.items.items()} for form in forms]
+    panas = [
+        _numbers(f"total {affect} affect", _total(after, affect), [_total(form, affect) for form in forms])
+        for affect in ("positive", "negative")
+    ]
+    for word in dict.fromkeys(chain(after.responses, *items)):
+        name = word if before.get(word) is None else f"{word}, {before[word]} before"
+        panas.append(_numbers(name, after.responses.get(word), [form.get(word) for form in items]))
+    yield Part(title="PANAS after the conversation", rows=_given(panas), opened=True, folded=True)
+
+
+def _given(rows: Iterable[Compared]) -> list[Compared]:
+    """Return the rows with an answer."""
+    return [row for row in rows if row.reference or any(row.predicted)]
+
+
+def _texts(asked: str, actual: Iterable[str] | str | None, others: Iterable[Iterable[str] | str | None]) -> Compared:
+    mine, *theirs = ([one] if isinstance(one, str) else list(one or ()) for one in (actual, *others))
+    own, *keys = ({text.strip().lower() for text in texts} for texts in (mine, *theirs))
+    same = [None if not own and not key else own == key for key in keys]
+    return Compared(asked, "\n".join(mine), ["\n".join(texts) for texts in theirs], same)
+
+
+def _numbers(asked: str, actual: int | None, others: Sequence[int | None]) -> Compared:
+    """Return ratings, with how far each prediction is off."""
+    off = [None if actual is None or one is None else one - actual for one in others]
+    same = [None if by is None else by == 0 for by in off]
+    reference, *predicted = ("" if one is None else str(one) for one in (actual, *others))
+    return Compared(asked, reference, predicted, same, [f"differs by {by:+d}" if by else "" for by in off])
+
+
+_ANSWERS = dict(zip(ANSWER_FIELDS, ("did", "wanted", "did (HP)", "wanted (HP)", "draft does"), strict=True))
+"""The fields of a turn with answers to the binary questions, and what they are called in short."""
+
+
+def run_parts(run: RunData) -> Iterator[Part]:
+    """Yield what is known of a run, its turns, and what it predicted of the whole conversation.
 
     Examples
     --------
     >>> run = RunData(conversation_id="c1", em_model="vendor/model", turns=[{"turn_number": 1}])
-    >>> print(run_transcript(run, 40))
+    >>> print(parts_text("Run c1/vendor/model/default", run_parts(run), 40))
     Run c1/vendor/model/default
       model         vendor/model
       mode          default
@@ -522,104 +490,49 @@ def run_transcript(run: RunData, columns: int) -> str:
     Draft
       -
     """
-    blocks = [[*wrapped(f"Run {run.id}", columns), *labelled(facts_of_run(run).items(), columns)]]
+    yield Part(
+        facts=[
+            ("model", run.em_model),
+            ("mode", run.mode),
+            ("ended", run.run_timestamp or ""),
+            ("seconds", "" if run.duration_seconds is None else f"{run.duration_seconds:g}"),
+            ("cost, USD", "" if run.api_cost is None else f"{run.api_cost:g}"),
+        ]
+    )
     for turn in run.turns:
-        blocks += [[ruled(f"TURN {turn.turn_number}", columns)], *_turn_of_run(turn, columns)]
+        draft = Message(speaker="Draft", text=turn.em_drafted_response)
+        yield Part(heading=f"Turn {turn.turn_number}", messages=[draft], facts=[*_predicted(turn)])
     if run.post_conversation is not None:
-        blocks += [[ruled("THE CONVERSATION AS A WHOLE", columns)], labelled(whole(run.post_conversation), columns)]
+        yield Part(heading=_WHOLE, facts=[*_of_whole(run.post_conversation)])
     if any(getattr(turn, name) for turn in run.turns for name in ANSWER_FIELDS):
-        blocks.append(wrapped(_LEGEND, columns))
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+        yield Part(
+            text="Answers, by question: did: whether the response did it; wanted: whether the person would have wanted "
+            "it; (HP): asked in the words that the person read; draft does: what the judges say of the draft."
+        )
 
 
-def facts_of_run(run: RunData) -> dict[str, str]:
-    """Return what is known of a run, by heading; empty where it is not known."""
-    return {
-        "model": run.em_model,
-        "mode": run.mode,
-        "ended": run.run_timestamp or "",
-        "seconds": "" if run.duration_seconds is None else f"{run.duration_seconds:g}",
-        "cost, USD": "" if run.api_cost is None else f"{run.api_cost:g}",
-    }
+def _predicted(turn: RunTurn) -> Iterator[tuple[str, str]]:
+    yield "felt", ", ".join(_tags(turn.em_emotion_tags))
+    yield "why", turn.emotion_reasoning
+    yield "reasoning", turn.response_reasoning
+    for field, label in _ANSWERS.items():
+        found: dict[str, list[str]] = {}
+        for question, answer in getattr(turn, field).items():
+            found.setdefault(answer or "no answer", []).append(question)
+        by_answer = sorted(found.items(), reverse=True)
+        yield label, "; ".join(f"{answer}: {', '.join(questions)}" for answer, questions in by_answer)
+    yield "choices", ", ".join(f"{place}: {choice or '-'}" for place, choice in turn.em_pairwise_selections.items())
+    yield "judged", _ratings(turn.em_draft_judge_scores)
 
 
-def _turn_of_run(turn: RunTurn, columns: int) -> Iterator[list[str]]:
-    yield ["Draft", *(f"  {line}".rstrip() for line in wrapped(turn.em_drafted_response, columns - 2) or ["-"])]
-    judged = turn.em_draft_judge_scores
-    ratings = {name: getattr(judged, name) for name in type(judged).model_fields}
-    rows = [
-        ("felt", ", ".join(felt(turn.em_emotion_tags))),
-        ("why", turn.emotion_reasoning),
-        ("reasoning", turn.response_reasoning),
-        *((label, _answers(getattr(turn, name))) for name, label in ANSWERS.items()),
-        ("choices", ", ".join(f"{place}: {choice or '-'}" for place, choice in turn.em_pairwise_selections.items())),
-        ("judged", ", ".join(f"{name} {rating:g}" for name, rating in ratings.items() if rating is not None)),
-    ]
-    if predicted := labelled(rows, columns):
-        yield predicted
-
-
-def _answers(answers: dict[str, str | None]) -> str:
-    """Return the questions by answer."""
-    found: dict[str, list[str]] = {}
-    for question, answer in answers.items():
-        found.setdefault(answer or "no answer", []).append(question)
-    return "; ".join(f"{answer}: {', '.join(questions)}" for answer, questions in sorted(found.items(), reverse=True))
-
-
-def whole(post: PostConversation) -> Iterator[tuple[str, str]]:
+def _of_whole(post: PostConversation) -> Iterator[tuple[str, str]]:
     """Yield each prediction about the whole conversation, after its name; empty where there is none."""
-    wide, panas = post.predicted_conversation_wide, post.predicted_post_panas
-    yield from answers_given(wide)
+    yield from _answers_given(post.predicted_conversation_wide)
+    panas = post.predicted_post_panas
     for sign in ("positive", "negative"):
         total = getattr(panas, f"total_{sign}_affect")
         yield f"PANAS {sign[:3]}.", "" if total is None else f"total {total}"
     yield "PANAS after", ", ".join(f"{word} {rating}" for word, rating in panas.items.items() if rating is not None)
-
-
-def run_html(run: RunData) -> str:
-    """Return a run as a piece of HTML for a notebook.
-
-    Examples
-    --------
-    >>> "&lt;b&gt;" in run_html(RunData(conversation_id="c1", em_model="<b>"))
-    True
-    """
-    known = [[heading, value] for heading, value in facts_of_run(run).items() if value]
-    after = [] if run.post_conversation is None else [[name, said] for name, said in whole(run.post_conversation)]
-    after = [row for row in after if row[1]]
-    last = [tag("h5", "The conversation as a whole"), table(after)] if after else []
-    return page(f"Run {run.id}", table(known), *(part for turn in run.turns for part in _turn_of_run_html(turn)), *last)
-
-
-def _turn_of_run_html(turn: RunTurn) -> Iterator[Html]:
-    yield tag("h5", f"Turn {turn.turn_number}")
-    draft = tag(
-        "div", tag("div", "Draft", kind="quiet"), tag("p", turn.em_drafted_response or "-"), kind="message model"
-    )
-    yield tag("div", tag("div", draft, kind="said"), tag("div", *_predicted(turn), kind="noted"), kind="turn")
-
-
-def _predicted(turn: RunTurn) -> Iterator[Html]:
-    if turn.em_emotion_tags:
-        yield tag("div", "Felt, as predicted, intensity 1-7", kind="quiet")
-        yield tag("div", *(tag("span", emotion, kind="chip") for emotion in felt(turn.em_emotion_tags)))
-    for field, label in ANSWERS.items():
-        answers: dict[str, str | None] = getattr(turn, field)
-        if answers:
-            asked = (_asked_of_run(name, answer) for name, answer in answers.items())
-            yield details(f"{label}: {_counted(answers.values())}", tag("ul", *asked))
-    if turn.em_pairwise_selections:
-        yield tag("div", f"{plural(len(turn.em_pairwise_selections), 'choice')} between two responses", kind="quiet")
-
-
-def _counted(answers: Iterable[str | None]) -> str:
-    counts = Counter(answer or "no answer" for answer in answers)
-    return ", ".join(f"{count} {answer}" for answer, count in counts.most_common())
-
-
-def _asked_of_run(name: str, answer: str | None) -> Html:
-    return tag("li", tag("b", f"{name} {answer or '-'}"), Html(" "), question_text(name))
 
 
 class Conversation(ConversationData):
@@ -643,7 +556,7 @@ class Conversation(ConversationData):
 
     def __str__(self) -> str:
         """Return the transcript with the annotations, wrapped to the width of the terminal."""
-        return transcript(self, columns_of_terminal())
+        return parts_text(titled("conversation", self), conversation_parts(self), columns_of_terminal())
 
     def _repr_html_(self) -> str:
-        return conversation_html(self)
+        return page(titled("conversation", self), *parts_html(conversation_parts(self)))

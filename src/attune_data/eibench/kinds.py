@@ -1,11 +1,12 @@
-"""The kinds of record of EIBench, scenarios and episodes, and an episode as text."""
+"""The kinds of record of EIBench, scenarios and episodes, and how they are shown."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
 from attune_data.collection import Collection, Duplicate, Kind, Messages, OtherFile, Place, first_counts
+from attune_data.display import Message, Part
 from attune_data.eibench.records import (
     SCENES,
     Episode,
@@ -16,6 +17,7 @@ from attune_data.eibench.records import (
     check_scenario,
     fix_episode,
     fix_scenario,
+    scenes,
 )
 from attune_data.eibench.tables import (
     EpisodeTables,
@@ -26,62 +28,83 @@ from attune_data.eibench.tables import (
     scenario_builder,
 )
 from attune_data.repair import Findings
-from attune_data.text import labelled, ruled, wrapped
 
-__all__ = ["EPISODE", "SCENARIO", "SPLITS", "Episodes", "Scenarios", "episode_transcript", "scenario_transcript"]
+__all__ = [
+    "AXES",
+    "EPISODE",
+    "SCENARIO",
+    "SPLITS",
+    "Episodes",
+    "Scenarios",
+    "episode_parts",
+    "named_anchors",
+    "scenario_parts",
+]
 
 
-def scenario_transcript(scenario: Scenario, columns: int) -> str:
-    """Return a scenario as text that is safe to print, wrapped to a number of columns.
+AXES = ("anger", "trust")
+
+
+def scenario_parts(scenario: Scenario) -> Iterator[Part]:
+    """Yield what a scenario is about, and who the person and the model are.
 
     Examples
     --------
-    >>> from attune_data import load_scenarios
-    >>> print(scenario_transcript(load_scenarios("demo")[0], 60).partition("  why worst")[0].rstrip())
+    >>> from attune_data import load_scenarios, show
+    >>> print(show(load_scenarios("demo")[0], columns=60).partition("  trust")[0].rstrip())
     Scenario demo_support_01 (synthetic)
       title         After the night shift
-      scene         support
-      anger         75 at the start, target 35, worst 95
-      trust         40 at the start, target 80, worst 10
+      scene         Support: somebody who suffers and confides;
+                    the model is somebody who listens and
+                    comforts
+      anger         sadness, pain, despair. Start 75, target 35,
+                    worst 95
     """
-    start, target, worst = scenario.initial_calibration, scenario.rub_goals, scenario.worst_case
-    facts = {
-        "title": scenario.title or "",
-        "scene": scenario.scene,
-        "split": scenario.split or "",
-        "anger": _anchors(start.initial_anger, target.target_anger, worst.worst_anger),
-        "trust": _anchors(start.initial_trust, target.target_trust, worst.worst_trust),
-        "why worst": worst.reason or "",
-        "goal": scenario.goal_one_liner or "",
-        "success": "\n".join(scenario.success_criteria),
-        "avoid": "\n".join(scenario.must_avoid),
-    }
-    synthetic = " (synthetic)" if scenario.synthetic else ""
-    told = labelled(facts.items(), columns, hanging=("success", "avoid"))
-    blocks = [[*wrapped(f"Scenario {scenario.id}{synthetic}", columns), *told]]
+    scene = scenes()[scenario.scene]
+    yield Part(
+        facts=[
+            ("title", scenario.title or ""),
+            ("scene", f"{scene.title}: {scene.person}; the model is {scene.model}"),
+            ("split", scenario.split or ""),
+            *((axis, f"{getattr(scene, axis)}. {_anchors(scenario, axis)}") for axis in AXES),
+            ("why worst", scenario.worst_case.reason or ""),
+            ("goal", scenario.goal_one_liner or ""),
+            ("success", "\n".join(scenario.success_criteria)),
+            ("avoid", "\n".join(scenario.must_avoid)),
+        ],
+        hanging=("success", "avoid"),
+    )
     for heading, profile in (
-        ("THE PERSON, PLAYED BY THE SIMULATOR", scenario.aggressor_profile),
-        ("THE MODEL UNDER TEST", scenario.defender_profile),
+        ("The person, played by the simulator", scenario.aggressor_profile),
+        ("The model under test", scenario.defender_profile),
     ):
-        blocks += [[ruled(heading, columns)], wrapped(profile.system_prompt, columns) or ["-"]]
-        if profile.opening_line:
-            blocks.append(["Opens with", *(f"  {line}" for line in wrapped(profile.opening_line, columns - 2))])
-    return "\n\n".join("\n".join(block) for block in blocks)
+        opening = [Message(speaker="Opens with", text=profile.opening_line)] if profile.opening_line else []
+        yield Part(heading=heading, text=profile.system_prompt or "-", messages=opening, folded=True)
 
 
-def _anchors(*anchors: int | None) -> str:
-    start, target, worst = ("unknown" if anchor is None else anchor for anchor in anchors)
-    return f"{start} at the start, target {target}, worst {worst}"
+def named_anchors(scenario: Scenario, axis: str) -> dict[str, int | None]:
+    """Return start, target and worst case of an axis of a scenario; None for what the record lacks."""
+    return {
+        "start": getattr(scenario.initial_calibration, f"initial_{axis}"),
+        "target": getattr(scenario.rub_goals, f"target_{axis}"),
+        "worst": getattr(scenario.worst_case, f"worst_{axis}"),
+    }
 
 
-def episode_transcript(episode: Episode, columns: int) -> str:
-    """Return an episode as text that is safe to print, wrapped to a number of columns.
+def _anchors(scenario: Scenario, axis: str) -> str:
+    told = (f"{name} {'unknown' if state is None else state}" for name, state in named_anchors(scenario, axis).items())
+    return ", ".join(told).capitalize()
+
+
+def episode_parts(episode: Episode) -> Iterator[Part]:
+    """Yield what is known of an episode, and what was said.
 
     Examples
     --------
+    >>> from attune_data import show
     >>> person = {"role": "aggressor", "content": "Leave me alone.", "meta": {"anger": 60, "trust": 20}}
     >>> episode = Episode(profile_id="s1", scene="repair", model="m", ended_by="max_rounds", history=[person])
-    >>> print(episode_transcript(episode, 40))
+    >>> print(show(episode, columns=40))
     Episode s1/m
       scene         repair
       outcome       max_rounds
@@ -89,34 +112,44 @@ def episode_transcript(episode: Episode, columns: int) -> str:
     Person (anger 60, trust 20)
       Leave me alone.
     """
-    facts = {
-        "scene": episode.scene or "",
-        "outcome": episode.outcome or "",
-        "error": episode.error or "",
-        "at the start": _state(episode.initial_anger, episode.initial_trust),
-        "at the end": _state(episode.final_anger, episode.final_trust),
-        "simulator": episode.simulator or "",
-    }
-    blocks = [[*wrapped(f"Episode {episode.id}", columns), *labelled(facts.items(), columns)]]
-    blocks += ([*_message(line, columns)] for line in episode.history)
-    return "\n\n".join("\n".join(block) for block in blocks)
+    before = {"anger": episode.initial_anger, "trust": episode.initial_trust}
+    final = {"anger": episode.final_anger, "trust": episode.final_trust}
+    yield Part(
+        facts=[
+            ("scene", episode.scene or ""),
+            ("outcome", episode.outcome or ""),
+            ("error", episode.error or ""),
+            ("at the start", _state({}, before)),
+            ("at the end", _state({}, final)),
+            ("simulator", episode.simulator or ""),
+        ]
+    )
+    if not episode.history:
+        yield Part(text="The episode has no message.")
+    for place, line in enumerate(episode.history):
+        state = {} if line.meta is None else {axis: getattr(line.meta, axis) for axis in AXES}
+        # What the person opens with changes nothing.
+        yield Part(messages=[_message(line, _state(before if place else {}, state))])
+        before |= {axis: value for axis, value in state.items() if value is not None}
 
 
-def _message(line: Utterance, columns: int) -> Iterator[str]:
-    state = "" if line.meta is None else _state(line.meta.anger, line.meta.trust)
-    speaker = "Person" if line.role == "aggressor" else "Model"
-    yield f"{speaker} ({state})" if state else speaker
-    yield from (f"  {text}".rstrip() for text in wrapped(line.content, columns - 2) or ["-"])
-    if line.thinking:
-        yield from labelled([("thought", line.thinking)], columns)
+def _message(line: Utterance, state: str) -> Message:
+    notes = [("thought", line.thinking or "")]
     if line.meta is not None:
-        reasons = [("considered", line.meta.reflection or ""), ("stopped", line.meta.stop_reason or "")]
-        yield from labelled(reasons, columns)
+        notes += [("considered", line.meta.reflection or ""), ("stopped", line.meta.stop_reason or "")]
+    is_person = line.role == "aggressor"
+    speaker = "Person" if is_person else "Model"
+    return Message(speaker=speaker, text=line.content, is_person=is_person, state=state, notes=notes)
 
 
-def _state(anger: int | None, trust: int | None) -> str:
-    told = {"anger": anger, "trust": trust}
-    return ", ".join(f"{axis} {value}" for axis, value in told.items() if value is not None)
+def _state(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> str:
+    """Return a state, and how far it moved where that is known."""
+    told = []
+    for axis, value in after.items():
+        if value is not None:
+            known = before.get(axis)
+            told.append(f"{axis} {value}" + ("" if known is None else f" ({value - known:+d})"))
+    return ", ".join(told)
 
 
 SPLITS = ("test", "train")
@@ -227,7 +260,7 @@ SCENARIO: Kind[Scenario, Scenarios] = Kind(
         "split": lambda scenario: scenario.split or "",
         "title": lambda scenario: scenario.title or "",
     },
-    transcript=scenario_transcript,
+    parts=scenario_parts,
     describe=describe_scenarios,
     documents="attune_data.eibench.strategies:scenario_documents",
 )
@@ -263,7 +296,7 @@ EPISODE: Kind[Episode, Episodes] = Kind(
         "model": lambda episode: episode.model,
         "outcome": lambda episode: episode.outcome or "",
     },
-    transcript=episode_transcript,
+    parts=episode_parts,
     of=lambda episode: episode.scenario_id,
     messages=_messages,
     describe=describe_episodes,

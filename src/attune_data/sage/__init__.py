@@ -10,12 +10,13 @@ from pydantic import Field
 from attune_data.collection import Collection, Kind, Place
 from attune_data.columns import Column, Columns, Schema, columns_of, dtypes_of, frame_of, values_of
 from attune_data.description import description, grouped
+from attune_data.display import Message, Part
 from attune_data.query import Unit
 from attune_data.record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text, says_generated
 from attune_data.repair import Findings, Fix, closed, each, number, record, scored, text
 from attune_data.states import check_change, step_columns, step_dtypes, step_meanings
 from attune_data.tables import Frames
-from attune_data.text import labelled, plural, printable, wrapped
+from attune_data.text import plural, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +34,7 @@ __all__ = [
     "describe_dialogues",
     "dialogue_builder",
     "dialogue_columns",
-    "dialogue_transcript",
+    "dialogue_parts",
     "emotion_state",
     "fix_dialogue",
 ]
@@ -375,13 +376,14 @@ def check_dialogue(dialogue: SageDialogue, findings: Findings) -> None:
         check_change(step, f"$.history[{place}].planning.change", findings)
 
 
-def dialogue_transcript(dialogue: SageDialogue, columns: int) -> str:
-    """Return a dialogue as text that is safe to print, wrapped to a number of columns.
+def dialogue_parts(dialogue: SageDialogue) -> Iterator[Part]:
+    """Yield what is known of a dialogue, who the person is, and what was said.
 
     Examples
     --------
+    >>> from attune_data import show
     >>> said = [{"role": "user", "content": "I lost it.", "emotion_point": 40}]
-    >>> print(dialogue_transcript(SageDialogue(scenario_id="s1", model="m", emo_point=40, history=said), 40))
+    >>> print(show(SageDialogue(scenario_id="s1", model="m", emo_point=40, history=said), columns=40))
     Dialogue s1/m
       at the end    emotion 40, neither
     <BLANKLINE>
@@ -389,35 +391,34 @@ def dialogue_transcript(dialogue: SageDialogue, columns: int) -> str:
       I lost it.
     """
     state = f", {dialogue.emo_state}" if dialogue.emo_state else ""
-    facts = {
-        "topic": dialogue.topic,
-        "at the end": f"emotion {dialogue.emo_point}{state}, {dialogue.outcome}",
-        "task": dialogue.task,
-        "target": dialogue.target,
-        "person": dialogue.player,
-        "character": dialogue.character,
-        "background": dialogue.scene,
-    }
-    blocks = [[*wrapped(f"Dialogue {dialogue.id}", columns), *labelled(facts.items(), columns)]]
-    blocks += ([*_message(message, columns)] for message in dialogue.history)
-    return "\n\n".join("\n".join(block) for block in blocks)
-
-
-def _message(message: SageMessage, columns: int) -> Iterator[str]:
-    state = "" if message.emotion_point is None else f" (emotion {message.emotion_point})"
-    yield ("Person" if message.role == "user" else "Model") + state
-    yield from (f"  {text}".rstrip() for text in wrapped(message.content, columns - 2) or ["-"])
-    planning = message.planning
-    change = "" if planning.change is None else f"{planning.change:+d}"
-    yield from labelled(
-        [
-            ("reasoning", message.think or ""),
-            ("thought", message.thinking or ""),
-            ("change", change),
-            ("because", planning.analyse),
-        ],
-        columns,
+    yield Part(
+        facts=[
+            ("topic", dialogue.topic),
+            ("at the end", f"emotion {dialogue.emo_point}{state}, {dialogue.outcome}"),
+            ("task", dialogue.task),
+            ("target", dialogue.target),
+        ]
     )
+    about = [("person", dialogue.player), ("character", dialogue.character), ("background", dialogue.scene)]
+    yield Part(title="Who the person is", facts=about, folded=True)
+    yield Part(messages=[_message(one) for one in dialogue.history])
+
+
+def _message(one: SageMessage) -> Message:
+    planning = one.planning
+    moved = "" if planning.change is None else f" ({planning.change:+d})"
+    notes = [
+        ("reasoning", one.think or ""),
+        ("thought", one.thinking or ""),
+        ("felt", planning.activity),
+        ("near the aim", planning.target_completion),
+        ("reply about", planning.content),
+        ("taken so", planning.analyse),
+    ]
+    is_person = one.role == "user"
+    state = "" if one.emotion_point is None else f"emotion {one.emotion_point}{moved}"
+    speaker = "Person" if is_person else "Model"
+    return Message(speaker=speaker, text=one.content, is_person=is_person, state=state, notes=notes)
 
 
 class Dialogues(Collection[SageDialogue]):
@@ -462,7 +463,7 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
         "model": lambda dialogue: dialogue.model or "",
         "outcome": lambda dialogue: dialogue.outcome,
     },
-    transcript=dialogue_transcript,
+    parts=dialogue_parts,
     messages=lambda dialogue: [(message.role, message.content) for message in dialogue.history],
     describe=describe_dialogues,
     documents="attune_data.sage.strategies:dialogue_documents",

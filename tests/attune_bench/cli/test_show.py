@@ -97,7 +97,7 @@ def test_predictions_beside_annotations(call: Call, files: Files) -> None:
     bend(data / "conversation_1.json", turns=[turn])
     status, out, err = call("show", data, "c1", "--results", runs)
     assert (status, err, too_wide(out)) == (0, "", [])
-    assert re.search(r"^  felt +participant: Upset 2\n +1: Proud 6$", out, re.MULTILINE)
+    assert re.search(r"^Upset +2 +-\*\nProud +- +6\*$", out, re.MULTILINE)
     assert re.search(r"^B1 .* yes +no\*$", out, re.MULTILINE)
     assert re.search(r"^B7 .* yes +yes$", out, re.MULTILINE)
     assert re.search(r"^  1 +vendor/model/default\n  \* +differs from participant$", out, re.MULTILINE)

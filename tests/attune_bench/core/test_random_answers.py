@@ -71,7 +71,7 @@ def test_it_is_of_the_units_under_each_condition(conversations: Conversations) -
     assert values(found, "verbose")[PAIRWISE] == 0
     # What a figure draws is of its condition.
     for condition, line in (("default", 0.25), ("verbose", 0.0)):
-        chart = figures.scores(both, both.summary(metrics=[PAIRWISE], resamples=20), condition=condition)
+        chart = figures.scores(both, frame=both.summary(metrics=[PAIRWISE], resamples=20), condition=condition)
         drawn = [one["x"] for layer in _layers(chart.to_dict()) for one in _rows(layer) if "x" in one]
         assert set(drawn) == {line}
         assert "random answers on these data" in svg(chart)

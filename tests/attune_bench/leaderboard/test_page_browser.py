@@ -127,7 +127,7 @@ def test_a_subgroup_has_its_best_model_first_where_lower_is_better(open_browser:
     for _ in range(2):
         choose(browser, "subgroup", "topic: odd")
         assert shown(browser, ".subgroups tbody td.text") == ["b", "a", "c"]
-        browser.find_element("css selector", ".subgroups th[data-best][aria-sort] button").click()
+        browser.find_element("css selector", ".subgroups th[aria-sort] button").click()
         assert shown(browser, ".subgroups tbody td.text") == ["c", "a", "b"]
         choose(browser, "subgroup", "All units")
 
@@ -136,10 +136,10 @@ def test_sorting_by_another_metric(open_browser: Open, page: Path) -> None:
     browser = open_browser()
     browser.get(page.as_uri())
     [cost] = [
-        one for one in browser.find_elements("css selector", "#part-0 .ranking th button") if one.text[:4] == "cost"
+        one for one in browser.find_elements("css selector", "#part-0-0 .ranking th button") if one.text[:4] == "cost"
     ]
     cost.click()
-    values = [float(text.split()[0]) for text in shown(browser, "#part-0 .ranking tbody td:nth-child(5)")]
+    values = [float(text.split()[0]) for text in shown(browser, "#part-0-0 .ranking tbody td:nth-child(5)")]
     assert values == sorted(values, reverse=True)
 
 
@@ -149,12 +149,13 @@ def test_the_address_of_a_model(open_browser: Open, page: Path, model: str) -> N
 
     browser = open_browser()
     browser.get(page.as_uri())
-    [link] = [one for one in browser.find_elements("css selector", "#part-0 .ranking a") if one.text == model]
+    [link] = [one for one in browser.find_elements("css selector", "#part-0-0 .ranking a") if one.text == model]
     browser.get(link.get_attribute("href"))
     [panel] = shown(browser, "#panel")
     assert model in panel
     assert "attune:" in panel
     assert "against" in panel
+    assert "Holm p" in panel
     assert shown(browser, "#panel h2") == [model]
     assert len(shown(browser, ".ranking tr.chosen")) == 2  # under each condition
     browser.switch_to.active_element.send_keys(Keys.ESCAPE)

@@ -110,18 +110,18 @@ STATES = pl.DataFrame(
 
 DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "scores": (
-        lambda: figures.scores(TABLE, SUMMARY),
+        lambda: figures.scores(TABLE, frame=SUMMARY),
         ["a: 0.600 [0.500, 0.700], n = 20 (12 participants)", "b: 0.400 [0.350, 0.450], n = 20 (12 participants)"],
     ),
     "profile": (
-        lambda: figures.profile(TABLE, SUMMARY, "a"),
+        lambda: figures.profile(TABLE, "a", frame=SUMMARY),
         [
             "a, Pairwise accuracy: 0.600 [0.500, 0.700], n = 20 (12 participants)",
             "b, Pairwise accuracy: 0.400 [0.350, 0.450], n = 20 (12 participants)",
         ],
     ),
     "profiles": (
-        lambda: figures.profiles(TABLE, SUMMARY, metrics=["avg_pairwise_accuracy"]),
+        lambda: figures.profiles(TABLE, frame=SUMMARY, metrics=["avg_pairwise_accuracy"]),
         [
             "a, Pairwise accuracy: 0.600 [0.500, 0.700], n = 20 (12 participants)",
             "b, Pairwise accuracy: 0.400 [0.350, 0.450], n = 20 (12 participants)",
@@ -151,32 +151,32 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ],
     ),
     "win_rates": (
-        lambda: figures.win_rates(TABLE, RATES),
+        lambda: figures.win_rates(TABLE, frame=RATES),
         [
             "a against b: 0.250 [0.200, 0.300], n = 20 (12 participants)",
             "b against a: 0.750 [0.700, 0.800], n = 20 (12 participants)",
         ],
     ),
     "metric_correlation": (
-        lambda: figures.metric_correlation(TABLE, CORRELATIONS),
+        lambda: figures.metric_correlation(TABLE, frame=CORRELATIONS),
         ["Composite and Emotion F1: -0.500 [-1.000, 0.500], 3 models"],
     ),
     "ranks": (
-        lambda: figures.ranks(TABLE, RANKS),
+        lambda: figures.ranks(TABLE, frame=RANKS),
         [
             "a: rank 1 [1, 2], 60.00, n = 20 (12 participants)",
             "b: rank 2, 50.00, n = 20 (12 participants)",
         ],
     ),
     "condition_differences": (
-        lambda: figures.condition_differences(TABLE, CONDITIONS),
+        lambda: figures.condition_differences(TABLE, frame=CONDITIONS),
         [
             "a, Composite: +5.00 [+1.00, +9.00], Holm p 0.0200, n = 20 (12 participants)",
             "a, PANAS item MAE, lower is better: -0.300, Holm p 0.0200, n = 20 (12 participants)",
         ],
     ),
     "unit_difficulty": (
-        lambda: figures.unit_difficulty(TABLE, DIFFICULTY),
+        lambda: figures.unit_difficulty(TABLE, frame=DIFFICULTY),
         ["mean 50.00, SD 5.00, 2 models"],
     ),
     "question_agreement": (
@@ -237,26 +237,26 @@ def test_every_figure_is_tested() -> None:
 
 
 def test_the_best_model_is_on_top_and_levels_are_drawn() -> None:
-    text = words(svg(figures.scores(TABLE, SUMMARY, levels={"chance": 1 / 3})))
+    text = words(svg(figures.scores(TABLE, frame=SUMMARY, levels={"chance": 1 / 3})))
     assert [word for word in text if word in {"a", "b", "c"}] == ["a", "b"]
     assert "chance" in text
-    assert "chance" not in words(svg(figures.scores(TABLE, SUMMARY)))
+    assert "chance" not in words(svg(figures.scores(TABLE, frame=SUMMARY)))
 
 
 def test_what_random_answers_score_is_drawn_where_it_is_known() -> None:
     known = replace(TABLE, units=UNITS.with_columns(pl.lit(0.45).alias("chance.avg_pairwise_accuracy")))
     said = "random answers on these data"
-    assert said in words(svg(figures.scores(known, SUMMARY)))
-    assert said not in words(svg(figures.scores(TABLE, SUMMARY)))
+    assert said in words(svg(figures.scores(known, frame=SUMMARY)))
+    assert said not in words(svg(figures.scores(TABLE, frame=SUMMARY)))
     # Of the metric that is drawn alone, and under the condition that is drawn.
-    assert said not in words(svg(figures.scores(known, SUMMARY.with_columns(metric=pl.lit("composite_score")))))
-    assert said not in words(svg(figures.scores(known, SUMMARY.with_columns(condition=pl.lit("verbose")))))
-    assert f"{said}, Pairwise accuracy: 0.450" in marks(svg(figures.profile(known, SUMMARY, "a")))
+    assert said not in words(svg(figures.scores(known, frame=SUMMARY.with_columns(metric=pl.lit("composite_score")))))
+    assert said not in words(svg(figures.scores(known, frame=SUMMARY.with_columns(condition=pl.lit("verbose")))))
+    assert f"{said}, Pairwise accuracy: 0.450" in marks(svg(figures.profile(known, "a", frame=SUMMARY)))
 
 
 def test_the_lowest_error_is_on_top() -> None:
     errors = SUMMARY.with_columns(metric=pl.lit("panas_item_mae"))
-    text = words(svg(figures.scores(TABLE, errors)))
+    text = words(svg(figures.scores(TABLE, frame=errors)))
     assert [word for word in text if word in {"a", "b"}] == ["b", "a"]
     assert "PANAS item MAE, lower is better" in text
 
@@ -264,17 +264,17 @@ def test_the_lowest_error_is_on_top() -> None:
 def test_values_are_drawn_as_they_are_reported() -> None:
     # A reward of 0.4 is reported as 40.0, on an axis of the same numbers.
     rewards = SUMMARY.with_columns(metric=pl.lit("reward"), condition=pl.lit(None, dtype=pl.String), clusters="n")
-    drawing = svg(figures.scores(SCALED, rewards, levels={"goal": 0.55}))
+    drawing = svg(figures.scores(SCALED, frame=rewards, levels={"goal": 0.55}))
     assert sorted(marks(drawing)) == ["a: 60.0 [50.0, 70.0], n = 20", "b: 40.0 [35.0, 45.0], n = 20"]
     assert {"40", "60", "goal"} <= set(words(drawing))
 
 
 def test_metrics_of_one_label_are_told_apart() -> None:
     pairs = frame({"metric_a": "reward", "metric_b": "seconds", "rho": -0.0, "low": None, "high": None, "models": 3})
-    drawing = svg(figures.metric_correlation(SCALED, pairs))
+    drawing = svg(figures.metric_correlation(SCALED, frame=pairs))
     assert {"Reward", "Reward, lower is better", "0.00"} <= set(words(drawing))
     same = replace(SCALED, metrics={"reward": REWARD, "seconds": replace(REWARD, name="seconds")})
-    assert {"Reward (reward)", "Reward (seconds)"} <= set(words(svg(figures.metric_correlation(same, pairs))))
+    assert {"Reward (reward)", "Reward (seconds)"} <= set(words(svg(figures.metric_correlation(same, frame=pairs))))
 
 
 def test_the_colour_of_a_difference_is_a_share_of_the_range_or_of_the_largest_value() -> None:
@@ -284,7 +284,7 @@ def test_the_colour_of_a_difference_is_a_share_of_the_range_or_of_the_largest_va
         {"metric": "seconds", "difference": -1.0, "value": 3.0, "value_reference": 4.0},
         model="a", condition="b", reference="a", low=None, high=None,
     )  # fmt: skip
-    specification = figures.condition_differences(SCALED, differences).to_dict()
+    specification = figures.condition_differences(SCALED, frame=differences).to_dict()
     data = specification["data"]["values"]
     assert [row["share"] for row in data] == [0.25, -0.25]
     assert [row["shown"] for row in data] == ["+50.0", "-1.000"]
@@ -296,7 +296,7 @@ def test_the_widest_gap_is_on_top() -> None:
 
 
 def test_units_are_not_named() -> None:
-    assert "secret" not in str(figures.unit_difficulty(TABLE, DIFFICULTY).to_dict())
+    assert "secret" not in str(figures.unit_difficulty(TABLE, frame=DIFFICULTY).to_dict())
 
 
 def test_marks_can_be_told_apart_by_shape() -> None:
@@ -305,13 +305,13 @@ def test_marks_can_be_told_apart_by_shape() -> None:
 
 
 def test_a_chart_can_be_changed() -> None:
-    chart = figures.scores(TABLE, SUMMARY)
+    chart = figures.scores(TABLE, frame=SUMMARY)
     widths = [float(read(svg(one)).get("width", "")) for one in (chart, chart.properties(width=800))]
     assert widths[1] - widths[0] == 500
 
 
 def test_names_are_text() -> None:
-    drawing = svg(figures.scores(TABLE, frame(value(EVIL, 0.5, 0.4, 0.6))))
+    drawing = svg(figures.scores(TABLE, frame=frame(value(EVIL, 0.5, 0.4, 0.6))))
     assert "<img" not in drawing
     assert EVIL in words(drawing)
 
@@ -327,7 +327,7 @@ def test_long_names_stay_apart() -> None:
     long = [f"some-provider/a-model-with-a-long-name-{i}-of-many-2026-thinking-enabled" for i in range(12)]
     # They differ in their middle, so the start that they share is left out.
     assert short_names(long)[long[10]] == "...10-of-many-2026-thinking-ena..."
-    drawing = svg(figures.scores(TABLE, frame(*(value(name, 0.5, 0.4, 0.6) for name in long))))
+    drawing = svg(figures.scores(TABLE, frame=frame(*(value(name, 0.5, 0.4, 0.6) for name in long))))
     assert {mark.partition(":")[0] for mark in marks(drawing)} == set(long)
     assert set(short_names(long).values()) <= set(words(drawing))
     # A name from elsewhere changes nothing of theirs.
@@ -343,7 +343,7 @@ def test_names_that_cannot_be_told_apart_have_the_numbers_of_the_report() -> Non
     rows = [(name, f"q{unit}", "hits", value) for name, value in zip(alike, (3, 1, 4, 2), strict=True)
             for unit in range(6)]  # fmt: skip
     table = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
-    chart = figures.ranks(table, table.rank(resamples=20))
+    chart = figures.ranks(table, frame=table.rank(resamples=20))
     expected = [f"{place}. {start}" for place, start in enumerate("baba", start=1)]
     for total in (1000, 400):
         found = [word for word in words(svg(chart, total)) if "..." in word]
@@ -354,24 +354,24 @@ def test_names_that_cannot_be_told_apart_have_the_numbers_of_the_report() -> Non
 def test_one_condition_is_drawn() -> None:
     both = pl.concat([SUMMARY, SUMMARY.with_columns(condition=pl.lit("verbose"))])
     with pytest.raises(ValueError, match=r"the conditions are 'default', 'verbose'; choose one with condition="):
-        figures.scores(TABLE, both)
-    assert len(marks(svg(figures.scores(TABLE, both, condition="verbose")))) == 2
+        figures.scores(TABLE, frame=both)
+    assert len(marks(svg(figures.scores(TABLE, frame=both, condition="verbose")))) == 2
     with pytest.raises(ValueError, match=r"no condition 'verbos'; expected one of 'default', 'verbose'"):
-        figures.scores(TABLE, both, condition="verbos")
+        figures.scores(TABLE, frame=both, condition="verbos")
 
 
 def test_one_metric_is_drawn() -> None:
     both = pl.concat([SUMMARY, SUMMARY.with_columns(metric=pl.lit("avg_emotion_f1"))])
     with pytest.raises(ValueError, match="the frame has the metrics avg_pairwise_accuracy, avg_emotion_f1; choose one"):
-        figures.scores(TABLE, both)
-    assert "Emotion F1" in words(svg(figures.scores(TABLE, both, "avg_emotion_f1")))
+        figures.scores(TABLE, frame=both)
+    assert "Emotion F1" in words(svg(figures.scores(TABLE, "avg_emotion_f1", frame=both)))
 
 
 def test_nothing_to_draw_is_said() -> None:
     with pytest.raises(ValueError, match="nothing to draw: no value of 'composite_score'"):
-        figures.scores(TABLE, SUMMARY, "composite_score")
+        figures.scores(TABLE, "composite_score", frame=SUMMARY)
     with pytest.raises(ValueError, match="no score of model 'z'"):
-        figures.profile(TABLE, SUMMARY, "z")
+        figures.profile(TABLE, "z", frame=SUMMARY)
     with pytest.raises(ValueError, match="no task 'x'; expected one of binary_om"):
         attune_figures.question_agreement(TABLE, QUESTIONS, "x")
 
@@ -380,7 +380,7 @@ def test_a_frame_of_something_else_is_refused() -> None:
     with pytest.raises(ValueError, match="no column 'value_none': is it of the analysis that this figure draws"):
         attune_figures.diagnosis_groups(TABLE, SUMMARY)
     with pytest.raises(ValueError, match="no column 'metric': is it of the analysis that this figure draws"):
-        figures.win_rates(TABLE, GAPS)
+        figures.win_rates(TABLE, frame=GAPS)
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -401,7 +401,7 @@ def test_points_of_few_participants_do_not_look_like_others() -> None:
 
 
 def test_one_participant_is_singular() -> None:
-    drawing = svg(figures.win_rates(TABLE, RATES.with_columns(n=1, clusters=1)))
+    drawing = svg(figures.win_rates(TABLE, frame=RATES.with_columns(n=1, clusters=1)))
     assert "a against b: 0.250 [0.200, 0.300], n = 1 (1 participant)" in marks(drawing)
 
 
@@ -414,7 +414,7 @@ def luminance(colour: str) -> float:
 
 def test_numbers_in_cells_can_be_read() -> None:
     steps = [{"model_a": "a", "model_b": f"b{i}", "rate": i / 100, "low": None, "high": None} for i in range(101)]
-    root = read(svg(figures.win_rates(TABLE, frame(*steps, metric="avg_pairwise_accuracy"))))
+    root = read(svg(figures.win_rates(TABLE, frame=frame(*steps, metric="avg_pairwise_accuracy"))))
     cells = [m.get("fill", "") for m in root.iter() if m.get("aria-roledescription") == "rect mark"]
     texts = [m.get("fill") for m in root.iter() if m.get("aria-roledescription") == "text mark" and m.text]
     assert len(cells) == len(texts) == 101
@@ -428,7 +428,7 @@ def test_numbers_in_cells_can_be_read() -> None:
 @pytest.mark.slow
 def test_more_than_altair_draws_by_itself() -> None:
     many = pl.concat([DIFFICULTY.head(1)] * 5001)
-    assert len(marks(svg(figures.unit_difficulty(TABLE, many)))) == 5001
+    assert len(marks(svg(figures.unit_difficulty(TABLE, frame=many)))) == 5001
 
 
 @pytest.mark.parametrize(
@@ -440,7 +440,7 @@ def test_more_than_altair_draws_by_itself() -> None:
 )
 def test_saves(ending: str, begins: bytes, tmp_path: Path) -> None:
     target = tmp_path / f"figure.{ending}"
-    figures.save(figures.scores(TABLE, SUMMARY), target)
+    figures.save(figures.scores(TABLE, frame=SUMMARY), target)
     content = target.read_bytes()
     assert content.lstrip().lower().startswith(begins.lower())
     assert b'src="http' not in content
@@ -449,12 +449,12 @@ def test_saves(ending: str, begins: bytes, tmp_path: Path) -> None:
 
 def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'figure.gif' does not say its format; expected a name in .svg, .png"):
-        figures.save(figures.scores(TABLE, SUMMARY), tmp_path / "figure.gif")
+        figures.save(figures.scores(TABLE, frame=SUMMARY), tmp_path / "figure.gif")
 
 
 def test_a_figure_fits_a_width_and_its_names_with_it() -> None:
     long = [f"vendor-of-many/model-{i}-with-a-long-name" for i in range(3)]
-    figure = figures.scores(TABLE, frame(*(value(name, i / 10, 0.0, 1.0) for i, name in enumerate(long))))
+    figure = figures.scores(TABLE, frame=frame(*(value(name, i / 10, 0.0, 1.0) for i, name in enumerate(long))))
     for total in (360, 1000):
         drawn = read(svg(figure, total))
         assert float(drawn.get("width", "0")) == pytest.approx(total, abs=1)

@@ -8,11 +8,13 @@ import pytest
 from episodes import episodes_of
 from pages import text_of
 
+from attune_bench.benchmarks.eibench.report import transcript
 from attune_bench.report.columns import Figure
 from attune_bench.report.drawing import svg
 from attune_bench.report.transcripts import state_paths
 from attune_data import Scenario, load_scenarios
-from attune_data.references import resolve
+from attune_data.display import parts_html
+from attune_data.kinds import EPISODE
 
 ANCHORS = {"anger": {"start": 60, "target": 20, "worst": None}}
 
@@ -51,8 +53,7 @@ def test_no_state_is_nothing_to_draw() -> None:
 
 
 def figures(scenario: Scenario, episodes: dict[str, Any]) -> list[Figure]:
-    view = resolve("attune_bench.benchmarks.eibench.report:VIEW")
-    return [part for part in view.unit(scenario, episodes) if isinstance(part, Figure)]
+    return [part for part in transcript(scenario, episodes) if isinstance(part, Figure)]
 
 
 def test_all_models_of_a_scenario_are_in_one_figure_with_its_anchors() -> None:
@@ -84,8 +85,7 @@ def test_all_models_of_a_scenario_are_in_one_figure_with_its_anchors() -> None:
 def test_a_dialogue_says_how_the_state_moved() -> None:
     scenario = load_scenarios("demo")["demo_support_01"]
     [episode] = episodes_of([scenario], {"m": (-5, 4)})
-    view = resolve("attune_bench.benchmarks.eibench.report:VIEW")
-    said = text_of("".join(view.result(scenario, episode)))
+    said = text_of("".join(parts_html(EPISODE.parts(episode))))
     start = scenario.anchors("anger")[0]
     moved = re.findall(r"anger (\d+) \(([+-]\d+)\), trust (\d+) \(([+-]\d+)\)", said)
     assert len(moved) >= 2

@@ -16,16 +16,10 @@ from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.report import transcripts
 from attune_bench.report.columns import Section
 from attune_bench.report.page import PageScores, section_element
-from attune_bench.report.transcripts import (
-    FIELD_VIEW,
-    Compared,
-    TranscriptFolder,
-    compared,
-    counted,
-    transcript_section,
-)
+from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_data import Conversation, Run, load, load_records, load_runs
-from attune_data.kinds import ANSWER, ITEM, PREDICTION, QUESTION
+from attune_data.display import Compared, Part, fields_parts, parts_html
+from attune_data.kinds import ANSWER, CONVERSATION, ITEM, PREDICTION, QUESTION
 from attune_data.references import resolve
 from attune_metrics.metric import MetricInputError
 
@@ -110,8 +104,8 @@ def test_few_results_are_shown_once(demo: SimpleNamespace) -> None:
 def test_agreement_is_that_of_the_scores(demo: SimpleNamespace) -> None:
     run = demo.results[0]
     conversation, model = demo.data[run.conversation_id], run.em_model
-    view = resolve("attune_bench.benchmarks.attunebench.report:VIEW")
-    text = text_of("".join(view.result(conversation, run)))
+    assert CONVERSATION.beside is not None
+    text = text_of("".join(parts_html(CONVERSATION.beside(conversation, [run]), "participant")))
     row = demo.scores.values.filter(model=model, unit=conversation.id)
     for heading, metric in (
         ("Did the response do it?", "avg_binary_om_accuracy"),
@@ -129,23 +123,30 @@ def test_agreement_is_that_of_the_scores(demo: SimpleNamespace) -> None:
     assert sum(rates) / len(rates) == pytest.approx(row["avg_emotion_hit_rate"].item(), abs=1e-12)
 
 
-def test_records_without_a_view_of_their_own_are_shown_field_by_field() -> None:
-    questions, answers = load_records("demo", QUESTION), load_records("demo", ANSWER)
-    said = text_of(
-        "".join(map(str, (*FIELD_VIEW.unit(questions[0], {}), *FIELD_VIEW.result(questions[0], answers[0]))))
-    )
-    asked = questions[0].reference_answer_fullscale
-    assert f"emotion1 {asked.emotion1}" in said
-    assert " ".join(answers[0].raw_inference.split()) in said
-    rated = answers[0].respondent_answers.first_pass
-    assert "first pass " + " ".join(f"{emotion} {score}" for emotion, score in rated.items()) in said
+def test_records_without_parts_of_their_own_are_shown_field_by_field() -> None:
+    question, answer = load_records("demo", QUESTION)[0], load_records("demo", ANSWER)[0]
+    assert [*(answer.model_extra or {})] == ["temperature"]
+    said, known = (text_of("".join(parts_html(fields_parts(one, extra=False)))) for one in (answer, question))
+    asked = question.reference_answer_fullscale
+    assert f"emotion1: {asked.emotion1}" in known
+    assert " ".join(answer.raw_inference.split()) in said
+    rated = answer.respondent_answers.first_pass
+    assert "first_pass: " + "; ".join(f"{emotion}: {score}" for emotion, score in rated.items()) in said
+    # Nobody said what a key is that the class does not name.
+    assert "temperature" not in said
+    assert "temperature" in text_of("".join(parts_html(fields_parts(answer))))
 
 
 def test_agreement_is_said_in_words() -> None:
-    rows = [Compared("a", "yes", "yes", True), Compared("b", "yes", "", False), Compared("c", "na", "no", None)]
-    said = text_of(compared(rows, asked="question", reference="participant", predicted="model"))
-    assert said == "question participant model agreement a yes yes ✓ same b yes - ✗ differs c na no not scored"
-    assert counted(rows) == "1 of 2 the same"
+    rows = [
+        Compared("a", "yes", ["yes"], [True]),
+        Compared("b", "yes", [""], [False]),
+        Compared("c", "na", ["no"], [None]),
+    ]
+    said = text_of("".join(parts_html([Part(title="Asked", rows=rows, opened=True)], "participant")))
+    assert said == (
+        "Asked 1 of 2 the same asked participant model agreement a yes yes ✓ same b yes - ✗ differs c na no not scored"
+    )
 
 
 @pytest.mark.slow

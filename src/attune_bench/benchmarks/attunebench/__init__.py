@@ -73,7 +73,7 @@ BENCHMARK = Benchmark(
     baselines=f"{_ROOM}.baselines:BASELINES",
     analyses=f"{_ROOM}.analyses:ANALYSES",
     sections=f"{_ROOM}.report:sections",
-    transcripts=f"{_ROOM}.report:VIEW",
+    transcripts=f"{_ROOM}.report:transcript",
     commands=(
         Command(
             name="rejudge",

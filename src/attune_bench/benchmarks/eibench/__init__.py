@@ -80,7 +80,7 @@ BENCHMARK = Benchmark(
         ),
     ),
     sections=f"{_ROOM}.report:sections",
-    transcripts=f"{_ROOM}.report:VIEW",
+    transcripts=f"{_ROOM}.report:transcript",
     limits=(
         "The person is played by a language model, which also judges how its state changes: a reward says what that "
         "simulator, under its instructions, made of the conversation, not what a person would have felt. Another "

@@ -1,7 +1,6 @@
 """EIBench on a page: how the person's state moves, round by round, and the conversations as texts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,17 @@ from attune_bench.report.columns import Figure, Folded, Section, Table, text_col
 from attune_bench.report.drawing import ORANGE, SKY, Rows, altair, data, hover, styled, unique
 from attune_bench.report.page import PageScores
 from attune_bench.report.tables import comparison_note, comparison_tables, significant_words, sorted_groups
-from attune_bench.report.transcripts import TranscriptView, facts, folded, message, quiet, state_paths
+from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant, exchanges_of_all
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, OneWarning
 from attune_bench.stats.subgroups import compare_by
 from attune_data.collection import Collection
-from attune_data.eibench.records import SCENES, Episode, Scenario, Utterance, scenes
+from attune_data.display import parts_html
+from attune_data.eibench.kinds import AXES, named_anchors, scenario_parts
+from attune_data.eibench.records import SCENES, Episode, Scenario, scenes
 from attune_data.eibench.tables import episode_builder
-from attune_data.issues import Html, tag
+from attune_data.issues import Html
 from attune_data.text import plural, printable
 from attune_metrics.metric import null
 from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
@@ -31,9 +32,8 @@ from attune_metrics.stats.sums import Floats
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
-__all__ = ["AXES", "VIEW", "mean_states", "named_anchors", "round_limit", "sections", "trajectories"]
+__all__ = ["mean_states", "round_limit", "sections", "trajectories", "transcript"]
 
-AXES = ("anger", "trust")
 Path = list[list[float]]
 
 
@@ -141,15 +141,6 @@ def round_limit(episodes: Iterable[Episode]) -> int:
     10
     """
     return max(episode.max_rounds or MAX_ROUNDS for episode in episodes)
-
-
-def named_anchors(scenario: Scenario, axis: str) -> dict[str, float | None]:
-    """Return start, target and worst case of an axis of a scenario; None for what the record lacks."""
-    return {
-        "start": getattr(scenario.initial_calibration, f"initial_{axis}"),
-        "target": getattr(scenario.rub_goals, f"target_{axis}"),
-        "worst": getattr(scenario.worst_case, f"worst_{axis}"),
-    }
 
 
 def _mean_path(paths: list[Path], rounds: int) -> Floats:
@@ -362,22 +353,9 @@ def _overlaid(states: pl.DataFrame, models: Sequence[str], scenarios: Sequence[S
     return state_paths(paths, anchors=anchors, last=last)
 
 
-def _scenario(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[Html | Figure]:
-    scene = scenes()[scenario.scene]
-    yield facts(
-        [
-            ("title", scenario.title or ""),
-            ("scene", f"{scene.title}: {scene.person}; the model is {scene.model}"),
-            *((axis, f"{getattr(scene, axis)}. {_anchor_words(scenario, axis)}") for axis in AXES),
-            ("goal", scenario.goal_one_liner or ""),
-            ("success", "\n".join(scenario.success_criteria)),
-            ("avoid", "\n".join(scenario.must_avoid)),
-            ("why worst", scenario.worst_case.reason or ""),
-        ]
-    )
-    for whom, profile in (("the person", scenario.aggressor_profile), ("the model", scenario.defender_profile)):
-        if profile.system_prompt.strip():
-            yield folded(f"Who {whom} is", tag("p", profile.system_prompt))
+def transcript(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[Html | Figure]:
+    """Yield what a page shows once of a scenario: who takes part, and the states under every model."""
+    yield from parts_html(scenario_parts(scenario))
     paths = {name: _path(episode, scenario) for name, episode in episodes.items()}
     if any(state is not None for path in paths.values() for step in path for state in step):
         longest = max(len(path) for path in paths.values()) - 1
@@ -394,52 +372,8 @@ def _scenario(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[H
         )
 
 
-def _anchor_words(scenario: Scenario, axis: str) -> str:
-    told = [f"{name} {state:g}" for name, state in named_anchors(scenario, axis).items() if state is not None]
-    return ", ".join(told).capitalize()
-
-
 def _path(episode: Episode, scenario: Scenario) -> list[tuple[float | None, ...]]:
     """Return anger and trust at the start, then after each round."""
     turns = episode_builder([episode], [scenario])("turns").sort("turn_number")
     before, after = (turns.select(f"{axis}_{moment}" for axis in AXES).rows() for moment in ("before", "after"))
     return [*before[:1], *after]
-
-
-def _episode(scenario: Scenario, episode: Episode) -> Iterator[Html]:
-    ended = failure_of(episode) or episode.outcome or ""
-    yield facts(
-        [
-            ("ended", ended.replace("_", " ")),
-            ("error", episode.error or ""),
-            ("simulator", episode.simulator or ""),
-        ]
-    )
-    if not episode.history:
-        yield quiet("The episode has no message.")
-    path = _path(episode, scenario)
-    before = dict(zip(AXES, path[0], strict=True)) if path else {}
-    for place, line in enumerate(episode.history):
-        state = {} if line.meta is None else {axis: getattr(line.meta, axis) for axis in AXES}
-        # What the person opens with changes nothing.
-        yield _message(line, before if place else {}, state)
-        before |= {axis: value for axis, value in state.items() if value is not None}
-
-
-def _message(line: Utterance, before: Mapping[str, float | None], state: Mapping[str, int | None]) -> Html:
-    reasons = [("Thought", line.thinking or "")]
-    if line.meta is not None:
-        reasons += [("Considered", line.meta.reflection or ""), ("Stopped because", line.meta.stop_reason or "")]
-    told = chain.from_iterable((tag("div", name, kind="quiet"), tag("p", text)) for name, text in reasons if text)
-    is_person = line.role == "aggressor"
-    moved = ", ".join(_moved(axis, before.get(axis), value) for axis, value in state.items() if value is not None)
-    who = "Person" if is_person else "Model"
-    return message(who, line.content, folded("Reasons", *told), person=is_person, state=moved)
-
-
-def _moved(axis: str, before: float | None, after: int) -> str:
-    return f"{axis} {after}" if before is None else f"{axis} {after} ({after - before:+g})"
-
-
-VIEW = TranscriptView(unit=_scenario, result=_episode)
-"""How a page shows a scenario and its episodes."""

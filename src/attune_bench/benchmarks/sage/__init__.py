@@ -14,5 +14,5 @@ BENCHMARK = Benchmark(
     results="attune_data.kinds:DIALOGUE",
     score=f"{_ROOM}.scoring:score",
     row=f"{_ROOM}.scoring:row",
-    transcripts=f"{_ROOM}.report:VIEW",
+    transcripts=f"{_ROOM}.report:transcript",
 )
