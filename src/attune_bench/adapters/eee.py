@@ -30,10 +30,9 @@ from attune_bench.report.privacy import Stratum, hides, shown_strata, shown_summ
 from attune_bench.runner.calls import model_folder, safe_name
 from attune_bench.scores.records import ScoredRecords
 from attune_bench.scores.settings import kind_of_group, setting_text
-from attune_bench.scores.table import CHANCE, ScoreTable, term_columns
+from attune_bench.scores.table import CHANCE, ScoreTable, metrics_per_unit, term_columns
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, interval_method
 from attune_bench.stats.signing import sign
-from attune_bench.stats.summary import metrics_per_unit
 from attune_data.collection import Collection, Messages
 from attune_data.issues import PublishError
 from attune_data.licences import canary, permitted

@@ -8,8 +8,7 @@ from attune_bench.benchmarks import benchmark_named
 from attune_bench.runner.running import askable, listed_settings
 from attune_bench.runner.task import RunSettings, Source, Task
 from attune_bench.scores.records import score_records
-from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.summary import metrics_per_unit
+from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_data.loading import load_records
 from attune_data.query import spelled_alike
 from attune_data.record import Record

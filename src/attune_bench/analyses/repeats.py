@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.scores.table import REPEAT, ScoreTable
+from attune_bench.scores.table import REPEAT, ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import (
     MIN_CLUSTERS,
@@ -28,7 +28,7 @@ from attune_bench.stats.options import (
     direction,
     interval_ends,
 )
-from attune_bench.stats.summary import metrics_per_unit, per_unit
+from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import null
 from attune_metrics.stats.repeats import RepeatVariance, crossed_variances, rank_shares, repeat_variance
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of

@@ -10,7 +10,6 @@ from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
-from attune_bench.report.answer import pairs_matrix
 from attune_bench.report.columns import (
     PERSON,
     Cell,
@@ -22,6 +21,7 @@ from attune_bench.report.columns import (
     text_column,
 )
 from attune_bench.report.page import document, folded, table_element
+from attune_bench.report.pairs import pairs_matrix
 from attune_bench.scores.settings import setting_text
 from attune_data.issues import Html, element
 from attune_data.text import listed, plural, printable

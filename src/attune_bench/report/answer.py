@@ -6,49 +6,32 @@ from itertools import groupby
 from math import isfinite
 from typing import Any
 
-import polars as pl
-
 from attune_bench.report.columns import (
-    Folded,
-    Markup,
-    Part,
     drawn,
     interval,
     interval_words,
     label,
     number,
-    p_value,
     range_words,
     under_condition,
-    with_note,
 )
-from attune_bench.report.page import PageScores, breakable, scrolled
+from attune_bench.report.page import PageScores, breakable
 from attune_bench.report.tables import (
     TIERS,
     called,
-    comparison_note,
-    comparison_tables,
     rows_under,
+    signs_of,
     under,
 )
 from attune_bench.scores.settings import CHANCE_BASELINE, kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
-from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 
-__all__ = [
-    "answer_element",
-    "chances",
-    "comparison_parts",
-    "good_score",
-    "pairs_matrix",
-    "sentence",
-    "sentences",
-]
+__all__ = ["answer_element", "chances", "good_score", "sentence", "sentences"]
 
 _MOST_NAMED = 4
 
@@ -94,7 +77,7 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
     pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
     if not pairs:
         return ["No test compares the models."]
-    signs = _signs(pairs, table.metric(table.primary))
+    signs = signs_of(pairs, table.metric(table.primary))
     verdicts = {
         1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
     }  # fmt: skip
@@ -104,16 +87,6 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
     if smallest * pairs[0]["family"] >= ALPHA:
         found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
-    return found
-
-
-def _signs(pairs: Rows, metric: Metric) -> dict[tuple[str, str], int | None]:
-    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
-    found: dict[tuple[str, str], int | None] = {}
-    for row in pairs:
-        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
-        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
-        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
     return found
 
 
@@ -349,113 +322,3 @@ def _bar(row: Mapping[str, Any], ends: tuple[float, float], random: float | None
     if isfinite(row["value"]):
         marks.append(element("circle", cx=at(row["value"]), cy="50%", r="4.5"))
     return element("svg", *marks, class_="interval", aria_hidden="true")
-
-
-_LARGE = 40  # models; the cells of their matrix are small
-_TABLED = 300  # pairs, whose numbers a page lists; of more, they would be most of the page
-_NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
-_SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
-
-
-def pairs_matrix(
-    models: Sequence[tuple[int, str]],
-    pairs: Rows,
-    metric: Metric,
-    called: str,
-    *,
-    family: int,
-    exchanges: int,
-    numbers: bool,
-) -> Html:
-    """Return every model against every other, told apart and better, or worse, or not told apart; and how it is read.
-
-    Parameters
-    ----------
-    models : sequence of (int, str)
-        From the best, with their numbers.
-    pairs : sequence of mapping
-        A row a pair, as of `attune_bench.stats.compare.compare_all`.
-    metric : Metric
-        What they are compared by.
-    called : str
-        What the matrix is of.
-    family, exchanges : int
-        Over how many pairs p-values are corrected, and how many random exchanges were made at most.
-    numbers : bool
-        Whether the pointer reads the numbers of a pair.
-    """
-    signs: dict[tuple[str, str], int | None] = {}
-    said: dict[tuple[str, str], str] = {}
-    for row in pairs:
-        better = None if row["significant"] is None else 0
-        if row["significant"]:
-            better = metric.sign if row["difference"] > 0 else -metric.sign
-        for one, other, side in ((row["model_a"], row["model_b"], 1), (row["model_b"], row["model_a"], -1)):
-            signs[one, other] = None if better is None else side * better
-            if row["difference"] is not None and numbers:
-                low, high = row["low"], row["high"]
-                if side == -1 and low is not None:
-                    low, high = -high, -low
-                difference = number(side * row["difference"] + 0.0, metric, signed=True)
-                within = interval(low, high, metric, signed=True)
-                names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
-                said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
-    heads = [
-        element("th", str(place), scope="col", title=printable(model), data_model=printable(model))
-        for place, model in models
-    ]
-    rows = []
-    for place, model in models:
-        cells = [element("th", f"{place} ", element("bdi", model), scope="row", title=printable(model))]
-        for _, other in models:
-            kind, shown = ("self", "") if other == model else _SIGNS[signs.get((model, other))]
-            title = {"title": said[model, other]} if (model, other) in said else {}
-            cells.append(element("td", shown, class_=kind, **title))
-        rows.append(element("tr", *cells, data_model=printable(model)))
-    kind = "pairs large" if len(models) > _LARGE else "pairs"
-    top = element("thead", element("tr", element("td", ""), *heads))
-    higher = "has higher values" if metric.higher_is_better is None else "is better"
-    lower = "has lower values" if metric.higher_is_better is None else "is worse"
-    note = (
-        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
-        f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "
-        "exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
-    )
-    matrix = scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
-    return Html(matrix + element("p", note, class_="quiet"))
-
-
-def comparison_parts(page: PageScores, name: str) -> list[Part]:
-    """Return the comparisons of every two models of a metric, as matrices and, folded, as tables; none of one model."""
-    table = page.table
-    is_primary = name == table.primary
-    frame = page.pairs if is_primary else page.compared(name)
-    if frame.is_empty():
-        return []
-    matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
-    if frame.height > _TABLED:
-        command = element("code", f"attune-bench compare --metric {name} --format csv")
-        listed = element(
-            "p", f"The numbers of all {frame.height:,} pairs are what ", command, " prints.", class_="quiet"
-        )
-        return [*matrices, Markup(listed)]
-    exchanges = exchanges_of_all(table, page.chosen.resamples)
-    note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
-    return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
-
-
-def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:
-    """Return the matrix of a metric under one condition, and how it is read."""
-    table = page.table
-    metric = table.metric(name)
-    models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.standing, condition)]
-    pairs = rows_under(frame, condition)
-    if not pairs:
-        return []
-    under = under_condition(table, condition) if len(table.conditions) > 1 else ""
-    caption = f"Which models are told apart by {label(metric)}{under}"
-    exchanges = exchanges_of_all(table, page.chosen.resamples)
-    matrix = pairs_matrix(
-        models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= _LARGE
-    )
-    return [Markup(element("h3", caption)), Markup(matrix)]

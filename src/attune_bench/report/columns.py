@@ -15,6 +15,7 @@ from attune_bench.stats.options import AnalysisOptions, draws_poisson, interval_
 from attune_data.issues import Html
 from attune_data.text import Tone
 from attune_metrics.metric import Metric
+from attune_metrics.stats.bootstrap import STATISTICS
 
 __all__ = [
     "INTERVALS",
@@ -44,6 +45,7 @@ __all__ = [
     "p_column",
     "p_value",
     "percent",
+    "profiled",
     "random_words",
     "range_words",
     "size_column",
@@ -424,3 +426,26 @@ def under_condition(table: ScoreTable, condition: str | None) -> str:
 def label(metric: Metric) -> str:
     """Return a metric's label, with its direction where lower values are better."""
     return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"
+
+
+def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
+    """Return the metrics of which a value is a part of a range: those of a finite range that reports list.
+
+    With `one_axis`, only those from 0 to 1: one axis can show them.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> rows = {"model": ["m"] * 2, "unit": ["u"] * 2, "metric": ["hit", "error"], "value": [1.0, 3.0]}
+    >>> profiled(Scores.from_table(pl.DataFrame(rows), metrics={"hit": {"low": 0, "high": 1}, "error": {"low": 0}}))
+    ('hit',)
+    """
+    grouped = any(metric.group for metric in table.metrics.values())
+    return tuple(
+        name
+        for name, metric in table.metrics.items()
+        if isfinite(metric.high - metric.low)
+        and metric.statistic in STATISTICS
+        and (metric.group or not grouped)
+        and (not one_axis or (metric.low, metric.high, metric.scale) == (0, 1, 1))
+    )

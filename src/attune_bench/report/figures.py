@@ -20,7 +20,6 @@ Examples
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,7 +27,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench import analyses
-from attune_bench.report.columns import RANDOM_ANSWERS, label, number, p_value
+from attune_bench.report.columns import RANDOM_ANSWERS, label, number, p_value, profiled
 from attune_bench.report.drawing import (
     MUTED,
     ORANGE,
@@ -65,7 +64,6 @@ from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, chance_under, summary
 from attune_data.text import printable
 from attune_metrics.metric import Metric
-from attune_metrics.stats.bootstrap import STATISTICS
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
@@ -78,7 +76,6 @@ __all__ = [
     "metric_correlation",
     "profile",
     "profile_cells",
-    "profiled",
     "profiles",
     "ranks",
     "save",
@@ -523,29 +520,6 @@ def profile_cells(
 
 
 _RANDOM = "random answers"
-
-
-def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
-    """Return the metrics of which a value is a part of a range: those of a finite range that reports list.
-
-    With `one_axis`, only those from 0 to 1: one axis can show them.
-
-    Examples
-    --------
-    >>> from attune_bench import Scores
-    >>> rows = {"model": ["m"] * 2, "unit": ["u"] * 2, "metric": ["hit", "error"], "value": [1.0, 3.0]}
-    >>> profiled(Scores.from_table(pl.DataFrame(rows), metrics={"hit": {"low": 0, "high": 1}, "error": {"low": 0}}))
-    ('hit',)
-    """
-    grouped = any(metric.group for metric in table.metrics.values())
-    return tuple(
-        name
-        for name, metric in table.metrics.items()
-        if isfinite(metric.high - metric.low)
-        and metric.statistic in STATISTICS
-        and (metric.group or not grouped)
-        and (not one_axis or (metric.low, metric.high, metric.scale) == (0, 1, 1))
-    )
 
 
 def subgroup_cells(

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 import polars as pl
 
-from attune_bench.report import drawing, figures
-from attune_bench.report.columns import Cell, Figure, Folded, Markup, Part, Row, Section, Table, in_words
+from attune_bench.report import drawing
+from attune_bench.report.columns import Cell, Figure, Folded, Markup, Part, Row, Section, Table, in_words, profiled
 from attune_bench.report.privacy import conceal, hides, shown_summary, without_few
 from attune_bench.report.tables import numbers, only_reason, standing, under
 from attune_bench.scores.columns import Analysis
@@ -407,7 +407,7 @@ class PageScores:
     @cached_property
     def summary(self) -> pl.DataFrame:
         """The metrics of the board and of profiles, without what must not be shown."""
-        metrics = list(dict.fromkeys([self.table.primary, *self.table.headline, *figures.profiled(self.table)]))
+        metrics = list(dict.fromkeys([self.table.primary, *self.table.headline, *profiled(self.table)]))
         return shown_summary(self.table, small_cells=self.small_cells, **self.options, metrics=metrics)
 
     @cached_property

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.report.answer import comparison_parts
 from attune_bench.report.columns import (
     Column,
     Figure,
@@ -23,6 +22,7 @@ from attune_bench.report.columns import (
     in_words,
     interval_words,
     label,
+    profiled,
     size_column,
     text_column,
     with_note,
@@ -33,13 +33,13 @@ from attune_bench.report.figures import (
     condition_cells,
     correlation_cells,
     profile_cells,
-    profiled,
     ranks,
     subgroup_cells,
     unit_difficulty,
     win_rate_cells,
 )
 from attune_bench.report.page import PageScores, drawn_section, figures_of
+from attune_bench.report.pairs import comparison_parts
 from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
     analysis_note,

@@ -25,7 +25,7 @@ from attune_data.issues import Issue
 from attune_data.record import canonical, content_hash
 from attune_data.text import meant, plural
 from attune_metrics.metric import Metric, MetricInputError
-from attune_metrics.stats.bootstrap import STATISTICS
+from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
 __all__ = [
     "CHANCE",
@@ -35,6 +35,7 @@ __all__ = [
     "Provenance",
     "ScoreTable",
     "Texts",
+    "metrics_per_unit",
     "split_repeats",
     "term_columns",
 ]
@@ -431,3 +432,8 @@ def term_columns(metric: Metric) -> tuple[str, ...]:
     ('accuracy',)
     """
     return metric.terms or (metric.name,)
+
+
+def metrics_per_unit(table: ScoreTable) -> list[str]:
+    """Return the metrics that have one value for each unit."""
+    return [name for name, metric in table.metrics.items() if metric.statistic in PER_UNIT]

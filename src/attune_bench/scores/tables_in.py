@@ -36,8 +36,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from attune_bench.scores.entries import entry_fields, metric_entries
-from attune_bench.scores.table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance, ScoreTable
-from attune_bench.stats.summary import metrics_per_unit
+from attune_bench.scores.table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance, ScoreTable, metrics_per_unit
 from attune_data.codebook import parse_toml
 from attune_data.export import from_csv_text, to_csv
 from attune_data.io.documents import check_input, read_input, write_whole

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.scores.table import CHANCE, ScoreTable
+from attune_bench.scores.table import CHANCE, ScoreTable, metrics_per_unit
 from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisKeywords,
@@ -22,7 +22,7 @@ from attune_bench.stats.options import (
     points,
 )
 from attune_metrics.metric import Metric, MetricInputError, null
-from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS, Interval, bootstrap
+from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
 from attune_metrics.stats.sums import Floats
 
@@ -33,7 +33,6 @@ __all__ = [
     "coverage",
     "distribution",
     "intervals_of",
-    "metrics_per_unit",
     "per_unit",
     "summary",
     "z_scores",
@@ -215,11 +214,6 @@ def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]
         }
         for row in sums.iter_rows(named=True)
     }
-
-
-def metrics_per_unit(table: ScoreTable) -> list[str]:
-    """Return the metrics that have one value for each unit."""
-    return [name for name, metric in table.metrics.items() if metric.statistic in PER_UNIT]
 
 
 def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.DataFrame:

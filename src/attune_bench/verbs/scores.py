@@ -17,7 +17,7 @@ from attune_bench.report import figures
 from attune_bench.report.document import report_document, scores_html
 from attune_bench.report.text import Format, render
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
-from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.tables_in import long_table, read_description, read_table, score_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.compare import compare, compare_all
@@ -27,7 +27,7 @@ from attune_bench.stats.planning import plan
 from attune_bench.stats.rank import rank, ratings
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import by
-from attune_bench.stats.summary import metrics_per_unit, summary
+from attune_bench.stats.summary import summary
 from attune_data.collection import Collection, chosen_places
 from attune_data.export import to_pandas
 from attune_data.io.documents import read_input

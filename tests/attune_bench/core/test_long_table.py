@@ -12,8 +12,8 @@ from polars.testing import assert_frame_equal
 from slow_cases import slow_except
 
 from attune_bench import Scores
+from attune_bench.scores.table import metrics_per_unit
 from attune_bench.scores.tables_in import description_toml, long_table
-from attune_bench.stats.summary import metrics_per_unit
 from attune_metrics.metric import MetricInputError
 
 SAME = ["model", "condition", "metric", "value", "low", "high", "n", "clusters", "excluded", "reason"]

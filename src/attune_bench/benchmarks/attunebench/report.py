@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
-from attune_bench.report.answer import comparison_parts
 from attune_bench.report.columns import Section, Table, counts_units, label, number, p_value, with_note
 from attune_bench.report.drawing import (
     MUTED,
@@ -40,6 +39,7 @@ from attune_bench.report.drawing import (
 from attune_bench.report.figures import Numbers
 from attune_bench.report.figures import scores as scores_figure
 from attune_bench.report.page import PageScores, drawn_section
+from attune_bench.report.pairs import comparison_parts
 from attune_bench.report.privacy import hidden_strata, hides, withheld
 from attune_bench.report.sections import lacking_units, subgroup_section
 from attune_bench.report.tables import analysis_note, analysis_tables
