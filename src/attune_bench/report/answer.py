@@ -15,7 +15,8 @@ from attune_bench.report.columns import (
     range_words,
     under_condition,
 )
-from attune_bench.report.page import PageScores, breakable
+from attune_bench.report.page import breakable
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import (
     TIERS,
     called,

@@ -22,7 +22,8 @@ from attune_bench.report.columns import (
     weight_words,
 )
 from attune_bench.report.document import provenance_line, settings_table
-from attune_bench.report.page import PageScores, page
+from attune_bench.report.page import page
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.sections import general_sections, lacking_units
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section

@@ -1,39 +1,26 @@
-"""Every model against every other on a page: the matrix of who is told apart, and the table of differences."""
+"""Every model against every other on a page: the matrix of who is told apart."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from attune_bench.report.columns import (
-    Folded,
-    Markup,
-    Part,
     interval,
-    label,
     number,
     p_value,
-    under_condition,
-    with_note,
 )
-from attune_bench.report.page import PageScores, scrolled
+from attune_bench.report.page import scrolled
 from attune_bench.report.tables import (
-    comparison_note,
-    comparison_tables,
-    rows_under,
     signs_of,
 )
-from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 
-__all__ = ["comparison_parts", "pairs_matrix"]
+__all__ = ["LARGE", "pairs_matrix"]
 
 
-_LARGE = 40  # models; the cells of their matrix are small
-_TABLED = 300  # pairs, whose numbers a page lists; of more, they would be most of the page
+LARGE = 40  # models; the cells of their matrix are small
 
 
 _NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
@@ -93,7 +80,7 @@ def pairs_matrix(
             title = {"title": said[model, other]} if (model, other) in said else {}
             cells.append(element("td", shown, class_=kind, **title))
         rows.append(element("tr", *cells, data_model=printable(model)))
-    kind = "pairs large" if len(models) > _LARGE else "pairs"
+    kind = "pairs large" if len(models) > LARGE else "pairs"
     top = element("thead", element("tr", element("td", ""), *heads))
     higher = "has higher values" if metric.higher_is_better is None else "is better"
     lower = "has lower values" if metric.higher_is_better is None else "is worse"
@@ -104,39 +91,3 @@ def pairs_matrix(
     )
     matrix = scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
     return Html(matrix + element("p", note, class_="quiet"))
-
-
-def comparison_parts(page: PageScores, name: str) -> list[Part]:
-    """Return the comparisons of every two models of a metric, as matrices and, folded, as tables; none of one model."""
-    table = page.table
-    is_primary = name == table.primary
-    frame = page.pairs if is_primary else page.compared(name)
-    if frame.is_empty():
-        return []
-    matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
-    if frame.height > _TABLED:
-        command = element("code", f"attune-bench compare --metric {name} --format csv")
-        listed = element(
-            "p", f"The numbers of all {frame.height:,} pairs are what ", command, " prints.", class_="quiet"
-        )
-        return [*matrices, Markup(listed)]
-    exchanges = exchanges_of_all(table, page.chosen.resamples)
-    note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
-    return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
-
-
-def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:
-    """Return the matrix of a metric under one condition, and how it is read."""
-    table = page.table
-    metric = table.metric(name)
-    models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.standing, condition)]
-    pairs = rows_under(frame, condition)
-    if not pairs:
-        return []
-    under = under_condition(table, condition) if len(table.conditions) > 1 else ""
-    caption = f"Which models are told apart by {label(metric)}{under}"
-    exchanges = exchanges_of_all(table, page.chosen.resamples)
-    matrix = pairs_matrix(
-        models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= _LARGE
-    )
-    return [Markup(element("h3", caption)), Markup(matrix)]

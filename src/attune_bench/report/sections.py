@@ -13,6 +13,7 @@ from attune_bench.report.columns import (
     Column,
     Figure,
     Folded,
+    Markup,
     Part,
     Section,
     Table,
@@ -25,6 +26,7 @@ from attune_bench.report.columns import (
     profiled,
     size_column,
     text_column,
+    under_condition,
     with_note,
 )
 from attune_bench.report.document import chance_notes, people_notes, settings_notes
@@ -38,14 +40,16 @@ from attune_bench.report.figures import (
     unit_difficulty,
     win_rate_cells,
 )
-from attune_bench.report.page import PageScores, drawn_section, figures_of
-from attune_bench.report.pairs import comparison_parts
+from attune_bench.report.page_scores import PageScores, drawn_section, figures_of
+from attune_bench.report.pairs import LARGE, pairs_matrix
 from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,
     board,
     calls_table,
+    comparison_note,
+    comparison_tables,
     difference_columns,
     failure_tables,
     group_name,
@@ -56,20 +60,23 @@ from attune_bench.report.tables import (
     only_reason,
     overlap_note,
     rank_tables,
+    rows_under,
     sorted_groups,
     subgroup_notes,
 )
 from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, too_few
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.traits import strata_and_known, unit_traits
+from attune_data.issues import element
 from attune_data.query import Queryable
 from attune_data.text import plural
 from attune_metrics.metric import Metric, UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
-__all__ = ["general_sections", "lacking_units", "subgroup_section"]
+__all__ = ["comparison_parts", "general_sections", "lacking_units", "subgroup_section"]
 
 _MOST_STRATA = 20
 
@@ -462,3 +469,42 @@ _SECTIONS: tuple[Callable[[PageScores], Section | None], ...] = (
     _failed,
     _calls,
 )
+
+
+_TABLED = 300  # pairs, whose numbers a page lists; of more, they would be most of the page
+
+
+def comparison_parts(page: PageScores, name: str) -> list[Part]:
+    """Return the comparisons of every two models of a metric, as matrices and, folded, as tables; none of one model."""
+    table = page.table
+    is_primary = name == table.primary
+    frame = page.pairs if is_primary else page.compared(name)
+    if frame.is_empty():
+        return []
+    matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
+    if frame.height > _TABLED:
+        command = element("code", f"attune-bench compare --metric {name} --format csv")
+        listed = element(
+            "p", f"The numbers of all {frame.height:,} pairs are what ", command, " prints.", class_="quiet"
+        )
+        return [*matrices, Markup(listed)]
+    exchanges = exchanges_of_all(table, page.chosen.resamples)
+    note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
+    return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
+
+
+def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:
+    """Return the matrix of a metric under one condition, and how it is read."""
+    table = page.table
+    metric = table.metric(name)
+    models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.standing, condition)]
+    pairs = rows_under(frame, condition)
+    if not pairs:
+        return []
+    under = under_condition(table, condition) if len(table.conditions) > 1 else ""
+    caption = f"Which models are told apart by {label(metric)}{under}"
+    exchanges = exchanges_of_all(table, page.chosen.resamples)
+    matrix = pairs_matrix(
+        models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= LARGE
+    )
+    return [Markup(element("h3", caption)), Markup(matrix)]

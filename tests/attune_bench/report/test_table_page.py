@@ -15,7 +15,7 @@ from attune_bench import Scores, score
 from attune_bench.benchmarks import sage
 from attune_bench.report import html, page
 from attune_bench.report.columns import Section, Table, text_column
-from attune_bench.report.page import PageScores
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.text import Document, render
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.table import ScoreTable
