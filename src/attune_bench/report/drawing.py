@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 import polars as pl
 
 from attune_bench.report.columns import has_clusters, interval, label, number
-from attune_bench.report.tables import sorted_groups
 from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.options import sorted_groups
 from attune_data.io.documents import write_whole
 from attune_data.references import require
 from attune_data.text import cut_in_middle, plural, printable, shortened, width, wrapped

@@ -61,13 +61,12 @@ from attune_bench.report.tables import (
     overlap_note,
     rank_tables,
     rows_under,
-    sorted_groups,
     subgroup_notes,
 )
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
-from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, too_few
+from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, sorted_groups, too_few
 from attune_bench.stats.subgroups import overlap, subgroups
 from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.issues import element

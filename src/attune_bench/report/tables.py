@@ -79,7 +79,6 @@ __all__ = [
     "rows_under",
     "significant_words",
     "signs_of",
-    "sorted_groups",
     "standing",
     "subgroup_notes",
     "subgroup_tables",

@@ -12,11 +12,11 @@ from attune_bench.benchmarks.eibench.task import MAX_ROUNDS
 from attune_bench.report.columns import Figure, Folded, Section, Table, text_column, under_condition, with_note
 from attune_bench.report.drawing import ORANGE, SKY, Rows, altair, data, hover, styled, unique
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.tables import comparison_note, comparison_tables, significant_words, sorted_groups
+from attune_bench.report.tables import comparison_note, comparison_tables, significant_words
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant, exchanges_of_all
-from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, OneWarning
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, OneWarning, sorted_groups
 from attune_bench.stats.subgroups import compare_by
 from attune_data.collection import Collection
 from attune_data.display import parts_html

@@ -10,7 +10,7 @@ import pytest
 from anchored import STATES, ended, failure, played, scenarios
 
 from attune_bench import Scores, score
-from attune_bench.report.tables import sorted_groups
+from attune_bench.stats.options import sorted_groups
 from attune_bench.stats.subgroups import compare_by
 from attune_metrics import MetricInputError
 

@@ -12,8 +12,8 @@ from commands import QUICK, Call, csv_rows, strict_json, too_wide
 from attune_bench import Scores, score
 from attune_bench.benchmarks.sage.scoring import board
 from attune_bench.report.columns import number
-from attune_bench.report.tables import sorted_groups
 from attune_bench.scores.fingerprint import results_fingerprint
+from attune_bench.stats.options import sorted_groups
 from attune_bench.stats.summary import SUMMARY_SCHEMA
 from attune_data import load_sage
 from attune_data.sage import DIALOGUE, SageDialogue, emotion_state
