@@ -179,6 +179,8 @@ def test_token_that_the_hub_repeats_is_not_shown(hub: HubServer, data: dict[str,
     assert data
     wrong(hub, COMMIT, answer(b"", 418, X_Error_Message=TOKEN, X_Error_Code=TOKEN))
     assert "status 418" in failure()
+    wrong(hub, COMMIT, lambda handler: handler.connection.sendall(f"{TOKEN} 200 OK\r\n\r\n".encode()))
+    assert "[token]" in failure()
     assert not any(TOKEN.encode() in path.read_bytes() for path in cached())
 
 
