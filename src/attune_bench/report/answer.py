@@ -138,8 +138,8 @@ def _random_answers(page: PageScores, condition: str | None, models: Rows) -> li
         return []
     beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
     return [
-        f"What random answers score on average is known in {plural(len(compared), 'metric')}; the whole interval of "
-        f"{_called(best)} is better in {_joined(beaten) if beaten else 'none'}."
+        f"{_called(best)} can be compared with random answers in {plural(len(compared), 'metric')}; its whole interval "
+        f"is better in {_joined(beaten) if beaten else 'none'}."
     ]
 
 

@@ -150,12 +150,12 @@ def second_metric(value: Sequence[float], expected: float, **metric: Any) -> str
 
 def test_another_metric_beats_random_answers_with_its_whole_interval() -> None:
     wide = [3.0, 3.5] * 6
-    known = "is known in 1 metric; the whole interval of m is better in"
+    known = "m can be compared with random answers in 1 metric; its whole interval is better in"
     assert f"{known} hit." in second_metric(wide, 1.0)
     assert f"{known} none." in second_metric(wide, 3.2)
     assert f"{known} none." in second_metric(wide, 9.0)
     assert f"{known} hit, lower is better." in second_metric(wide, 9.0, higher_is_better=False)
-    assert "is better in" not in second_metric([3.0, 3.5], 1.0)
+    assert "random answers in" not in second_metric([3.0, 3.5], 1.0)
 
 
 def test_random_answers_are_known_where_a_row_is_theirs() -> None:
