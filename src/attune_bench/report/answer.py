@@ -100,7 +100,7 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
     }  # fmt: skip
     groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in verdicts.items()]
     said = "; ".join(f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for names, said in groups if names)
-    found = [f"On the {table.provenance.unit}s that both have, compared with {_called(best)}, {said}."]
+    found = [f"Compared with {_called(best)} on the {table.provenance.unit}s that both have: {said}."]
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
     if smallest * pairs[0]["family"] >= ALPHA:
         found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")

@@ -34,13 +34,15 @@ def with_chance(scores: Scores, expected: float) -> Scores:
 def test_who_leads_who_is_not_told_apart_and_who_is_below() -> None:
     # Of 10 units each exchange of a and b changes the difference: p is 2 / 2^10, of a and c 2 / 2^5.
     said = answer(scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": HALF}))
-    assert "a has the best value 2.0 in Hits. On the units that both have, compared with a , b is significantly" in said
+    assert "a has the best value 2.0 in Hits. Compared with a on the units that both have: b is significantly" in said
     assert " b is significantly worse; c is not significantly different. " in said
 
 
 def test_few_models_are_named() -> None:
     steps = {f"m{place}": [10.0 - place + unit % 2 / 10 for unit in range(20)] for place in range(6)}
-    assert "compared with m0 , m1 , m2 , m3 , m4 and m5 are significantly worse." in answer(scores_of(steps))
+    assert "Compared with m0 on the units that both have: m1 , m2 , m3 , m4 and m5 are significantly worse." in answer(
+        scores_of(steps)
+    )
     close = steps | {"m9": [value - (unit % 7) / 100 for unit, value in enumerate(steps["m0"])]}
     assert "m9 , m1 , m2 , m3 and 2 more are significantly worse." in answer(scores_of(close))
     some = answer(scores_of(steps | {"m0b": [10.2 if unit % 2 else 9.88 for unit in range(20)]}))
@@ -51,7 +53,7 @@ def test_none_is_significantly_different() -> None:
     rising = {"a": [float(unit) for unit in range(8)], "b": [float(7 - unit) + 0.01 for unit in range(8)]}
     said = answer(scores_of(rising))
     assert "b has the best value 3.5 in Hits." in said
-    assert "compared with b , a is not significantly different." in said
+    assert "Compared with b on the units that both have: a is not significantly different." in said
     assert "No two models differ on enough" not in said
 
 
@@ -87,13 +89,16 @@ def test_a_model_without_a_value_is_named() -> None:
 def test_models_of_one_value_share_the_lead() -> None:
     said = answer(scores_of({"a": [2.0] * 10, "b": [2.0] * 10, "c": [1.0] * 10}))
     assert "a and b have the best value 2.0 in Hits." in said
-    assert "compared with a , c is significantly worse; b is not significantly different." in said
+    assert (
+        "Compared with a on the units that both have: c is significantly worse; b is not significantly different."
+        in said
+    )
 
 
 def test_one_model() -> None:
     said = answer(scores_of({"a": [1.0, 2.0] * 6}))
     assert "a has the value 1.5 in Hits." in said
-    assert "compared with" not in said
+    assert "Compared with" not in said
     beside_people = answer(scores_of({"a": [1.0, 2.0] * 6, "human/ann": [1.0] * 12, "baseline/prior": [0.0] * 12}))
     assert "a has the value 1.5 in Hits." in beside_people
     assert "human/ann (person) and baseline/prior (baseline) are significantly worse." in beside_people
@@ -177,7 +182,10 @@ def test_people_and_baselines_do_not_lead() -> None:
     )
     alone = answer(scores_of({name: own for name, own in values.items() if not name.startswith("lab")}))
     assert "human/ann (person) has the best value 4.0 in Hits." in alone
-    assert "compared with human/ann (person), baseline/prior (baseline) is significantly worse." in alone
+    assert (
+        "Compared with human/ann (person) on the units that both have: baseline/prior (baseline) is significantly worse."
+        in alone
+    )
 
 
 def test_each_condition_has_its_answer() -> None:
@@ -233,7 +241,7 @@ def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     assert "few has the best value 9.0" in answer(scores)
     page = private(scores).report(format="html", resamples=2000)
     said = text_of(page)
-    assert "compared with a , b and c are significantly worse." in said
+    assert "Compared with a on the units that both have: b and c are significantly worse." in said
     assert "few has no value that can be shown." in said
     ranking = tables(page, figures=True)[0]
     assert [row[:2] for row in ranking[1:] if len(row) == 3] == [
