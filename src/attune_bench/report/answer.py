@@ -84,7 +84,7 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
     }  # fmt: skip
     groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in verdicts.items()]
     said = "; ".join(f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for names, said in groups if names)
-    found = [f"On the {table.provenance.unit}s that both have, compared with {_called(best)}, {said}."]
+    found = [f"Compared with {_called(best)} on the {table.provenance.unit}s that both have: {said}."]
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
     if smallest * pairs[0]["family"] >= ALPHA:
         found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
@@ -92,35 +92,29 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
 
 
 def _random_answers(page: PageScores, condition: str | None, models: Rows) -> list[str]:
-    """Say what random answers score on average, and where the whole interval of a model's value is better."""
+    """Say where the whole interval of a value is better than what random answers score on average."""
     table = page.table
     metric, known = table.metric(table.primary), chances(page, condition)
-    if metric.name in known:
-        score = f"Random answers score {number(known[metric.name], metric)} on average"
-        if metric.higher_is_better is None:
-            return [f"{score}."]
-        above = [row["model"] for row in models if _beats(row, known[metric.name], metric)]
-        return [f"{score}; the whole interval of {_listed(above) if above else 'no model'} is better."]
     if metric.higher_is_better is None:
-        return []  # Without a best model there is nobody to compare with them.
+        return []
+    if metric.name in known:
+        above = [row["model"] for row in models if _beats(row, known[metric.name], metric)]
+        found = _listed(above) if above else "no model"
+        return [f"The whole interval of {found} is better than what random answers score on average."]
     best = models[0]["model"]
     compared = [
-        (table.metric(row["metric"]), row)
+        (one, row)
         for row in rows_under(page.summary, condition)
         if row["model"] == best and row["metric"] in known and row["metric"] in table.headline
+        if row["low"] is not None and (one := table.metric(row["metric"])).higher_is_better is not None
     ]
-    compared = [(one, row) for one, row in compared if row["low"] is not None and one.higher_is_better is not None]
+    if not compared:
+        return []
     beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
-    found = []
-    if compared:
-        found.append(
-            f"What random answers score on average is known in {plural(len(compared), 'metric')}; the whole interval "
-            f"of {_called(best)} is better in {_joined(beaten) if beaten else 'none'}."
-        )
-    # The row of the baseline says what they score where their average is not known.
-    if not any(row["model"] == CHANCE_BASELINE for row in _with_value(page, condition)):
-        found.append(f"What random answers score on average in {metric.label} is not known.")
-    return found
+    return [
+        f"{_called(best)} can be compared with random answers in {plural(len(compared), 'metric')}; its whole interval "
+        f"is better in {_joined(beaten) if beaten else 'none'}."
+    ]
 
 
 def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
@@ -130,29 +124,17 @@ def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
 
 
 def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]:
-    """Return what tells a good score from a poor one: (term, value) of direction, range, and what is seen."""
+    """Return what tells a good score from a poor one: (term, value) of direction, range and random answers."""
     table = page.table
     metric = table.metric(table.primary)
     better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
     if better == "higher" and not _is_described(table):
         better = "higher (taken to be: the table does not say)"
-    rows = _with_value(page, condition)
-    models = _of_models(rows)
     found = [("better", better), ("possible", range_words(metric) or "any number")]
-    if len(models) > 1:
-        values = [row["value"] for row in models]
-        found.append(("seen here", f"{number(min(values), metric)} to {number(max(values), metric)}"))
     random = chances(page, condition).get(metric.name)
-    if random is not None:
-        found.append(("random answers, on average", number(random, metric)))
-    elif not any(row["model"] == CHANCE_BASELINE for row in rows):
-        found.append(("random answers, on average", "not known"))
-    found += [
-        (kind_of_group(row["model"]) + " " + row["model"].partition("/")[2], number(row["value"], metric))
-        # Random answers first, so that they are among the few.
-        for row in sorted(rows, key=lambda row: row["model"] != CHANCE_BASELINE)
-        if kind_of_group(row["model"]) != "model"
-    ][:_MOST_NAMED]
+    # Else the row of the baseline says what they score.
+    if random is not None or not any(row["model"] == CHANCE_BASELINE for row in _with_value(page, condition)):
+        found.append(("random answers, on average", "not known" if random is None else number(random, metric)))
     return found
 
 
@@ -226,8 +208,7 @@ def answer_element(page: PageScores) -> Html:
         parts = [element("p", sentence(first), class_="lead")]
         parts += [element("p", sentence(" ".join(others)))] if others else []
         parts.append(element("dl", *terms, class_="good"))
-        rows = [row for row in rows_under(page.standing, condition) if row["value"] is not None]
-        if rows:
+        if rows := _with_value(page, condition):
             parts.append(_ranking(page, condition, rows))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))

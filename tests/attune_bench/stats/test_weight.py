@@ -98,6 +98,11 @@ def test_equal_models_differ_by_nothing() -> None:
     assert (row["difference"], row["low"], row["high"], row["p"]) == (0, 0, 0, 1)
 
 
+def test_a_model_without_a_value_differs_from_none() -> None:
+    row = table([None] * len(PEOPLE), B, PEOPLE).compare("a", "b", weight="cluster").row(0, named=True)
+    assert (row["difference"], row["p"], row["n"], row["reason"]) == (None, None, 0, "no unit has a value")
+
+
 def test_ranks_and_subgroups_are_of_the_same_means() -> None:
     value = SCORES.summary(weight="cluster")["value"].to_list()
     ranks = SCORES.rank(weight="cluster", resamples=99).sort("model")
