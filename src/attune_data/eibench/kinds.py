@@ -108,19 +108,20 @@ def episode_parts(episode: Episode) -> Iterator[Part]:
     Episode s1/m
       scene         repair
       outcome       max_rounds
+      at the end    anger unknown, trust unknown
     <BLANKLINE>
     Person (anger 60, trust 20)
       Leave me alone.
     """
     before = {"anger": episode.initial_anger, "trust": episode.initial_trust}
-    final = {"anger": episode.final_anger, "trust": episode.final_trust}
+    final = ("unknown" if state is None else state for state in (episode.final_anger, episode.final_trust))
     yield Part(
         facts=[
             ("scene", episode.scene or ""),
             ("outcome", episode.outcome or ""),
             ("error", episode.error or ""),
             ("at the start", _state({}, before)),
-            ("at the end", _state({}, final)),
+            ("at the end", "anger {}, trust {}".format(*final)),
             ("simulator", episode.simulator or ""),
         ]
     )
