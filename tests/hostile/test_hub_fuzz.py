@@ -112,7 +112,7 @@ def test_loading(hub: HubServer, other: HubServer, record: Record, scale: int, m
     hub.add("lab/data", {f"conversation_{n}.json": record(str(n)) for n in range(3)})
     home, outside = Path(os.environ["HF_HOME"]), set(Path(os.environ["HF_HOME"]).parent.iterdir())
     results, before = [], start_peak()
-    for seed in range(100 * scale):
+    for seed in range(50 * scale):
         draw = random.Random(seed)
         where, failing, odds = draw.choice(STEPS), fault(draw, other.url), draw.choice((0.4, 1, 1))
 
