@@ -27,8 +27,9 @@ test: .venv/installed-dev
 	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
 
 test-slow: .venv/installed-dev
-	# Two processes, as most of these tests wait for installations; a file in one, as its tests share environments.
-	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
+	# Two processes, as most of these tests wait for installations; a file in one, as its tests share environments; and
+	# files in the order of tests/conftest.py, the longest first.
+	$(BIN)/python -m pytest -m 'slow and not nightly' -n 2 --dist loadfile --no-loadscope-reorder
 
 test-nightly: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

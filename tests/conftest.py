@@ -40,6 +40,27 @@ def scale(request: pytest.FixtureRequest) -> int:
     return chosen
 
 
+# Files of slow tests that take minutes, most of them as they install what they need.
+LONGEST = (
+    "test_harnesses.py",
+    "test_trl.py",
+    "test_site.py",
+    "test_similarity.py",
+    "test_streams.py",
+    "test_verifiers.py",
+    "test_real_model.py",
+    "test_typing.py",
+    "test_ray.py",
+    "test_pages.py",
+    "test_interrupts.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files, so that where a file is the work of one process none of them begins last."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
 def pytest_collection() -> None:
     """Do not look for garbage while thousands of tests are made, which stay: a tenth of the time went there."""
     gc.disable()

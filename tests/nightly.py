@@ -1,4 +1,4 @@
-"""The nightly run: ten times the hostile cases of a submission, then the fast tests with other versions.
+"""The nightly run: ten times the hostile cases of a submission, further cases of slow tests, then other versions.
 
 The fast tests run with the lowest dependencies that `pyproject.toml` allows, and on every later Python that is found:
 on the path as ``python3.12`` and so on, or among the versions of pyenv. The summary names those that are not there.
@@ -20,6 +20,7 @@ LATER = ("3.12", "3.13", "3.14")
 def main() -> int:
     """Run every part, print the summary, and return 1 where one failed."""
     summary = [_tests("hostile tests, ten times", sys.executable, "-m", "slow", "--scale", "10", "tests/hostile")]
+    summary.append(_tests("further cases of slow tests", sys.executable, "-m", "nightly"))
     summary.append(_fast_tests("lowest dependencies", sys.executable, lowest=True))
     for version in LATER:
         python = next(_found(version), None)

@@ -8,6 +8,7 @@ import calibration
 import interval_coverage
 import participants
 import pytest
+from slow_cases import nightly_except
 
 ROOT = Path(__file__).parents[1]
 
@@ -100,7 +101,15 @@ def _key(design: interval_coverage.Design) -> tuple[int, str, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("design", participants.DESIGNS[:11], ids=str)
+@pytest.mark.parametrize(
+    "design",
+    nightly_except(
+        participants.DESIGNS[:11],
+        participants.Participants(5, "skewed", 0.0),
+        participants.Participants(5, "informative", 0.7),
+    ),
+    ids=str,
+)
 def test_numbers_of_participants_are_those_of_the_simulation(design: participants.Participants) -> None:
     known = {row[3:5]: row for row in participants.read() if row[:3] == _key(design)}
     for row in participants.simulate(design):
@@ -109,7 +118,15 @@ def test_numbers_of_participants_are_those_of_the_simulation(design: participant
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("design", interval_coverage.DESIGNS[:18], ids=str)
+@pytest.mark.parametrize(
+    "design",
+    nightly_except(
+        interval_coverage.DESIGNS[:18],
+        interval_coverage.Design(5, "dominant", 0.3),
+        interval_coverage.Design(10, "skewed", 0.7),
+    ),
+    ids=str,
+)
 def test_numbers_are_those_of_the_simulation(design: interval_coverage.Design) -> None:
     known = {row.method: row for row in interval_coverage.read() if row[:3] == _key(design)}
     for row in interval_coverage.simulate(design):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from environments import NO_BYTECODE
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
@@ -24,7 +25,7 @@ def pyright(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     home = tmp_path_factory.mktemp("pyright") / "venv"
     venv.create(home, with_pip=True)
     pip = [str(home / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, "pyright[nodejs]"], check=True)
+    subprocess.run([*pip, "pyright[nodejs]"], check=True, env={**os.environ, **NO_BYTECODE})
     return [str(home / "bin" / "pyright"), "--pythonpath", sys.executable]
 
 
@@ -43,14 +44,17 @@ def test_the_program_runs(tmp_path: Path) -> None:
 
 
 def test_a_strict_program_has_no_unknown_type(pyright: list[str], tmp_path: Path) -> None:
-    settings = {"typeCheckingMode": "strict", "include": ["program.py"]}
+    settings = {"typeCheckingMode": "strict", "include": ["program.py", "wrong.py"]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     program = PROGRAM.read_text(encoding="utf-8")
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
-    assert _run(pyright, tmp_path)["generalDiagnostics"] == []
     # It would find one.
-    (tmp_path / "program.py").write_text(f"{program}\nwrong: int = first.participant_id\n", encoding="utf-8")
-    assert [one["rule"] for one in _run(pyright, tmp_path)["generalDiagnostics"]] == ["reportAssignmentType"]
+    (tmp_path / "wrong.py").write_text(f"{program}\nwrong: int = first.participant_id\n", encoding="utf-8")
+    found = _run(pyright, tmp_path)
+    assert found["summary"]["filesAnalyzed"] == 2
+    assert [(Path(one["file"]).name, one["rule"]) for one in found["generalDiagnostics"]] == [
+        ("wrong.py", "reportAssignmentType")
+    ]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

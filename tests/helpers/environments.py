@@ -1,14 +1,19 @@
 """Environments of a test's own: this project as users install it, with what the development environment lacks."""
 
+import atexit
 import os
+import shutil
 import subprocess
+import sys
 import venv
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
-__all__ = ["HELPERS", "Shell", "new_environment", "new_shell"]
+__all__ = ["HELPERS", "NO_BYTECODE", "Shell", "new_environment", "new_shell"]
 
 HELPERS = Path(__file__).parent
 """The folder of programs that such environments run."""
@@ -20,6 +25,20 @@ It ends with the status 0, or another that is given."""
 
 _TORCH = "torch==2.13.0"  # of later ones there may be no build without CUDA
 
+NO_BYTECODE = {"PIP_COMPILE": "0"}
+"""Variables with which pip compiles nothing: Python compiles what is imported, a small part of such packages."""
+
+
+@cache
+def _wheel() -> Path:
+    """Build the wheel of this project, once in a process."""
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    build = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
+    subprocess.run([*build, "--wheel-dir", folder, HELPERS.parents[1]], check=True)
+    [built] = folder.iterdir()
+    return built
+
 
 def new_environment(folder: Path, extras: str = "", *, torch: bool = False) -> Path:
     """Create an environment with this project and some extras of it; return its folder of programs.
@@ -27,14 +46,14 @@ def new_environment(folder: Path, extras: str = "", *, torch: bool = False) -> P
     The test is skipped where it needs torch and no build is to be had.
     """
     venv.create(folder / "venv", with_pip=True)
+    environment = {**os.environ, **NO_BYTECODE}
     programs = folder / "venv" / "bin"
     install = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     if torch:
-        done = subprocess.run([*install, _TORCH], capture_output=True, text=True, check=False)
+        done = subprocess.run([*install, _TORCH], capture_output=True, text=True, check=False, env=environment)
         if done.returncode:
             pytest.skip(f"no build of {_TORCH} to be had: {done.stderr.strip()[-200:]}")
-    root = HELPERS.parents[1]
-    subprocess.run([*install, f"{root}[{extras}]" if extras else str(root)], check=True)
+    subprocess.run([*install, f"{_wheel()}[{extras}]" if extras else _wheel()], check=True, env=environment)
     return programs
 
 
@@ -49,6 +68,8 @@ def new_shell(folder: Path, *, torch: bool = False) -> Shell:
             "HF_HUB_OFFLINE": "1",
             "INSPECT_DISPLAY": "plain",
             "NO_COLOR": "1",
+            "OMP_NUM_THREADS": "1",  # threads of torch would wait for each other where tests run side by side
+            **NO_BYTECODE,
             **environment,
         }
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Cases of a parametrised test of which most are of the slow suite."""
+"""Cases of a parametrised test of which most are of the slow suite, or of the nightly run."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,16 @@ import pytest
 
 def slow_except(cases: Iterable[Any], *quick: Any) -> list[Any]:
     """Return the cases as parameters, all but the quick ones with the mark `slow`."""
+    return _marked_except(pytest.mark.slow, cases, quick)
+
+
+def nightly_except(cases: Iterable[Any], *slow: Any) -> list[Any]:
+    """Return the cases of a slow test as parameters, all but those of the slow suite with the mark `nightly`."""
+    return _marked_except(pytest.mark.nightly, cases, slow)
+
+
+def _marked_except(mark: pytest.MarkDecorator, cases: Iterable[Any], unmarked: tuple[Any, ...]) -> list[Any]:
     found = list(cases)
-    if missing := [case for case in quick if case not in found]:
+    if missing := [case for case in unmarked if case not in found]:
         raise ValueError(f"no cases {missing!r}")
-    return [case if case in quick else pytest.param(case, marks=pytest.mark.slow) for case in found]
+    return [case if case in unmarked else pytest.param(case, marks=mark) for case in found]

@@ -23,6 +23,11 @@ def main(folder: Path) -> None:
     parameters.n_parallel = 1
     parameters.chat_template = "chatml"  # The model is not tuned for conversations and brings no template.
     parameters.verbosity = -1
+    # Without a penalty so small a model repeats a phrase until its answer is cut off, and is asked again.
+    parameters.sampling.penalty_repeat = 1.3
+    # One thread, which no other waits for: tests run side by side.
+    for threads in (parameters.cpuparams, parameters.cpuparams_batch):
+        threads.n_threads = 1
     server = xllamacpp.Server(parameters)
     print(server.listening_address, flush=True)  # noqa: T201 - what the starting process waits for
     sys.stdin.read()

@@ -10,4 +10,4 @@ from hostile import failures
 @pytest.mark.slow
 def test_commands_end_in_output_or_in_one_line(scale: int, tmp_path: Path) -> None:
     command_fuzz.write_files(tmp_path / "files")
-    assert failures(Path(command_fuzz.__file__), tmp_path, 600 * scale) == []
+    assert failures(Path(command_fuzz.__file__), tmp_path, 300 * scale) == []

@@ -20,7 +20,7 @@ SECONDS = 6.0
 
 @pytest.mark.parametrize(
     ("number", "times", "benchmark"),
-    [(signal.SIGINT, 10, "attunebench"), (signal.SIGTERM, 5, "attunebench"), (signal.SIGINT, 3, "eibench")],
+    [(signal.SIGINT, 6, "attunebench"), (signal.SIGTERM, 3, "attunebench"), (signal.SIGINT, 3, "eibench")],
 )
 def test_a_run_that_is_stopped_at_any_moment_goes_on(
     number: int, times: int, benchmark: str, scale: int, tmp_path: Path
@@ -86,7 +86,7 @@ def test_the_processes_that_score_end_with_the_command(
     lines = [run.to_line() for run in load_runs("demo")]
     runs.write_bytes(b"\n".join(lines * 40))
     target = tmp_path / "scores.json"
-    for _ in range(3 * scale):
+    for _ in range(2 * scale):
         process = start("score", "--results", runs, "--data", "demo", "--output", target, "--jobs", 3)
         until_prepared(process)
         time.sleep(moments.uniform(0.2, 3.0))

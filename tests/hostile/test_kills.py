@@ -21,7 +21,7 @@ ANSWERS = {"attunebench": answer_to, "eibench": talk}
 def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(
     benchmark: str, scale: int, tmp_path: Path
 ) -> None:
-    kills, limit = 10 * scale, 16
+    kills, limit = 6 * scale, 16
     killed, whole, moments = tmp_path / "killed", tmp_path / "whole", random.Random(5)
     with ModelServer(latency=0.02, answer=ANSWERS[benchmark]) as server:
         for _ in range(kills):
@@ -49,7 +49,7 @@ def test_judging_anew_that_is_ended_again_and_again_ends_as_one_that_was_not(
     number: int, scale: int, tmp_path: Path
 ) -> None:
     ended, whole, runs, moments = tmp_path / "ended", tmp_path / "whole", tmp_path / "runs", random.Random(number)
-    times = 8 * scale
+    times = 4 * scale
     with ModelServer(latency=0.02) as server:
         assert finish(start_run(server, runs, 10)) == (0, b"")
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from batch_service import answer_calls
 from documentation import blocks_of, run_block
-from environments import Shell, new_shell
+from environments import Shell
 from interrupts import SCRIPT
 from model_server import Json, ModelServer, answer_to, talk
 
@@ -123,11 +123,28 @@ def test_lm_eval_gives_the_numbers_of_a_run(
     check_printed(run_block(read, lm_eval, tmp_path), of_run)
 
 
+STARTS = """
+import sys
+from functools import partial
+from lm_eval import tasks
+from lm_eval.__main__ import cli_evaluate
+
+# Its own tasks, thousands of files, take ten seconds of each start.
+tasks.TaskManager = partial(tasks.TaskManager, include_defaults=False)
+start = ["lm_eval", "run", "--include_path", sys.argv[1], "--model", "dummy", "--limit", "2", "--tasks"]
+for options in sys.stdin.read().splitlines():
+    sys.argv = [*start, *options.split()]
+    try:
+        cli_evaluate()
+    except Exception as error:
+        print(f"{options}: {error}")
+    print("ended")
+"""
+
+
 def test_lm_eval_without_a_model_and_what_it_refuses(lm_eval: Shell, tmp_path: Path) -> None:
-    start = 'lm_eval run --include_path "$(attune-bench lm-eval-path)" --model dummy --limit 2'
-    printed = lm_eval(f"{start} --tasks emotional_intelligence --metadata mode=verbose panas_strategy=delta", tmp_path)
-    assert "composite_score_coverage" in printed
-    for options, said in {
+    (tmp_path / "starts.py").write_text(STARTS, encoding="utf-8")
+    refused = {
         "--metadata mode=verbos": "modes: no 'verbos'; did you mean 'verbose'?",
         "--metadata mode=all": "these options ask in 4 ways",
         "--metadata protcol=released": "metadata: no 'protcol'; did you mean 'protocol'?",
@@ -135,8 +152,19 @@ def test_lm_eval_without_a_model_and_what_it_refuses(lm_eval: Shell, tmp_path: P
         "--metadata judge_model=m": "only the evaluated model is asked here",
         "--metadata source=nowhere": "no such file or folder: nowhere",
         "--system_instruction Hello": "leave out the system instruction",
-    }.items():
-        assert said in lm_eval(f"! {start} --tasks attunebench {options} 2>&1", tmp_path)
+    }
+    lines = [
+        "emotional_intelligence --metadata mode=verbose panas_strategy=delta",
+        *(f"attunebench {options}" for options in refused),
+    ]
+    given = "\n".join(lines)
+    printed = lm_eval(f"python starts.py \"$(attune-bench lm-eval-path)\" <<'END'\n{given}\nEND\n", tmp_path)
+    scored, *said, rest = printed.split("ended\n")
+    assert "composite_score_coverage" in scored
+    for (options, words), found in zip(refused.items(), said, strict=True):
+        assert f"attunebench {options}: " in found
+        assert words in found
+    assert rest == ""
 
 
 def test_inspect_gives_the_numbers_of_runs(inspect: Shell, tmp_path: Path) -> None:
@@ -216,15 +244,14 @@ def test_inspect_sends_the_requests_of_a_run(inspect: Shell, tmp_path: Path) -> 
     assert len(sent[0]) > 60
 
 
-def test_static_checks_of_the_catalogue(tmp_path: Path) -> None:
+def test_static_checks_of_the_catalogue(inspect: Shell, tmp_path: Path) -> None:
     # Left out: how the catalogue's own repository is laid out, names its tests and declares dependencies.
     left_out = "IEFS,IETS,IECQ004,IEBP001"
     *_, register = blocks_of("inspect.md")
-    shell = new_shell(tmp_path)
-    shell("pip install inspect-evals-lint", tmp_path)
+    inspect("pip install inspect-evals-lint", tmp_path)
     for task in yaml.safe_load(register.text)["tasks"]:
         path = task["task_path"]
-        shell(f"inspect-evals-lint --root {ROOT} --preset single-eval --task {path} --ignore {left_out}", tmp_path)
+        inspect(f"inspect-evals-lint --root {ROOT} --preset single-eval --task {path} --ignore {left_out}", tmp_path)
 
 
 READ = """

@@ -12,14 +12,12 @@ import pytest
 from batch_service import answer_calls
 from documentation import blocks_of, run_block
 from environments import HELPERS, Shell
-from model_server import ModelServer, talk
 
 from attune_bench import Scores
 
 pytestmark = pytest.mark.slow
 
 PageShell = Callable[..., Shell]
-TINY_MODELS = HELPERS / "tiny_models.py"
 
 
 def test_batch_files(page_shell: PageShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,26 +56,3 @@ def test_scores_in_other_formats(page_shell: PageShell, tmp_path: Path) -> None:
         assert results["composite_score"]["score_details"]["score"] == value
         shown = (tmp_path / "pages" / model / ".eval_results" / "attunebench.yaml").read_text(encoding="utf-8")
         assert f"value: {value}\n" in shown
-
-
-def test_another_similarity(page_shell: PageShell, tmp_path: Path) -> None:
-    section = ("attunebench.md", "Another similarity")
-    shell = page_shell(*section, torch=True)
-    # A folder of this name counts before the Hub: bert-score takes 17 layers of the model that it is called after.
-    shell(f"python {TINY_MODELS} encoder roberta-large 17", tmp_path)
-    commands, session = blocks_of(*section)
-    printed = run_block(commands, shell, tmp_path)
-    assert re.search(r"^Response similarity, bertscore +0\.\d{3} +0\.\d{3}$", printed, re.MULTILINE)
-    assert "metric:avg_response_similarity.bertscore|" in printed
-    run_block(session, shell, tmp_path)
-
-
-def test_training(page_shell: PageShell, tmp_path: Path) -> None:
-    shell = page_shell("training.md", torch=True)
-    shell(f"python {TINY_MODELS} talker Qwen/Qwen3-0.6B", tmp_path)
-    with ModelServer(answer=talk) as server:
-        printed = [run_block(block, shell, tmp_path, server=server.url) for block in blocks_of("training.md")]
-        assert server.bodies
-    rewards = re.findall(r"'rewards/episode_reward/mean': '?(-?[\d.e-]+)", printed[-1])
-    assert len(rewards) == 5  # of 48 steps every tenth and the last
-    assert all(-1 <= float(reward) <= 1 for reward in rewards)

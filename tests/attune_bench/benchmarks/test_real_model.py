@@ -45,9 +45,14 @@ def test_a_real_model_end_to_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    short = five_turns.model_copy(update={"turns": five_turns.turns[:1]})
+    first = five_turns.turns[0]
+    asked = first.annotations
+    assert asked is not None
+    few = {"binary_judgements": asked.binary_judgements[:2], "pairwise_comparisons": asked.pairwise_comparisons[:3]}
+    turn = first.model_copy(update={"annotations": asked.model_copy(update=few)})
+    short = five_turns.model_copy(update={"turns": (turn,)})
     (tmp_path / "short.json").write_bytes(short.to_json())
-    options = ["--base-url", real_model, "--judge-model", "gemma", "--max-tokens", 700, "--seed", 1]
+    options = ["--base-url", real_model, "--judge-model", "gemma", "--max-tokens", 400, "--seed", 1]
     options += ["--concurrency", 1, "--call-timeout", 900]
     status, out, err = call("run", "local", "gemma-3-270m", "short.json", *options)
     assert status == 0, err

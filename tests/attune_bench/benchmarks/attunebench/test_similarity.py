@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from documentation import blocks_of, run_block
 from environments import HELPERS, Shell
 from polars.testing import assert_frame_equal
 
@@ -112,3 +113,16 @@ def test_bertscore_by_a_small_model_of_a_folder(page_shell: Callable[..., Shell]
     assert re.match(r"bertscore\(model@[0-9a-f]{12}_L2_no-idf_version=", scores.provenance.similarity or "")
     largest = scores.values.select(pl.max_horizontal(pl.col("^avg_response_similarity_.*bertscore$"))).to_series()
     assert (values >= largest - 1e-12).all()
+
+
+@pytest.mark.slow
+def test_the_page_on_another_similarity(page_shell: Callable[..., Shell], tmp_path: Path) -> None:
+    section = ("attunebench.md", "Another similarity")
+    shell = page_shell(*section, torch=True)
+    # A folder of this name counts before the Hub: bert-score takes 17 layers of the model that it is called after.
+    shell(f"python {HELPERS / 'tiny_models.py'} encoder roberta-large 17", tmp_path)
+    commands, session = blocks_of(*section)
+    printed = run_block(commands, shell, tmp_path)
+    assert re.search(r"^Response similarity, bertscore +0\.\d{3} +0\.\d{3}$", printed, re.MULTILINE)
+    assert "metric:avg_response_similarity.bertscore|" in printed
+    run_block(session, shell, tmp_path)
