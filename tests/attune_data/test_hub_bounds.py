@@ -196,6 +196,7 @@ def test_trickle(part: bytes, start: bytes, where: str, hub: HubServer, data: di
     assert contents() == []
 
 
+@pytest.mark.slow
 def test_endless_redirects(hub: HubServer, data: dict[str, bytes]) -> None:
     assert data
     for where in WHERE:
@@ -543,6 +544,7 @@ def test_token_that_cannot_be_sent_is_not_shown(
 # Publishing.
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("token")
 def test_uploads_elsewhere_have_no_token(hub: HubServer, other: HubServer) -> None:
     """The Hub says where large files are stored, and where to tell that they were."""

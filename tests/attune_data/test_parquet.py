@@ -129,6 +129,7 @@ def test_columns_of_the_records(conversation: Json, save: Save, tmp_path: Path) 
     assert [json.loads(text) for text in frame["record"]] == [conversation, {"conversationId": "made"}]
 
 
+@pytest.mark.slow
 def test_order_and_every_row_beyond_one_piece(record: Record, save: Save, tmp_path: Path) -> None:
     order = [str(number * 7919 % 600) for number in range(600)]
     save(b"\n".join(map(record, order)), "in.jsonl")
@@ -206,6 +207,7 @@ def test_arrow_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         load("demo").to_arrow()
 
 
+@pytest.mark.slow
 def test_parquet_needs_no_extra(tmp_path: Path) -> None:
     code = "import sys; sys.modules['pyarrow'] = None; from attune_data import load; "
     write = "load('demo').to_parquet(sys.argv[1])"

@@ -6,6 +6,7 @@ from importlib.resources import files
 from statistics import fmean
 
 import pytest
+from slow_cases import slow_after
 
 from attune_data import load_episodes, load_sage, load_scenarios
 from attune_data.eibench.demo import MODELS, Manner
@@ -13,7 +14,9 @@ from attune_data.kinds import DIALOGUE, EPISODE
 from attune_data.testing import synthetic
 
 
-@pytest.mark.parametrize(("room", "file"), [("eibench", "demo_episodes.jsonl"), ("sage", "demo_dialogues.jsonl")])
+@pytest.mark.parametrize(
+    ("room", "file"), slow_after(1, [("eibench", "demo_episodes.jsonl"), ("sage", "demo_dialogues.jsonl")])
+)
 def test_the_command_writes_the_demo_file(room: str, file: str) -> None:
     written = subprocess.run([sys.executable, "-m", f"attune_data.{room}.demo"], capture_output=True, check=True)
     same = written.stdout == (files(f"attune_data.{room}") / file).read_bytes()

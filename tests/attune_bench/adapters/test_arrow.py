@@ -39,6 +39,7 @@ def written(scores: Scores, folder: Path) -> bytes:
     return (folder / "scores.json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "protocol"),
     [

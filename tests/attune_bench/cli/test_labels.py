@@ -79,6 +79,7 @@ def test_json(call: Call, conversations: Scored, filled: Path) -> None:
     assert len(signature.labels) == 32
 
 
+@pytest.mark.slow
 def test_table_and_csv(call: Call, conversations: Scored, filled: Path) -> None:
     arguments = ("debias", "--scores", conversations.scores, "--labels", filled, *METRIC, *QUICK)
     status, out, err = call(*arguments)

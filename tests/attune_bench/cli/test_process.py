@@ -80,6 +80,7 @@ def test_a_reader_that_stops_early_gives_no_traceback(make_scores: Callable[...,
         assert process.stderr.read() == b""
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path, conversations: Scored) -> None:
     # Slow enough that the signal comes in the middle.
     command = [sys.executable, "-c", MAIN, "report", "--scores", str(conversations.scores), "--resamples", "10000000"]

@@ -130,6 +130,7 @@ def test_the_board_of_sage_has_successes_and_failures(call: Call, dialogues: Sco
 LONG = ("attunebench", "eibench")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NAMES])
 def test_the_page_of_each_benchmark(call: Call, scored: Scorings, tmp_path: Path, name: str) -> None:
     found = scored(name)

@@ -40,6 +40,7 @@ def test_signals_before_the_first_import(number: int, tmp_path: Path) -> None:
     assert ended.seconds < SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", slow_except(SIGNALS, signal.SIGINT))
 def test_signals_while_a_server_says_nothing(number: int, tmp_path: Path) -> None:
     with ModelServer(lambda call, _body: "stall" if call > 8 else None) as server:

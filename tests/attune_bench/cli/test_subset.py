@@ -96,6 +96,7 @@ def test_an_empty_subset_is_a_row(call: Call, demo_scores: Path) -> None:
 # The others.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [False, True], ids=["traits-of-the-scores", "traits-of-the-data"])
 def test_scenes_of_eibench(call: Call, episodes: Scored, data: bool) -> None:
     source = ("--data", episodes.data) if data else ()
@@ -138,6 +139,7 @@ def test_a_value_is_read_as_the_type_of_its_column(call: Call, tmp_path: Path, w
     assert (status, "turns is a number, not 'many'" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_screen_is_asked_for_by_its_label_or_as_true(call: Call, demo_scores: Path) -> None:
     one, other = (
         _subset(call, demo_scores, "--where", f"who_5_screen={value}", "n_turns=5", "--compare")["subgroups"]

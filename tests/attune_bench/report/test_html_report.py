@@ -238,6 +238,7 @@ def test_a_metric_is_explained(page: str, scores: Scores) -> None:
     assert rows["PANAS baseline-adjusted"] == ["-1 to 1", "higher", "mean over conversations"]
 
 
+@pytest.mark.slow
 def test_the_options_are_those_that_were_asked_for(scores: Scores) -> None:
     page = scores.report(format="html", resamples=50, seed=3, level=0.9, unit="conversation", interval="percentile")
     said = text_of(page)

@@ -64,6 +64,7 @@ def take(calls: Path, answers: Iterable[Path], output: Path, units: Any = None, 
     return import_batch(TASK, found, SETTINGS, PROVIDERS, calls=calls, answers=list(answers), output=output, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, pytest.param(7, marks=pytest.mark.slow)])
 def test_results_are_those_of_a_run_with_the_same_answers(
     seed: int | None, tmp_path: Path, run_files: RunFiles
@@ -215,6 +216,7 @@ def test_files_are_no_larger_than_services_take(tmp_path: Path, monkeypatch: pyt
     }
 
 
+@pytest.mark.slow
 def test_calls_of_two_models_are_in_two_files(tmp_path: Path) -> None:
     calls, output = tmp_path / "calls.jsonl", tmp_path / "batch"
     export(calls)
@@ -262,6 +264,7 @@ def test_a_target_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypa
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_the_answers_to_one_of_several_files_leave_the_others_waiting(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,6 +371,7 @@ def test_a_role_without_a_provider_is_served_as_the_model_is(tmp_path: Path) -> 
         export_batch(TASK, load("demo")[:1], SETTINGS, {"model": "OpenAI"}, calls=tmp_path / "three.jsonl")
 
 
+@pytest.mark.slow
 def test_errors_within_errors_and_deep_lines(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
     export(calls)

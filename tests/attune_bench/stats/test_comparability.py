@@ -157,6 +157,7 @@ def test_a_page_is_refused_too() -> None:
         scores.report(format="html", resamples=50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [
@@ -295,6 +296,7 @@ def test_analyses_that_set_models_side_by_side_refuse(analysis: Callable[..., pl
     assert isinstance(analysis(scores.allow_mixed(), resamples=50), pl.DataFrame)
 
 
+@pytest.mark.slow
 def test_the_mark_is_of_what_is_there() -> None:
     scores = scored(runs(a=OURS, b=OURS, c=OURS | {"temperature": 1.0})).allow_mixed()
     assert scores.allow_mixed().report(resamples=50) == scores.report(resamples=50)

@@ -162,11 +162,12 @@ DRAWN = [
     ),
     *(("table", asked) for asked in (*VERBS, *ANALYSES) if asked not in UNDRAWN),
 ]
-# What every benchmark is asked, EIBench is asked in the slow suite, as SAGE is here.
+# What all are asked, the table is asked here; the benchmarks are asked all but the summary in the slow suite.
+OF_ALL = {asked for name, asked in DRAWN if name == "sage" and asked != "summary"}
 drawn = pytest.mark.parametrize(
     ("name", "asked"),
     [
-        pytest.param(name, asked, marks=pytest.mark.slow if name == "eibench" and ("sage", asked) in DRAWN else ())
+        pytest.param(name, asked, marks=pytest.mark.slow if asked in OF_ALL and name != "table" else ())
         for name, asked in DRAWN
     ],
 )

@@ -353,6 +353,7 @@ def test_lexicon_reads_a_conversation(make_conversation: MakeConversation) -> No
     assert post_of(run).predicted_conversation_wide.q1_looking_for == ("To just listen or let me vent",)
 
 
+@pytest.mark.slow
 def test_lexicon_beats_chance_on_the_demo(demo: Demo) -> None:
     [by_hand] = aggregates(score(demo, lexicon(demo)))
     [drawn] = aggregates(score(demo, chance(demo, seed=0)))

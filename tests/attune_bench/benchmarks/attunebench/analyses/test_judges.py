@@ -127,6 +127,7 @@ def test_models_judged_by_others_are_not_ranked_together() -> None:
         judge_ranks(scores, results=[*mixed[: len(other)], *renamed])
 
 
+@pytest.mark.slow
 def test_the_command(call: Call, tmp_path: Path) -> None:
     runs = with_judges(load_runs("demo"))
     (tmp_path / "runs").mkdir()
