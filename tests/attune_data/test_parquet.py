@@ -83,7 +83,7 @@ def test_nulls_absent_keys_and_unknown_keys_come_back(
     whole = json.dumps(request.getfixturevalue(kind))
     kept: list[bool] = []
 
-    @settings(max_examples=60, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=25, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
     @given(seed=st.integers(0, 2**32), unknown=st.dictionaries(st.text(max_size=9), VALUES, max_size=3))
     def attempt(seed: int, unknown: Json) -> None:
         record, rng = json.loads(whole), random.Random(seed)
@@ -107,7 +107,7 @@ def test_nulls_absent_keys_and_unknown_keys_come_back(
         kept.append(len(loaded) == 1 and loaded.found == () and json.loads(written["record"][0]) == record)
 
     attempt()
-    assert sum(kept) > 15  # Many load without an issue and are written exactly as they were.
+    assert sum(kept) > 6  # Many load without an issue and are written exactly as they were.
 
 
 def test_runs_write_their_records(tmp_path: Path) -> None:

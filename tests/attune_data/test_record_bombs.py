@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from slow_cases import slow_after
 from archive_files import brief, ids, pack
+from slow_cases import slow_after
 
 from attune_data import IssueReport, LoadError, SourceError, load
 from attune_data.attunebench.kinds import CONVERSATION

@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from slow_cases import slow_except
 
 from attune_bench.benchmarks.attunebench import baselines
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, planned_calls, run_conversation
@@ -154,7 +153,10 @@ def test_the_whole_demo_is_asked_without_its_answers(
         assert planned_calls(conversation, settings) == planned_calls(twin, settings)
 
 
-@pytest.mark.parametrize(("mode", "strategy"), slow_except(product(MODES, STRATEGIES), *ONCE))
+@pytest.mark.parametrize(
+    ("mode", "strategy"),
+    [pytest.param(*case, marks=() if case in ONCE else pytest.mark.slow) for case in product(MODES, STRATEGIES)],
+)
 def test_an_answer_that_reached_a_request_would_be_found(
     demo: list[Conversation], monkeypatch: pytest.MonkeyPatch, mode: str, strategy: str
 ) -> None:
