@@ -335,6 +335,7 @@ def test_a_cut_off_file_gives_no_record(record: Record, tmp_path: Path) -> None:
         assert brief(loaded.found) == [("x.parquet", "unreadable", "error")]
 
 
+@pytest.mark.slow
 def test_damage_in_the_middle_costs_what_follows(record: Record, tmp_path: Path) -> None:
     load_lines = b"\n".join(record(str(number)) for number in range(600))
     (tmp_path / "in.jsonl").write_bytes(load_lines)

@@ -90,6 +90,7 @@ def test_published_and_loaded_back(kind: str, loaded: Collection[Any], writer: H
         assert all(len(meaning) > 5 for _, _, meaning in rows), name
 
 
+@pytest.mark.slow
 def test_scenarios_for_training_are_not_called_a_test(writer: HubServer) -> None:
     demo = load_scenarios("demo")
     for splits, expected in (

@@ -120,6 +120,7 @@ def test_records_are_valid_and_have_the_numbers_of_the_summary(benchmark: str) -
         assert lacking + len(shown) == len(asked or found.metrics)
 
 
+@pytest.mark.slow
 def test_a_subgroup_has_its_own_numbers(scores: Scores) -> None:
     data = load("demo")
     records = eee_records(scores, LAB, by=["diagnosis_group"], data=data, metrics=["composite_score"], **OPTIONS)

@@ -123,6 +123,7 @@ def test_report_where_the_terminal_cannot_show_a_name(
     assert b"64.69" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags", [(), pytest.param(("--format", "json"), marks=pytest.mark.slow)], ids=["text", "json"]
 )

@@ -79,6 +79,7 @@ def test_it_is_the_report_of_the_scores(call: Call, scored: Scorings, name: str,
         assert f"90% intervals by resampling {scores.provenance.unit}s (percentile)" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_the_board_of_eibench_shows_every_number_and_treatment(call: Call, episodes: Scored) -> None:
     out = call("report", "--scores", episodes.scores, *QUICK)[1]
     text = " ".join(out.split())

@@ -283,6 +283,7 @@ def test_columns_of_the_tables_of_every_kind(call: Call, kind: str) -> None:
 # Columns.
 
 
+@pytest.mark.slow
 def test_columns_are_listed_and_looked_up(call: Call) -> None:
     status, out, err = call("columns")
     assert (status, err) == (0, "")
@@ -295,6 +296,7 @@ def test_columns_are_listed_and_looked_up(call: Call) -> None:
     assert "  p_holm: number, 0 to 1\n    p-value with Holm's correction" in out
 
 
+@pytest.mark.slow
 def test_a_codebook_is_csv_or_json(call: Call) -> None:
     status, out, err = call("columns", "--format", "csv")
     assert (status, err) == (0, "")

@@ -130,6 +130,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", slow_except(SIGNALS, signal.SIGINT))
 def test_signals_after_a_command_has_ended_change_nothing(number: int) -> None:
     process = start("--version", code=ENDING)
@@ -138,6 +139,7 @@ def test_signals_after_a_command_has_ended_change_nothing(number: int) -> None:
     assert (ended.status, ended.err) == (0, b"")
 
 
+@pytest.mark.slow
 def test_what_a_script_starts_in_the_background_ignores_ctrl_c() -> None:
     process = start("--version", prepare=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     until_prepared(process)

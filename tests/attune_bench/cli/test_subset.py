@@ -68,6 +68,7 @@ def test_a_complement_is_not_all_of_the_conditions(call: Call, demo_scores: Path
     assert {row["stratum"] for row in rows} == {question, f"not ({question})"}
 
 
+@pytest.mark.slow
 def test_who_has_no_valid_score_is_not_in_the_complement_of_a_screen(call: Call, demo_scores: Path) -> None:
     strata = load("demo").stratify("who_5_screen")
     rows = _subset(call, demo_scores, "--where", "who_5_screen=screen-positive", "--compare")["subgroups"]
@@ -75,6 +76,7 @@ def test_who_has_no_valid_score_is_not_in_the_complement_of_a_screen(call: Call,
     assert rows[-1]["n"] == len(strata["screen-negative"]) < 40 - rows[0]["n"]
 
 
+@pytest.mark.slow
 def test_strata_of_a_trait_overlap_and_the_table_says_so(call: Call, demo_scores: Path) -> None:
     arguments = ("--scores", demo_scores, "--data", "demo", "--by", "diagnosis_group", "--compare", *QUICK)
     status, out, _ = call("subset", *arguments)

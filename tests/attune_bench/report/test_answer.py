@@ -38,6 +38,7 @@ def test_who_leads_who_is_not_told_apart_and_who_is_below() -> None:
     assert "a leads with 2.0 in Hits; not told apart from c ; b is below." in said
 
 
+@pytest.mark.slow
 def test_many_models_are_counted() -> None:
     steps = {f"m{place}": [10.0 - place + unit % 2 / 10 for unit in range(20)] for place in range(6)}
     assert "m0 leads with 10.1 in Hits; all 5 others are below." in answer(scores_of(steps))
@@ -120,6 +121,7 @@ def test_where_lower_is_better() -> None:
     assert "better lower" in said
 
 
+@pytest.mark.slow
 def test_random_answers_are_beaten_by_some() -> None:
     spread = {"a": [3.0, 3.5] * 6, "b": [0.0, 2.5] * 6, "c": [2.0, 2.2] * 6}
     said = answer(with_chance(scores_of(spread), 1.0))

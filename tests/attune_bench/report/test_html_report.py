@@ -183,6 +183,7 @@ def test_a_figure_hides_the_groups_that_the_tables_hide(
     assert groups(whole) == {"any", "AnxDep", "ADHD", "ASD", "other"}
 
 
+@pytest.mark.slow
 def test_calls_are_counted(make_scores: Callable[..., Scores]) -> None:
     calls = {"parsed": 5, "repaired": 2, "retried": 1, "failed": 0}
     page = make_scores(["a", "b"], conversations=6, calls=calls).report(format="html", resamples=20)

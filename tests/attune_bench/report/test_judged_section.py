@@ -155,6 +155,7 @@ def test_many_people_are_shown() -> None:
     assert "not shown" not in section(page_of(private(scores_of(table)), rated(table, 60)), TITLE)
 
 
+@pytest.mark.slow
 def test_ratings_of_a_model_that_is_not_shown() -> None:
     table = frame(("a", "b", "few")).filter((pl.col("model") != "few") | (pl.col("unit") < "u04"))
     labels = rated(table, 60)

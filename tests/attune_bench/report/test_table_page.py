@@ -93,6 +93,7 @@ def test_no_benchmark_is_spoken_of(of_table: str) -> None:
         assert word not in said
 
 
+@pytest.mark.slow
 def test_a_described_table_speaks_of_its_own() -> None:
     described = Scores.from_table(
         table_of().drop("level"),

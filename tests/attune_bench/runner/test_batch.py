@@ -226,6 +226,7 @@ def test_calls_of_two_models_are_in_two_files(tmp_path: Path) -> None:
     assert sorted(models, key=str) == [{"judge/one"}, {"vendor/model"}]
 
 
+@pytest.mark.slow
 def test_what_has_changed_since_is_an_error(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
     export(calls)
@@ -291,6 +292,7 @@ def test_a_file_of_calls_that_was_edited_is_refused(tmp_path: Path) -> None:
         take(calls, [answers], tmp_path / "batch")
 
 
+@pytest.mark.slow
 def test_the_answers_that_are_there_can_be_taken(tmp_path: Path) -> None:
     calls, output = tmp_path / "calls.jsonl", tmp_path / "batch"
     export(calls)

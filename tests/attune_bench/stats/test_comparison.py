@@ -215,6 +215,7 @@ def test_order_never_shows_and_a_seed_gives_the_same_again(
     assert scores.rank(**options).equals(other.rank(**options))
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(values=st.lists(st.floats(-100, 100), min_size=2, max_size=8))
 def test_a_run_against_itself(build: Build, values: list[float]) -> None:

@@ -50,7 +50,7 @@ def test_a_score_counts_the_calls_of_its_run(scores: Scores) -> None:
 
 
 @pytest.mark.parametrize(
-    "calls", [None, {}, [], 7, "parsed", {"a": "parsed"}, {"a": {"outcome": ["parsed"]}}, {"a": {}}]
+    "calls", slow_after(2, [None, {}, [], 7, "parsed", {"a": "parsed"}, {"a": {"outcome": ["parsed"]}}, {"a": {}}])
 )
 def test_a_run_file_of_another_runner_says_nothing(
     make_conversation: MakeConversation, make_run: MakeRun, calls: Any

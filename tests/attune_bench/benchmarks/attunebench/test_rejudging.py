@@ -81,6 +81,7 @@ def test_judges_are_asked_in_the_words_of_the_data_set(call: Invoke, tmp_path: P
     assert all("OBSERVED B" in request and "acknowledge" not in request.lower() for request in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("here", "named"),
     [

@@ -41,6 +41,7 @@ def test_run_writes_files_that_score_reads(call: Invoke, tmp_path: Path) -> None
     assert {one.em_model for one in load_runs(tmp_path / "results")} == {"vendor/model"}
 
 
+@pytest.mark.slow
 def test_local_is_another_name_of_the_same_provider(call: Invoke, tmp_path: Path) -> None:
     with ModelServer() as server:
         options = ["vendor/model", "demo", "--base-url", server.url, "--limit", 1]
@@ -262,6 +263,7 @@ def test_what_is_sent(call: Invoke) -> None:
         assert "seed" not in server.bodies[-1]
 
 
+@pytest.mark.slow
 def test_the_command_of_what_was_skipped_is_the_one_that_was_given(call: Invoke, tmp_path: Path) -> None:
     given = ["run", "local", "a model", "demo", "--modes", "verbose", "omniscient", "--judge-model", "j", "k k"]
     given += ["--output", "out", "--limit", "1", "--panas-strategy", "delta", "--concurrency", "3", "--seed", "1"]

@@ -329,7 +329,7 @@ def broken_for(scenario: Scenario, role: str) -> Fault:
     return fault
 
 
-@pytest.mark.parametrize("role", ["model", "simulator"])
+@pytest.mark.parametrize("role", slow_after(1, ["model", "simulator"]))
 def test_a_call_without_an_answer_leaves_its_scenario_out_of_the_results(role: str, tmp_path: Path) -> None:
     with ModelServer(broken_for(DEMO[1], role), answer=talk) as server:
         outcome = run(server, DEMO[:3], tmp_path, command="attune-bench eibench run")

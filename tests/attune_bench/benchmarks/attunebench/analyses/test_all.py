@@ -175,6 +175,7 @@ def test_post_scores_that_are_all_null(without_post_scores: Case, name: str) -> 
         assert found.height == 0
 
 
+@pytest.mark.slow
 def test_what_is_planted_is_found_in_its_direction() -> None:
     # Only the direction, of one seed; benchmarks/recovery.py looks at 200.
     better = SimulatedModel("better", emotion=0.8, binary_om=0.8, pairwise=0.7, unclear_loss=0.9, drift=-0.1)
