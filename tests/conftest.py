@@ -22,9 +22,9 @@ Json = dict[str, Any]
 
 # Properties are tried on fewer examples than by default: there are several hundred of them. How long one takes says
 # more of the machine than of the code.
-settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# Where an example is a whole collection, ten of many records each find what thirty would, in a third of the time.
-settings.register_profile("collections", settings.get_profile("quick"), max_examples=10)
+settings.register_profile("quick", max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Where an example is a whole collection, eight of many records each find what more would.
+settings.register_profile("collections", settings.get_profile("quick"), max_examples=8)
 settings.load_profile("quick")
 
 

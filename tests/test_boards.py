@@ -21,6 +21,7 @@ def test_published_means_follow_from_the_answers() -> None:
     assert dict(emobench.select("model", "value").iter_rows())["gpt-4"] == pytest.approx((59.75 + 54.125) / 2)
 
 
+@pytest.mark.slow
 def test_ranks_of_emobench_are_the_published_ones() -> None:
     for task in ("EU", "EA"):
         board = boards.emobench(task, "")

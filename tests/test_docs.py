@@ -42,6 +42,7 @@ OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl", "attune_benc
 """Modules that pages import and that come with an extra."""
 
 LONG = (
+    "README.md",
     "attunebench.md",
     "comparing.md",
     "eibench.md",

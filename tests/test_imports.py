@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import synthetic
+from slow_cases import slow_after
 
 import attune_bench
 import attune_data
@@ -107,6 +108,7 @@ def test_base_dependencies() -> None:
     assert {re.split(r"[^\w-]", one)[0] for one in project["dependencies"]} == BASE
 
 
+@pytest.mark.slow
 def test_scoring_loads_what_it_needs(spawn: Spawn) -> None:
     code = "import json, sys\nimport attune_bench\nfrom attune_data import load, load_runs\n"
     code += "import warnings\nwarnings.filterwarnings('ignore', '.* few far scores decide')\n"  # 24 participants
@@ -116,7 +118,9 @@ def test_scoring_loads_what_it_needs(spawn: Spawn) -> None:
     assert set(json.loads(done.stdout)).intersection(("scipy.stats", "scipy.optimize", "datasets", "altair")) == set()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["report", "--help"], ["run", "--help"]], ids=str)
+@pytest.mark.parametrize(
+    "arguments", slow_after(2, [["--help"], ["--version"], ["report", "--help"], ["run", "--help"]]), ids=str
+)
 def test_help_loads_nothing_slow(spawn: Spawn, arguments: list[str]) -> None:
     code = "import json, sys\nfrom attune_bench.cli import main\n"
     code += f"try:\n    main({arguments!r})\nexcept SystemExit:\n    print(json.dumps(sorted(sys.modules)))"

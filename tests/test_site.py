@@ -47,6 +47,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert listed == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_start_page_is_of_the_demo(tmp_path: Path) -> None:
     scores = score(load("demo"), load_runs("demo"))
     figures.save(figures.profile(scores, "synthetic/attentive"), tmp_path / "profile.svg")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from slow_cases import slow_after
 
 from attune_data import Collection, Conversation, Conversations, Issue, Kind, load, load_records, load_runs
 from attune_data.kinds import KINDS
@@ -164,7 +165,7 @@ def test_value_of_an_issue_is_one_short_line(value: Any, conversation: Json, sav
 # Equal content.
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=repr)
+@pytest.mark.parametrize("kind", slow_after(4, KINDS), ids=repr)
 def test_collections_are_equal_where_their_records_are(kind: Kind[Any, Any]) -> None:
     one, other = load_records("demo", kind), load_records("demo", kind)
     assert one == other

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from hub_server import HubServer
+from slow_cases import slow_after
 
 from attune_data import Collection, Issue, SourceError, load, load_codebook, load_runs, load_tables
 
@@ -194,7 +195,7 @@ def test_offline_and_only_a_part_is_cached(hub: HubServer, record: Record, monke
         load("hf://lab/data")
 
 
-@pytest.mark.parametrize("how", ["closed", "status", "silent"])
+@pytest.mark.parametrize("how", slow_after(1, ["closed", "status", "silent"]))
 def test_hub_down_and_cached_is_a_note(
     how: str, hub: HubServer, record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +238,7 @@ def test_client_is_left_as_it_was(hub: HubServer, record: Record) -> None:
     assert [handler.filters for handler in handlers] == [[]] * len(handlers)
 
 
+@pytest.mark.slow
 def test_loads_in_several_threads(hub: HubServer, record: Record) -> None:
     names = "abc"
     for name in names:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hub_server import CUT, HANG, TOKEN, HubServer
+from slow_cases import slow_after
 
 from attune_data import PublishError, SourceError, load, publish
 
@@ -180,7 +181,7 @@ def test_offline_by_the_client_itself(hub: HubServer, monkeypatch: pytest.Monkey
     assert hub.requests == []
 
 
-@pytest.mark.parametrize("revision", ["", "@" + "0" * 40])
+@pytest.mark.parametrize("revision", slow_after(1, ["", "@" + "0" * 40]))
 def test_nothing_listens(revision: str, hub: HubServer) -> None:
     hub.close()
     text = failure(f"hf://lab/data{revision}")
@@ -188,7 +189,9 @@ def test_nothing_listens(revision: str, hub: HubServer) -> None:
     assert "refused" in text
 
 
-@pytest.mark.parametrize("endpoint", ["http://no-such-host.invalid", "not a url", "http://[", "http://127.0.0.1:99999"])
+@pytest.mark.parametrize(
+    "endpoint", slow_after(2, ["http://no-such-host.invalid", "not a url", "http://[", "http://127.0.0.1:99999"])
+)
 def test_wrong_endpoint(endpoint: str, hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
     assert f"the Hub at {endpoint}" in failure("hf://lab/data")
@@ -212,7 +215,7 @@ def test_server_hangs(hub: HubServer, data: dict[str, bytes], monkeypatch: pytes
     assert "does not answer" in failure("hf://lab/data")
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504, 429])
+@pytest.mark.parametrize("status", slow_after(2, [500, 502, 503, 504, 429]))
 @pytest.mark.parametrize("where", WHERE)
 def test_server_fails(status: int, where: str, hub: HubServer, data: dict[str, bytes]) -> None:
     assert data
@@ -220,6 +223,7 @@ def test_server_fails(status: int, where: str, hub: HubServer, data: dict[str, b
     assert f"status {status}" in failure("hf://lab/data")
 
 
+@pytest.mark.slow
 def test_one_failure_of_a_file_is_forgiven(hub: HubServer, data: dict[str, bytes]) -> None:
     hub.fail = lambda method, path: 503 if method == "HEAD" and hub.requests.count((method, path)) == 1 else None
     assert len(load("hf://lab/data")) == len(data)
@@ -235,7 +239,7 @@ def test_answer_that_is_no_hub(answer: bytes, where: str, hub: HubServer, data: 
     assert "HF_ENDPOINT" in text or "has no .json" in text
 
 
-@pytest.mark.parametrize("where", WHERE[:2])
+@pytest.mark.parametrize("where", slow_after(1, WHERE[:2]))
 def test_answer_that_is_cut(where: str, hub: HubServer, data: dict[str, bytes]) -> None:
     assert data
     hub.fail = lambda _method, path: CUT if where in f"{path}$" else None
@@ -249,6 +253,7 @@ def test_download_that_is_cut_goes_on(hub: HubServer, data: dict[str, bytes]) ->
     assert next(cuts, None) is None
 
 
+@pytest.mark.slow
 def test_download_that_ends_early(hub: HubServer, data: dict[str, bytes]) -> None:
     def fail(method: str, path: str) -> str | int | None:
         if "/resolve/" not in path or method != "GET":
@@ -264,7 +269,7 @@ def test_download_that_ends_early(hub: HubServer, data: dict[str, bytes]) -> Non
     assert loaded.found == ()
 
 
-@pytest.mark.parametrize("problem", [404, 503, CUT])
+@pytest.mark.parametrize("problem", slow_after(1, [404, 503, CUT]))
 def test_file_that_does_not_come_is_named(problem: Any, hub: HubServer, data: dict[str, bytes]) -> None:
     assert data
     hub.fail = lambda _method, path: problem if path.endswith("conversation_1.json") else None

@@ -434,7 +434,7 @@ def test_a_card_says_what_every_column_means(kind: Kind[Any, Any], written: dict
 @every_kind
 def test_its_rules_are_documented(kind: Kind[Any, Any], tmp_path: Path) -> None:
     (document,) = drawn(kind, 1)
-    odd: list[Any] = [None, "", "x", -1, 10**6, [], {}]
+    odd: list[Any] = [None, "x", -1, []]
     seen = set()
     for key in document:
         for value in odd:

@@ -83,7 +83,7 @@ def test_nulls_absent_keys_and_unknown_keys_come_back(
     whole = json.dumps(request.getfixturevalue(kind))
     kept: list[bool] = []
 
-    @settings(max_examples=60, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=25, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
     @given(seed=st.integers(0, 2**32), unknown=st.dictionaries(st.text(max_size=9), VALUES, max_size=3))
     def attempt(seed: int, unknown: Json) -> None:
         record, rng = json.loads(whole), random.Random(seed)
@@ -107,7 +107,7 @@ def test_nulls_absent_keys_and_unknown_keys_come_back(
         kept.append(len(loaded) == 1 and loaded.found == () and json.loads(written["record"][0]) == record)
 
     attempt()
-    assert sum(kept) > 15  # Many load without an issue and are written exactly as they were.
+    assert sum(kept) > 6  # Many load without an issue and are written exactly as they were.
 
 
 def test_runs_write_their_records(tmp_path: Path) -> None:
@@ -129,6 +129,7 @@ def test_columns_of_the_records(conversation: Json, save: Save, tmp_path: Path) 
     assert [json.loads(text) for text in frame["record"]] == [conversation, {"conversationId": "made"}]
 
 
+@pytest.mark.slow
 def test_order_and_every_row_beyond_one_piece(record: Record, save: Save, tmp_path: Path) -> None:
     order = [str(number * 7919 % 600) for number in range(600)]
     save(b"\n".join(map(record, order)), "in.jsonl")
@@ -206,6 +207,7 @@ def test_arrow_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         load("demo").to_arrow()
 
 
+@pytest.mark.slow
 def test_parquet_needs_no_extra(tmp_path: Path) -> None:
     code = "import sys; sys.modules['pyarrow'] = None; from attune_data import load; "
     write = "load('demo').to_parquet(sys.argv[1])"
@@ -333,6 +335,7 @@ def test_a_cut_off_file_gives_no_record(record: Record, tmp_path: Path) -> None:
         assert brief(loaded.found) == [("x.parquet", "unreadable", "error")]
 
 
+@pytest.mark.slow
 def test_damage_in_the_middle_costs_what_follows(record: Record, tmp_path: Path) -> None:
     load_lines = b"\n".join(record(str(number)) for number in range(600))
     (tmp_path / "in.jsonl").write_bytes(load_lines)

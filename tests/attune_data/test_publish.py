@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hub_server import CUT, HANG, TOKEN, Failure, HubServer
 from huggingface_hub import DatasetCard
+from slow_cases import slow_after
 
 from attune_data import Conversation, Conversations, PublishError, Runs, load, load_runs, publish
 from attune_data.attunebench.tables import TABLES, table_schemas
@@ -258,6 +259,7 @@ def test_without_a_token(hub: HubServer) -> None:
     assert hub.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hub")
 def test_a_wrong_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_wrongtoken")
@@ -298,7 +300,7 @@ def test_a_refusal_at_any_step_is_one_error(writer: HubServer, step: str, status
     assert "lab/data" not in writer.repositories
 
 
-@pytest.mark.parametrize("step", STEPS[1:])
+@pytest.mark.parametrize("step", slow_after(2, STEPS[1:]))
 def test_a_repository_of_before_stays_where_publishing_fails(writer: HubServer, step: str) -> None:
     writer.add("lab/data", {}, private=True)
     writer.fail = lambda method, path: 413 if step in path and method != "GET" else None
@@ -308,6 +310,7 @@ def test_a_repository_of_before_stays_where_publishing_fails(writer: HubServer, 
     assert "DELETE" not in {method for method, _ in writer.requests}
 
 
+@pytest.mark.slow
 def test_what_is_left_of_a_repository_is_said(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def not_deleted(_method: str, path: str) -> Failure:
         return 403 if "/commit/" in path or "/delete" in path else None
@@ -341,7 +344,7 @@ def test_what_is_left_of_a_repository_is_said(writer: HubServer, monkeypatch: py
     assert not writer.repositories
 
 
-@pytest.mark.parametrize(("failure", "why"), [(CUT, "cannot be reached"), (HANG, "does not answer")])
+@pytest.mark.parametrize(("failure", "why"), slow_after(1, [(CUT, "cannot be reached"), (HANG, "does not answer")]))
 def test_a_hub_that_breaks_off(writer: HubServer, monkeypatch: pytest.MonkeyPatch, failure: str, why: str) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT", 1)
     writer.add("lab/data", {}, private=True)

@@ -90,6 +90,7 @@ def test_published_and_loaded_back(kind: str, loaded: Collection[Any], writer: H
         assert all(len(meaning) > 5 for _, _, meaning in rows), name
 
 
+@pytest.mark.slow
 def test_scenarios_for_training_are_not_called_a_test(writer: HubServer) -> None:
     demo = load_scenarios("demo")
     for splits, expected in (
@@ -107,6 +108,7 @@ def test_scenarios_for_training_are_not_called_a_test(writer: HubServer) -> None
         assert [one.split for one in load_scenarios("hf://lab/data")] == [one.split for one in marked]
 
 
+@pytest.mark.slow
 def test_another_kind_takes_the_place_of_what_was_published(writer: HubServer) -> None:
     publish(load("demo"), "lab/data", licence="cc-by-4.0")
     publish(load_scenarios("demo"), "lab/data", licence="cc-by-4.0")

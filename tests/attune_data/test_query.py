@@ -183,6 +183,12 @@ def test_every_frame_of_a_part_is_that_of_its_records(records: Records, group: s
         assert_frame_equal(getattr(part.tables, name), expected)
 
 
+@cache
+def demo_of(kind: str) -> Any:
+    records = load("demo")
+    return records if kind == "collection" else records.tables
+
+
 @pytest.mark.parametrize("kind", ["collection", "tables"])
 @pytest.mark.parametrize(
     ("asked", "message"),
@@ -202,9 +208,8 @@ def test_every_frame_of_a_part_is_that_of_its_records(records: Records, group: s
     ],
 )
 def test_misspelt_names_the_nearest(kind: str, asked: dict[str, Any], message: str) -> None:
-    records = load("demo")
     with pytest.raises(ValueError, match=message):
-        (records if kind == "collection" else records.tables).where(**asked)
+        demo_of(kind).where(**asked)
 
 
 def test_other_wrong_requests_say_what_is_wrong() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from archive_files import brief, ids, pack
+from slow_cases import slow_after
 
 from attune_data import IssueReport, LoadError, SourceError, load
 from attune_data.attunebench.kinds import CONVERSATION
@@ -66,7 +67,7 @@ def test_values_and_depth_are_counted_exactly(monkeypatch: pytest.MonkeyPatch) -
                 assert documents.is_nested_too_deeply(data) == (depth > limit)
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.jsonl.gz", "a.zip", "a.tar.gz", "a.parquet"])
+@pytest.mark.parametrize("name", slow_after(2, ["a.json", "a.jsonl", "a.jsonl.gz", "a.zip", "a.tar.gz", "a.parquet"]))
 def test_a_record_of_too_many_values_is_one_issue(name: str, record: Record, tmp_path: Path) -> None:
     # The record has the object, its id, its turns and the values of these.
     bomb = b'{"conversationId":"b","turns":[' + b"{}," * 199_997 + b"{}]}"
@@ -85,6 +86,7 @@ def test_a_record_of_too_many_values_is_one_issue(name: str, record: Record, tmp
     assert [(issue.rule, issue.message) for issue in loaded.found] == [("unreadable", TOO_MANY)]
 
 
+@pytest.mark.slow
 def test_a_record_of_as_many_values_as_it_may_have_is_read(record: Record, save: Save) -> None:
     whole = json.loads(record("a"))
     left = 200_000 - _count(whole) - 1

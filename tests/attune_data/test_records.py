@@ -5,6 +5,7 @@ import json
 import math
 import pickle
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -221,8 +222,12 @@ def test_schema_describes_every_field(model: type[Record]) -> None:
     assert [(name, field) for name, field, content in properties if not content.get("description")] == []
 
 
+@cache
+def _names_of_the_schema() -> set[str]:
+    return {field for _, field, _ in _properties(Conversation.model_json_schema())}
+
+
 def test_schema_uses_the_names_of_the_files(conversation_path: str) -> None:
-    names = {field for _, field, _ in _properties(Conversation.model_json_schema())}
     data_keys = "responses."
     if data_keys not in conversation_path:
-        assert conversation_path.rsplit(".", maxsplit=1)[-1] in names
+        assert conversation_path.rsplit(".", maxsplit=1)[-1] in _names_of_the_schema()

@@ -220,7 +220,7 @@ run_lists = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(run_lists, conversation_lists)
 def test_rows_are_those_of_a_naive_join(runs: list[Json], conversations: list[Json]) -> None:
     tables = Runs([Run.model_validate(run) for run in runs]).joined(

@@ -28,6 +28,7 @@ def _is_json(text: str) -> bool:
 ODD = list(dict.fromkeys(text for text in VALUES if len(text) < 80 and _is_json(text)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one_of", [64, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", slow_except([SCENARIO, EPISODE, DIALOGUE], DIALOGUE), ids=lambda kind: kind.noun)
 def test_any_value_anywhere(kind: Kind[Any, Any], one_of: int, tmp_path: Path) -> None:

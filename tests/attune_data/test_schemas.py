@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 from schema_examples import Path, example, places, replaced, without
 from schema_files import FOLDER, contents
-from slow_cases import slow_except
+from slow_cases import slow_after, slow_except
 
 from attune_data import CodebookError, Conversation, Scenario, json_schema, load, load_runs, load_scenarios
 from attune_data.codebook import checked, codebook_folder
@@ -112,7 +112,9 @@ def test_an_unknown_kind_names_the_nearest(name: str, nearest: str) -> None:
 # What a schema accepts.
 
 
-@pytest.mark.parametrize(("kind", "loader"), [("conversation", load), ("run", load_runs), ("scenario", load_scenarios)])
+@pytest.mark.parametrize(
+    ("kind", "loader"), slow_after(1, [("conversation", load), ("run", load_runs), ("scenario", load_scenarios)])
+)
 def test_every_record_of_the_demo_is_valid(kind: str, loader: Any) -> None:
     check = validator(kind)
     records = [json.loads(record.to_json()) for record in loader("demo")]
@@ -135,24 +137,27 @@ def test_names_of_the_record_are_not_those_of_the_model() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "path", "value", "message"),
-    [
-        ("conversation", ("turns", 0, "moodShiftTags", 0, "intensity"), 8, "8 is greater than the maximum of 7"),
-        ("conversation", ("turns", 0, "moodShiftTags", 0, "intensity"), "5", "'5' is not of type 'integer'"),
-        (
-            "conversation",
-            ("turns", 0, "annotations", "binaryJudgements", 0, "observedBehavior"),
-            "maybe",
-            "'maybe' is not",
-        ),
-        ("conversation", ("turns", 0, "turnNumber"), None, "None is not of type 'integer'"),
-        ("conversation", ("prePanas", "responses", "proud"), 0, "0 is less than the minimum of 1"),
-        ("conversation", ("conversationId",), "", "'' should be non-empty"),
-        ("run", ("mode",), "fast", "'fast' is not one of"),
-        ("run", ("turns", 0, "em_binary_om_assessment"), {"B1": "y"}, "'y' is not one of"),
-        ("run", ("turns",), {}, "{} is not of type 'array'"),
-        ("scenario", ("scene_tag",), "comfort", "'comfort' is not one of"),
-        ("scenario", ("worst_case", "worst_anger_min"), 101, "101 is greater than the maximum of 100"),
-    ],
+    slow_after(
+        5,
+        [
+            ("conversation", ("turns", 0, "moodShiftTags", 0, "intensity"), 8, "8 is greater than the maximum of 7"),
+            ("conversation", ("turns", 0, "moodShiftTags", 0, "intensity"), "5", "'5' is not of type 'integer'"),
+            (
+                "conversation",
+                ("turns", 0, "annotations", "binaryJudgements", 0, "observedBehavior"),
+                "maybe",
+                "'maybe' is not",
+            ),
+            ("conversation", ("turns", 0, "turnNumber"), None, "None is not of type 'integer'"),
+            ("conversation", ("prePanas", "responses", "proud"), 0, "0 is less than the minimum of 1"),
+            ("conversation", ("conversationId",), "", "'' should be non-empty"),
+            ("run", ("mode",), "fast", "'fast' is not one of"),
+            ("run", ("turns", 0, "em_binary_om_assessment"), {"B1": "y"}, "'y' is not one of"),
+            ("run", ("turns",), {}, "{} is not of type 'array'"),
+            ("scenario", ("scene_tag",), "comfort", "'comfort' is not one of"),
+            ("scenario", ("worst_case", "worst_anger_min"), 101, "101 is greater than the maximum of 100"),
+        ],
+    ),
 )
 def test_a_planted_fault_is_refused(kind: str, path: Path, value: Any, message: str) -> None:
     loader: Any = {"conversation": load, "run": load_runs, "scenario": load_scenarios}[kind]

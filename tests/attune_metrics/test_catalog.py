@@ -476,7 +476,7 @@ def test_function_is_what_its_entry_declares(metric: Metric) -> None:
         malformed=malformed if composed else by_name_or_family(MALFORMED, metric),
         order="together" if metric.family in TOGETHER else "each",
         ignores_case=True,
-        examples=15,
+        examples=8,
     )
 
 

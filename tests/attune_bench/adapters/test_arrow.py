@@ -39,6 +39,7 @@ def written(scores: Scores, folder: Path) -> bytes:
     return (folder / "scores.json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "protocol"),
     [
@@ -145,6 +146,7 @@ def test_what_is_no_table_of_results_is_refused(table: pa.Table) -> None:
         score_batch(table.to_pydict(), data="demo")
 
 
+@pytest.mark.slow
 def test_rows_without_a_name_are_numbered_in_the_whole(table: pa.Table) -> None:
     lines = table.select(["record"])
     scorer = BatchScorer(packed_data("demo"))

@@ -120,6 +120,7 @@ def test_records_are_valid_and_have_the_numbers_of_the_summary(benchmark: str) -
         assert lacking + len(shown) == len(asked or found.metrics)
 
 
+@pytest.mark.slow
 def test_a_subgroup_has_its_own_numbers(scores: Scores) -> None:
     data = load("demo")
     records = eee_records(scores, LAB, by=["diagnosis_group"], data=data, metrics=["composite_score"], **OPTIONS)
@@ -400,6 +401,7 @@ def says_synthetic(path: Path) -> bool:
     return said.get(path.suffix, "vendor/hasty,model,true") in text
 
 
+@pytest.mark.slow
 def test_exported_files_say_where_data_are_synthetic(call: Call, tmp_path: Path) -> None:
     data = load("demo")[:6]
     # Names of models without the word, so that it has to come from elsewhere.
@@ -460,6 +462,7 @@ def test_a_participant_is_written_alike_everywhere(tmp_path: Path) -> None:
     assert doors == dict.fromkeys(doors, expected)
 
 
+@pytest.mark.slow
 def test_results_that_were_generated_are_synthetic_on_real_data_too() -> None:
     real = [
         one.model_copy(update={"metadata": one.metadata.model_copy(update={"synthetic": None})}) for one in load("demo")

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
+from slow_cases import slow_after
 
 from attune_bench import BENCHMARKS, Scores, benchmark_named, score
 from attune_bench.analyses import ANALYSES as GENERAL
@@ -31,7 +32,7 @@ EMPTY = {*NO_ROWS, "metric_correlation"}
 
 
 @pytest.mark.parametrize(("resamples", "said"), [(20, True), (119, True), (120, False)])
-@pytest.mark.parametrize("name", ["condition_differences", "perspective_gap", "turn_drift", "win_rates"])
+@pytest.mark.parametrize("name", slow_after(1, ["condition_differences", "perspective_gap", "turn_drift", "win_rates"]))
 def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
     call: Call, tmp_path: Path, name: str, resamples: int, said: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,6 +58,7 @@ def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
     assert Signature.parse(about["signature"]).exchanges == (120 if said and tests else None)
 
 
+@pytest.mark.slow
 def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> None:
     status, out, err = call("analyze", "--scores", conversations.scores, *QUICK)
     assert (status, err) == (0, "")
@@ -228,7 +230,7 @@ def test_the_distribution_of_a_metric(make_record: Callable[..., Any], call: Cal
     assert row == ["Emotion", "F1", "3", "0.500", "0.361", "0.200", "0.400", "0.900"]
 
 
-@pytest.mark.parametrize("name", [benchmark.name for benchmark in BENCHMARKS])
+@pytest.mark.parametrize("name", slow_after(2, [benchmark.name for benchmark in BENCHMARKS]))
 def test_distributions_of_every_benchmark(call: Call, scored: Scorings, name: str) -> None:
     path = scored(name).scores
     scores = Scores.read(path)

@@ -89,6 +89,7 @@ def test_an_empty_name_of_templates_is_an_error(command: str, call: Call) -> Non
     assert "Invalid value for '--prompts': the name is empty" in err
 
 
+@pytest.mark.slow
 def test_the_switch_is_told_on_one_line_and_the_command_is_the_same(call: Call) -> None:
     def refuse(_number: int, body: Json) -> bytes | None:
         return b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n" if has_schema(body) else None

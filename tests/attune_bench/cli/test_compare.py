@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_wide
+from slow_cases import slow_after
 
 from attune_bench import BENCHMARKS, Scores
 from attune_bench.stats.subgroups import compare_by
@@ -46,7 +47,7 @@ def test_json_keys_and_rows(call: Call, demo_scores: Path) -> None:
     assert content["comparisons"] == expected.rename({"condition": "mode"}).to_dicts()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_after(2, NAMES))
 def test_the_main_metric_of_every_benchmark_is_compared(call: Call, scored: Scorings, name: str) -> None:
     path = scored(name).scores
     scores = Scores.read(path)
@@ -110,7 +111,7 @@ def test_one_model_has_nothing_to_compare(call: Call, make_scores: Make, tmp_pat
         assert csv_rows(out) == []
 
 
-@pytest.mark.parametrize(("resamples", "said"), [(20, True), (119, True), (120, False), (500, False)])
+@pytest.mark.parametrize(("resamples", "said"), slow_after(2, [(20, True), (119, True), (120, False), (500, False)]))
 def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
     call: Call, demo_scores: Path, resamples: int, said: bool
 ) -> None:
@@ -179,7 +180,7 @@ def test_failed_episodes_count_as_asked(call: Call, episodes: Scored, failed: st
 # rank.
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_after(2, NAMES))
 def test_ranks(call: Call, scored: Scorings, name: str) -> None:
     path = scored(name).scores
     scores = Scores.read(path)

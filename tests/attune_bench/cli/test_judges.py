@@ -11,6 +11,7 @@ EXPERTS = ("--expert", "expert1", "expert2", "expert3")
 JUDGES = ("judges", EMPATHY, *EXPERTS, "--judge", "gpt", "claude")
 
 
+@pytest.mark.slow
 def test_the_table(call: Call) -> None:
     status, out, err = call(*JUDGES, *QUICK)
     assert (status, err, too_wide(out)) == (0, "", [])

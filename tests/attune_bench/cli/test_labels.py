@@ -79,6 +79,7 @@ def test_json(call: Call, conversations: Scored, filled: Path) -> None:
     assert len(signature.labels) == 32
 
 
+@pytest.mark.slow
 def test_table_and_csv(call: Call, conversations: Scored, filled: Path) -> None:
     arguments = ("debias", "--scores", conversations.scores, "--labels", filled, *METRIC, *QUICK)
     status, out, err = call(*arguments)
@@ -94,6 +95,7 @@ def test_table_and_csv(call: Call, conversations: Scored, filled: Path) -> None:
     assert call(*arguments, "--format", "markdown")[0] == 0
 
 
+@pytest.mark.slow
 def test_warnings_are_printed(call: Call, conversations: Scored, filled: Path, tmp_path: Path) -> None:
     few = tmp_path / "few.csv"
     few.write_text("\n".join(filled.read_text(encoding="utf-8").splitlines()[:25]) + "\n", encoding="utf-8")

@@ -80,6 +80,7 @@ def test_a_reader_that_stops_early_gives_no_traceback(make_scores: Callable[...,
         assert process.stderr.read() == b""
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path, conversations: Scored) -> None:
     # Slow enough that the signal comes in the middle.
     command = [sys.executable, "-c", MAIN, "report", "--scores", str(conversations.scores), "--resamples", "10000000"]
@@ -120,6 +121,7 @@ def test_report_where_the_terminal_cannot_show_a_name(spawn: Spawn, scores_file:
     assert b"64.69" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags", [(), pytest.param(("--format", "json"), marks=pytest.mark.slow)], ids=["text", "json"]
 )

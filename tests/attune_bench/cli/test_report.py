@@ -79,6 +79,7 @@ def test_it_is_the_report_of_the_scores(call: Call, scored: Scorings, name: str,
         assert f"90% intervals by resampling {scores.provenance.unit}s (percentile)" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_the_board_of_eibench_shows_every_number_and_treatment(call: Call, episodes: Scored) -> None:
     out = call("report", "--scores", episodes.scores, *QUICK)[1]
     text = " ".join(out.split())
@@ -130,6 +131,7 @@ def test_the_board_of_sage_has_successes_and_failures(call: Call, dialogues: Sco
 LONG = ("attunebench", "eibench")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NAMES])
 def test_the_page_of_each_benchmark(call: Call, scored: Scorings, tmp_path: Path, name: str) -> None:
     found = scored(name)

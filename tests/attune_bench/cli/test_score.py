@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import pytest
 from commands import Call, Scored, Scorings, bend
+from slow_cases import slow_after
 
 from attune_bench import Scores
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
@@ -21,7 +22,7 @@ Files = tuple[Path, Path]
 # AttuneBench, as its documentation spells the command.
 
 
-@pytest.mark.parametrize("protocol", ["documented", "released"])
+@pytest.mark.parametrize("protocol", slow_after(1, ["documented", "released"]))
 def test_the_published_spelling(call: Call, files: Files, tmp_path: Path, protocol: str) -> None:
     data, runs = files
     output = tmp_path / "out.json"

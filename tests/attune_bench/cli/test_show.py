@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from commands import Call, Scored, Scorings, Spawn, bend, too_wide
 from jsonschema import Draft202012Validator
+from slow_cases import slow_after
 
 from attune_bench import BENCHMARKS, Benchmark
 from attune_data import (
@@ -53,7 +54,7 @@ def test_without_an_id_the_records_are_listed(call: Call, files: Files) -> None:
     assert [line.split()[:2] for line in out.splitlines()] == [["id", "participant"], ["c1", "P1"], ["c2", "P1"]]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+@pytest.mark.parametrize("kind", slow_after(3, KINDS), ids=lambda kind: kind.noun)
 def test_every_kind_by_its_name(call: Call, kind: Kind[Any, Any]) -> None:
     records = load_records("demo", kind)
     status, out, err = call("show", "demo", "--kind", kind.noun)
@@ -258,7 +259,7 @@ def test_names_are_shown_safely_and_in_line(call: Call, tmp_path: Path) -> None:
 # schema.
 
 
-@pytest.mark.parametrize("kind", SCHEMA_KINDS)
+@pytest.mark.parametrize("kind", slow_after(4, SCHEMA_KINDS))
 def test_schema_of_every_kind(call: Call, kind: str) -> None:
     status, out, err = call("schema", kind)
     assert (status, err) == (0, "")
@@ -282,6 +283,7 @@ def test_columns_of_the_tables_of_every_kind(call: Call, kind: str) -> None:
 # Columns.
 
 
+@pytest.mark.slow
 def test_columns_are_listed_and_looked_up(call: Call) -> None:
     status, out, err = call("columns")
     assert (status, err) == (0, "")
@@ -294,6 +296,7 @@ def test_columns_are_listed_and_looked_up(call: Call) -> None:
     assert "  p_holm: number, 0 to 1\n    p-value with Holm's correction" in out
 
 
+@pytest.mark.slow
 def test_a_codebook_is_csv_or_json(call: Call) -> None:
     status, out, err = call("columns", "--format", "csv")
     assert (status, err) == (0, "")

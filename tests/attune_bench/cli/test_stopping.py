@@ -40,6 +40,7 @@ def test_signals_before_the_first_import(number: int, tmp_path: Path) -> None:
     assert ended.seconds < SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", slow_except(SIGNALS, signal.SIGINT))
 def test_signals_while_a_server_says_nothing(number: int, tmp_path: Path) -> None:
     with ModelServer(lambda call, _body: "stall" if call > 8 else None) as server:
@@ -129,6 +130,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", slow_except(SIGNALS, signal.SIGINT))
 def test_signals_after_a_command_has_ended_change_nothing(number: int) -> None:
     process = start("--version", code=ENDING)
@@ -137,6 +139,7 @@ def test_signals_after_a_command_has_ended_change_nothing(number: int) -> None:
     assert (ended.status, ended.err) == (0, b"")
 
 
+@pytest.mark.slow
 def test_what_a_script_starts_in_the_background_ignores_ctrl_c() -> None:
     process = start("--version", prepare=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     until_prepared(process)

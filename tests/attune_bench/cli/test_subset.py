@@ -68,6 +68,7 @@ def test_a_complement_is_not_all_of_the_conditions(call: Call, demo_scores: Path
     assert {row["stratum"] for row in rows} == {question, f"not ({question})"}
 
 
+@pytest.mark.slow
 def test_who_has_no_valid_score_is_not_in_the_complement_of_a_screen(call: Call, demo_scores: Path) -> None:
     strata = load("demo").stratify("who_5_screen")
     rows = _subset(call, demo_scores, "--where", "who_5_screen=screen-positive", "--compare")["subgroups"]
@@ -75,6 +76,7 @@ def test_who_has_no_valid_score_is_not_in_the_complement_of_a_screen(call: Call,
     assert rows[-1]["n"] == len(strata["screen-negative"]) < 40 - rows[0]["n"]
 
 
+@pytest.mark.slow
 def test_strata_of_a_trait_overlap_and_the_table_says_so(call: Call, demo_scores: Path) -> None:
     arguments = ("--scores", demo_scores, "--data", "demo", "--by", "diagnosis_group", "--compare", *QUICK)
     status, out, _ = call("subset", *arguments)
@@ -96,6 +98,7 @@ def test_an_empty_subset_is_a_row(call: Call, demo_scores: Path) -> None:
 # The others.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [False, True], ids=["traits-of-the-scores", "traits-of-the-data"])
 def test_scenes_of_eibench(call: Call, episodes: Scored, data: bool) -> None:
     source = ("--data", episodes.data) if data else ()
@@ -138,6 +141,7 @@ def test_a_value_is_read_as_the_type_of_its_column(call: Call, tmp_path: Path, w
     assert (status, "turns is a number, not 'many'" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_screen_is_asked_for_by_its_label_or_as_true(call: Call, demo_scores: Path) -> None:
     one, other = (
         _subset(call, demo_scores, "--where", f"who_5_screen={value}", "n_turns=5", "--compare")["subgroups"]

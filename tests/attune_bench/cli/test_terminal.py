@@ -44,6 +44,7 @@ def test_the_width_is_that_of_the_terminal() -> None:
     assert 60 < max(map(width, text.splitlines())) <= 70
 
 
+@pytest.mark.slow
 def test_a_run_on_a_terminal_says_its_result_once(tmp_path: Path) -> None:
     with ModelServer(latency=0.3) as server:
         arguments = (

@@ -42,6 +42,7 @@ def test_records_that_do_not_fit(sources: Sources, name: str | None, message: st
         score(*sources(), benchmark=name)
 
 
+@pytest.mark.slow
 def test_threads_make_equal_scores_and_comparisons() -> None:
     data, results = load("demo"), load_runs("demo")
 

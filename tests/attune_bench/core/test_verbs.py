@@ -239,6 +239,7 @@ def test_report(name: str, format_: Format) -> None:
         assert (float(row[scores.primary]), int(row[f"{scores.primary}_n"])) == (known["value"], known["n"])
 
 
+@pytest.mark.slow
 @some
 def test_page(name: str) -> None:
     scores = scores_named(name)
@@ -256,12 +257,3 @@ def test_page(name: str) -> None:
 
 def _label(metric: Metric) -> str:
     return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"
-
-
-@some
-@pytest.mark.parametrize("verb", ["summary", "compare", "compare_all", "by", "rank", "sign", "report"])
-def test_the_same_is_given_again(name: str, verb: str) -> None:
-    scores = scores_named(name)
-    given = {"compare": scores.models[:2], "by": (TRAITS[name],)}.get(verb, ())
-    first, again = (getattr(scores, verb)(*given, resamples=20) for _ in range(2))
-    assert first.equals(again) if isinstance(first, pl.DataFrame) else first == again

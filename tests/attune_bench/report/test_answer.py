@@ -38,6 +38,7 @@ def test_who_leads_who_is_not_told_apart_and_who_is_below() -> None:
     assert " b is significantly worse; c is not significantly different. " in said
 
 
+@pytest.mark.slow
 def test_few_models_are_named() -> None:
     steps = {f"m{place}": [10.0 - place + unit % 2 / 10 for unit in range(20)] for place in range(6)}
     assert "Compared with m0 on the units that both have: m1 , m2 , m3 , m4 and m5 are significantly worse." in answer(
@@ -130,6 +131,7 @@ def test_where_lower_is_better() -> None:
     assert "better lower" in said
 
 
+@pytest.mark.slow
 def test_random_answers_are_beaten_by_some() -> None:
     spread = {"a": [3.0, 3.5] * 6, "b": [0.0, 2.5] * 6, "c": [2.0, 2.2] * 6}
     none, every = (f"The whole interval of {which} is better" for which in ("no model", "a , c and b"))
@@ -183,8 +185,8 @@ def test_people_and_baselines_do_not_lead() -> None:
     alone = answer(scores_of({name: own for name, own in values.items() if not name.startswith("lab")}))
     assert "human/ann (person) has the best value 4.0 in Hits." in alone
     assert (
-        "Compared with human/ann (person) on the units that both have: baseline/prior (baseline) is significantly worse."
-        in alone
+        "Compared with human/ann (person) on the units that both have: "
+        "baseline/prior (baseline) is significantly worse." in alone
     )
 
 

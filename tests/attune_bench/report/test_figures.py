@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import polars as pl
 import pytest
+from slow_cases import slow_after
 
 from attune_bench import Scores
 from attune_bench.benchmarks.attunebench import report as attune_figures
@@ -220,7 +221,7 @@ def test_a_question_has_its_text_beside_its_row() -> None:
     assert ">X9<" in svg(attune_figures.question_agreement(TABLE, unknown, "binary_om"))
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", slow_after(5, DRAWN))
 def test_every_mark_says_its_numbers(name: str) -> None:
     draw, expected = DRAWN[name]
     assert sorted(marks(svg(draw()))) == sorted(expected)
@@ -383,7 +384,7 @@ def test_a_frame_of_something_else_is_refused() -> None:
         figures.win_rates(TABLE, frame=GAPS)
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", slow_after(5, DRAWN))
 def test_what_the_pointer_reads_on_a_page_is_written_for_readers(name: str) -> None:
     draw, expected = DRAWN[name]
     titles = re.findall(r"<title>(.*?)</title>", figure_element(Figure(draw(), "caption")))
@@ -412,6 +413,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+@pytest.mark.slow
 def test_numbers_in_cells_can_be_read() -> None:
     steps = [{"model_a": "a", "model_b": f"b{i}", "rate": i / 100, "low": None, "high": None} for i in range(101)]
     root = read(svg(figures.win_rates(TABLE, frame=frame(*steps, metric="avg_pairwise_accuracy"))))

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from slow_cases import slow_after
 
 import attune_bench
 from attune_bench import Scores, analyses, figures
@@ -88,7 +89,7 @@ DRAWN: dict[str, tuple[Callable[[Scores], Any], Callable[[Scores], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", slow_after(4, DRAWN))
 def test_a_figure_is_that_of_its_analysis(name: str, scores: Scores) -> None:
     own, of_frame = DRAWN[name]
     assert own(scores).to_dict() == of_frame(scores).to_dict()

@@ -183,6 +183,7 @@ def test_a_figure_hides_the_groups_that_the_tables_hide(
     assert groups(whole) == {"any", "AnxDep", "ADHD", "ASD", "other"}
 
 
+@pytest.mark.slow
 def test_calls_are_counted(make_scores: Callable[..., Scores]) -> None:
     calls = {"parsed": 5, "repaired": 2, "retried": 1, "failed": 0}
     page = make_scores(["a", "b"], conversations=6, calls=calls).report(format="html", resamples=20)
@@ -238,6 +239,7 @@ def test_a_metric_is_explained(page: str, scores: Scores) -> None:
     assert rows["PANAS baseline-adjusted"] == ["-1 to 1", "higher", "mean over conversations"]
 
 
+@pytest.mark.slow
 def test_the_options_are_those_that_were_asked_for(scores: Scores) -> None:
     page = scores.report(format="html", resamples=50, seed=3, level=0.9, unit="conversation", interval="percentile")
     said = text_of(page)

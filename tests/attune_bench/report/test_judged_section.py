@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from pages import headings, left_out, section, tables, text_of
+from slow_cases import slow_after
 
 from attune_bench import Scores
 from attune_bench.stats.debias import read_labels
@@ -93,6 +94,7 @@ def test_the_other_sections_stay_as_they_are() -> None:
     assert without.split() == plain.split()
 
 
+@pytest.mark.slow
 def test_the_warnings_are_told() -> None:
     table = frame(noise=0.25)
     worst = table.sort("value").group_by("model", maintain_order=True).head(12).select("model", "unit", "rating")
@@ -128,7 +130,7 @@ def test_names_are_text() -> None:
     assert f"Warning: {EVIL}: 12 ratings" in text_of(section(page, TITLE))
 
 
-@pytest.mark.parametrize(("clusters", "number"), [(60, 4), (60, 57), (12, 4)])
+@pytest.mark.parametrize(("clusters", "number"), slow_after(1, [(60, 4), (60, 57), (12, 4)]))
 def test_what_is_of_few_people_is_hidden(clusters: int, number: int) -> None:
     # Of 57 of 60, the three others follow: 60 times the mean of all minus 57 times that of the rated.
     table = frame(clusters=clusters)
@@ -153,6 +155,7 @@ def test_many_people_are_shown() -> None:
     assert "not shown" not in section(page_of(private(scores_of(table)), rated(table, 60)), TITLE)
 
 
+@pytest.mark.slow
 def test_ratings_of_a_model_that_is_not_shown() -> None:
     table = frame(("a", "b", "few")).filter((pl.col("model") != "few") | (pl.col("unit") < "u04"))
     labels = rated(table, 60)
@@ -198,6 +201,7 @@ def test_wrong_use() -> None:
         scores.report(format="json", labels=labels)
 
 
+@pytest.mark.slow
 def test_a_page_warns_of_nothing_that_it_says(recwarn: pytest.WarningsRecorder) -> None:
     table = frame()
     page_of(scores_of(table), rated(table, 12))

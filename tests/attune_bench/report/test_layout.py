@@ -7,6 +7,7 @@ from collections import Counter
 import polars as pl
 import pytest
 from commands import Call
+from slow_cases import slow_after
 from terminals import show_on_terminal
 
 from attune_bench import Scores
@@ -57,7 +58,7 @@ def documents(scores: Scores) -> dict[str, Document]:
 
 
 @pytest.mark.parametrize("kind", ["report", "compare", "rank"])
-@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("columns", slow_after(2, WIDTHS))
 def test_tables_fit_and_no_number_is_lost(documents: dict[str, Document], kind: str, columns: int) -> None:
     text, whole = (render(documents[kind], columns=limit) for limit in (columns, 1_000))
     # A signature is one word.

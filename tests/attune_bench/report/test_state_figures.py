@@ -56,6 +56,7 @@ def figures(scenario: Scenario, episodes: dict[str, Any]) -> list[Figure]:
     return [part for part in transcript(scenario, episodes) if isinstance(part, Figure)]
 
 
+@pytest.mark.slow
 def test_all_models_of_a_scenario_are_in_one_figure_with_its_anchors() -> None:
     scenario = load_scenarios("demo")["demo_support_01"]
     drifts = {"invented/calm": (-5, 4), "invented/rash": (2, -1)}

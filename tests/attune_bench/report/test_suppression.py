@@ -325,6 +325,7 @@ def test_nothing_depends_on_values_of_few(scores_of: Callable[..., Scores], metr
     assert {name for name in low if low[name] != high[name]} == set()
 
 
+@pytest.mark.slow
 def test_what_random_answers_score_on_few_participants_is_not_shown(scores_of: Callable[..., Scores]) -> None:
     scores = scores_of({"a": {f"c{i}": {} for i in range(8)}})
     # Eight participants, of whom four changed in mood.

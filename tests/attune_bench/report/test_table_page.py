@@ -10,6 +10,7 @@ from types import ModuleType
 import polars as pl
 import pytest
 from pages import Tags, cells, headings, left_out, section, tables, text_of
+from slow_cases import slow_after
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import sage
@@ -91,6 +92,7 @@ def test_no_benchmark_is_spoken_of(of_table: str) -> None:
         assert word not in said
 
 
+@pytest.mark.slow
 def test_a_described_table_speaks_of_its_own() -> None:
     described = Scores.from_table(
         table_of().drop("level"),
@@ -128,6 +130,7 @@ def test_the_subgroups_are_those_of_the_traits(scores: Scores, of_table: str) ->
         assert found[5:7] == [f"{row['p_holm']:.4f}", f"{row['p_min']:.4f}"]
 
 
+@pytest.mark.slow
 def test_names_that_do_not_print_have_a_page() -> None:
     frame = table_of().with_columns(pl.format("{}\u202e\x1b[1m", "metric").alias("metric"))
     page = Scores.from_table(frame).report(format="html", resamples=20)
@@ -162,6 +165,7 @@ def test_conditions_of_a_table() -> None:
     assert "mode " not in text_of(differences)
 
 
+@pytest.mark.slow
 def test_some_rows_without_a_condition() -> None:
     frame = table_of(units=20).with_columns(condition=pl.when(pl.col("model") == "alpha").then(pl.lit("x")))
     page_text = Scores.from_table(frame).report(format="html", resamples=50)
@@ -303,7 +307,7 @@ def test_sections_of_somebody_elses_benchmark(scores: Scores, monkeypatch: pytes
     assert "It is <small>." in text_of(section(page_text, "Limits"))
 
 
-@pytest.mark.parametrize("name", ["antigravity:NAME", "no_such_benchmark", "no.such:NAME"])
+@pytest.mark.parametrize("name", slow_after(1, ["antigravity:NAME", "no_such_benchmark", "no.such:NAME"]))
 def test_scores_do_not_choose_what_is_imported(scores: Scores, name: str) -> None:
     foreign = replace(scores, provenance=scores.provenance.model_copy(update={"benchmark": name}))
     assert "Limits" in headings(foreign.report(format="html", resamples=20))
@@ -321,6 +325,7 @@ def test_a_page_without_the_extra_says_how_to_get_it(scores: Scores, monkeypatch
         scores.report(format="html", resamples=20)
 
 
+@pytest.mark.slow
 def test_a_text_needs_no_figures(spawn: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
     code = """
 import sys, polars as pl

@@ -41,7 +41,7 @@ ODD = [
 ]
 ODD += ["back\\slash|", " "]
 NAMES = {"plain": PLAIN, "long": LONG, "wide": WIDE, "odd": ODD}
-SIZES = (1, 2, 3, 6, 11)
+SIZES = (1, 3, 11)
 CASES = [pytest.param(names[:n], id=f"{kind}-{n}") for kind, names in NAMES.items() for n in SIZES]
 # Partial coverage and means that rest on fewer conversations make the cells wide.
 PARTIAL: Json = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
+from slow_cases import slow_after
 
 from attune_bench.benchmarks.attunebench.profile import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
@@ -85,7 +86,7 @@ def test_a_free_run_sends_no_schema_and_says_so_in_its_files(demo: list[Conversa
     assert noted(tmp_path / "free") == noted(tmp_path / "schema") == []
 
 
-@pytest.mark.parametrize(("answer_format", "tries"), [("schema", 2), ("free", 3)])
+@pytest.mark.parametrize(("answer_format", "tries"), slow_after(1, [("schema", 2), ("free", 3)]))
 def test_how_often_an_answer_is_asked_for(
     answer_format: Any, tries: int, demo: list[Conversation], tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_an_unknown_format_is_refused(settings: Any) -> None:
 # A server that refuses schemas.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "concurrency"),
     [
@@ -193,6 +195,7 @@ def test_no_key_is_noted_or_said(demo: list[Conversation], tmp_path: Path, capsy
     assert [text for text in texts if "SECRET" in text or "\x1b" in text] == []
 
 
+@pytest.mark.slow
 def test_what_was_made_with_schemas_is_made_anew(demo: list[Conversation], tmp_path: Path) -> None:
     refusing = False
     with ModelServer(lambda number, body: refuse(number, body) if refusing else None) as server:
@@ -227,6 +230,7 @@ def test_a_schema_that_is_refused_late_stops_calls_with_schemas_at_once(
     assert formats(tmp_path) == ["free"] * 4
 
 
+@pytest.mark.slow
 def test_one_refusal_of_a_schema_that_was_taken_before_costs_its_unit_alone(
     demo: list[Conversation], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -282,7 +286,7 @@ def test_what_was_paid_before_a_switch_is_told(
     assert outcome.meter.cost == 0
 
 
-@pytest.mark.parametrize("after", ["cancelled", "killed"])
+@pytest.mark.parametrize("after", slow_after(1, ["cancelled", "killed"]))
 def test_a_switch_that_was_broken_off_is_not_believed(after: str, demo: list[Conversation], tmp_path: Path) -> None:
     """The call without the schema never returns; the next command finds a server that takes schemas."""
 
@@ -310,6 +314,7 @@ def test_a_switch_that_was_broken_off_is_not_believed(after: str, demo: list[Con
     assert noted(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_run_refused_for_its_judge_is_free_for_all_roles(demo: list[Conversation], tmp_path: Path) -> None:
     with ModelServer(refuse_of("judge/one")) as server:
         run(server, demo[:1], tmp_path)
@@ -320,6 +325,7 @@ def test_a_run_refused_for_its_judge_is_free_for_all_roles(demo: list[Conversati
     assert formats(tmp_path) == ["free"]
 
 
+@pytest.mark.slow
 def test_another_model_in_the_folder_is_asked_with_schemas(demo: list[Conversation], tmp_path: Path) -> None:
     with ModelServer(refuse_of("vendor/model")) as server:
         run(server, demo[:1], tmp_path, AttuneBenchSettings("vendor/model"))
@@ -334,6 +340,7 @@ def test_another_model_in_the_folder_is_asked_with_schemas(demo: list[Conversati
     assert noted(tmp_path) == [("openai-compatible", "vendor/model"), ("prime", "vendor/model")]
 
 
+@pytest.mark.slow
 def test_rejudged_runs_keep_the_format_of_their_model_and_record_the_judge_s(
     demo: list[Conversation], tmp_path: Path
 ) -> None:
@@ -381,7 +388,7 @@ def test_a_note_of_a_wrong_request_is_removed(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("then", [reply("503 Service Unavailable", ""), "reset"])
+@pytest.mark.parametrize("then", slow_after(1, [reply("503 Service Unavailable", ""), "reset"]))
 def test_a_server_that_breaks_at_the_call_without_a_schema_is_asked_again(
     then: Any, demo: list[Conversation], tmp_path: Path
 ) -> None:
@@ -396,6 +403,7 @@ def test_a_server_that_breaks_at_the_call_without_a_schema_is_asked_again(
     assert formats(tmp_path) == ["free"]
 
 
+@pytest.mark.slow
 def test_a_dead_server_is_not_waited_for_call_by_call(demo: list[Conversation], tmp_path: Path) -> None:
     with ModelServer(lambda _number, _body: "stall") as server:
         run(server, demo[:1], tmp_path, call_timeout=0.1, concurrency=16)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from slow_cases import slow_after
 
 from attune_bench.benchmarks.attunebench.parsing import Tally, read_draft
 from attune_bench.runner import find_object
@@ -90,7 +91,7 @@ def test_lone_surrogates_are_replaced() -> None:
     assert found == ({"response": "a\ufffd", "\ufffd": 1, "good": "\U0001f600"}, False)
 
 
-@pytest.mark.parametrize("unit", ["{", "}", "```", "```\n", '"', "\\", "</think>", '{"a":', "{}", "x"])
+@pytest.mark.parametrize("unit", slow_after(3, ["{", "}", "```", "```\n", '"', "\\", "</think>", '{"a":', "{}", "x"]))
 def test_long_answers_end(unit: str) -> None:
     assert find_object(unit * (1_000_000 // len(unit))) is None
 

@@ -64,6 +64,7 @@ def take(calls: Path, answers: Iterable[Path], output: Path, units: Any = None, 
     return import_batch(TASK, found, SETTINGS, PROVIDERS, calls=calls, answers=list(answers), output=output, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, pytest.param(7, marks=pytest.mark.slow)])
 def test_results_are_those_of_a_run_with_the_same_answers(
     seed: int | None, tmp_path: Path, run_files: RunFiles
@@ -215,6 +216,7 @@ def test_files_are_no_larger_than_services_take(tmp_path: Path, monkeypatch: pyt
     }
 
 
+@pytest.mark.slow
 def test_calls_of_two_models_are_in_two_files(tmp_path: Path) -> None:
     calls, output = tmp_path / "calls.jsonl", tmp_path / "batch"
     export(calls)
@@ -224,6 +226,7 @@ def test_calls_of_two_models_are_in_two_files(tmp_path: Path) -> None:
     assert sorted(models, key=str) == [{"judge/one"}, {"vendor/model"}]
 
 
+@pytest.mark.slow
 def test_what_has_changed_since_is_an_error(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
     export(calls)
@@ -262,6 +265,7 @@ def test_a_target_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypa
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_the_answers_to_one_of_several_files_leave_the_others_waiting(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +292,7 @@ def test_a_file_of_calls_that_was_edited_is_refused(tmp_path: Path) -> None:
         take(calls, [answers], tmp_path / "batch")
 
 
+@pytest.mark.slow
 def test_the_answers_that_are_there_can_be_taken(tmp_path: Path) -> None:
     calls, output = tmp_path / "calls.jsonl", tmp_path / "batch"
     export(calls)
@@ -368,6 +373,7 @@ def test_a_role_without_a_provider_is_served_as_the_model_is(tmp_path: Path) -> 
         export_batch(TASK, load("demo")[:1], SETTINGS, {"model": "OpenAI"}, calls=tmp_path / "three.jsonl")
 
 
+@pytest.mark.slow
 def test_errors_within_errors_and_deep_lines(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
     export(calls)

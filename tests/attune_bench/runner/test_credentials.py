@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from model_server import ModelServer, reply
+from slow_cases import slow_after
 
 from attune_bench.runner import Endpoint, endpoint
 
@@ -45,10 +46,13 @@ def listening() -> Iterator[tuple[int, list[bytes]]]:
 
 @pytest.mark.parametrize(
     ("place", "status"),
-    [
-        *(("127.0.0.2", status) for status in STATUSES),
-        *((place, STATUSES[3]) for place in ("127.0.0.1", "localhost", "user:word@127.0.0.1")),
-    ],
+    slow_after(
+        3,
+        [
+            *(("127.0.0.2", status) for status in STATUSES),
+            *((place, STATUSES[3]) for place in ("127.0.0.1", "localhost", "user:word@127.0.0.1")),
+        ],
+    ),
 )
 def test_a_redirect_takes_no_key_elsewhere(
     place: str, status: str, call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -67,7 +71,7 @@ def test_a_redirect_takes_no_key_elsewhere(
     assert "SECRET" not in "".join([out, err, *files])
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "0.0.0.0"])  # noqa: S104
+@pytest.mark.parametrize("host", slow_after(2, ["127.0.0.1", "127.0.0.2", "localhost", "0.0.0.0"]))  # noqa: S104
 def test_no_proxy_gets_what_is_sent_to_this_machine(host: str, call: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -83,6 +87,7 @@ def test_no_proxy_gets_what_is_sent_to_this_machine(host: str, call: Invoke, mon
     assert sent == []
 
 
+@pytest.mark.slow
 def test_a_proxy_of_the_environment_is_used_for_other_machines(call: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is reached without TLS is reached so through the proxy too, which then sees the key."""
     for name in ("NO_PROXY", "no_proxy"):

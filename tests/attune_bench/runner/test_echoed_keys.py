@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from model_server import Json, ModelServer, answer_to, reply, talk
+from slow_cases import slow_after
 
 from attune_bench.runner import endpoint
 
@@ -102,6 +103,7 @@ def test_a_text_of_backslashes_is_read_in_linear_time() -> None:
     assert found.redact("\\" * 300_000) == "\\" * 300_000
 
 
+@pytest.mark.slow
 def test_no_command_writes_or_passes_on_an_echoed_key(
     call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +135,7 @@ def test_no_command_writes_or_passes_on_an_echoed_key(
         assert any("Your key is [redacted]!" in text for text in made), folder
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("name", slow_after(2, SPELLINGS))
 def test_no_error_tells_an_escaped_key(
     name: str, call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said
-from slow_cases import slow_except
+from slow_cases import slow_after, slow_except
 
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings
@@ -152,7 +152,7 @@ def some(names: Iterable[str]) -> list[Any]:
     return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
-@pytest.mark.parametrize("name", some(FAULTS))
+@pytest.mark.parametrize("name", slow_after(2, some(FAULTS)))
 def test_a_fault_now_and_then(name: str, demo: list[Conversation], tmp_path: Path) -> None:
     seen: set[str] = set()
 
@@ -167,7 +167,7 @@ def test_a_fault_now_and_then(name: str, demo: list[Conversation], tmp_path: Pat
     assert outcome.skipped == ()
 
 
-@pytest.mark.parametrize("name", some(PASSING))
+@pytest.mark.parametrize("name", slow_after(2, some(PASSING)))
 def test_a_fault_at_every_try(name: str, demo: list[Conversation], tmp_path: Path) -> None:
     fault = PASSING[name]
     with ModelServer(lambda _number, body: fault(body)) as server:
@@ -179,7 +179,7 @@ def test_a_fault_at_every_try(name: str, demo: list[Conversation], tmp_path: Pat
     accounted(outcome, demo[:2], tmp_path)
 
 
-@pytest.mark.parametrize("name", some(ANSWERS))
+@pytest.mark.parametrize("name", slow_after(1, some(ANSWERS)))
 def test_an_odd_answer_to_everything(name: str, demo: list[Conversation], tmp_path: Path) -> None:
     fault = ANSWERS[name]
     with ModelServer(lambda _number, body: fault(body)) as server:
@@ -188,6 +188,7 @@ def test_an_odd_answer_to_everything(name: str, demo: list[Conversation], tmp_pa
     assert outcome.skipped == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_faults_mixed(seed: int, demo: list[Conversation], tmp_path: Path) -> None:
     names = sorted(FAULTS)
@@ -234,6 +235,7 @@ def test_one_conversation_that_is_too_long_leaves_the_others(demo: list[Conversa
     accounted(outcome, demo[:4], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", slow_except(["stall", "trickle"], "trickle"))
 def test_silence_ends_with_the_timeout(how: str, demo: list[Conversation], tmp_path: Path) -> None:
     began = time.monotonic()
@@ -262,7 +264,7 @@ REFUSALS: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("name", slow_after(3, REFUSALS))
 def test_a_refusal_of_everything_is_met_once(name: str, demo: list[Conversation], tmp_path: Path) -> None:
     raw, reason = REFUSALS[name]
     with ModelServer(lambda _number, _body: raw) as server:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from model_server import Json, ModelServer, answer_to, reply, said, talk
-from slow_cases import slow_except
+from slow_cases import slow_after, slow_except
 
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.profile import PROFILE, ProfileSettings, profile_options
@@ -86,7 +86,9 @@ def short(demo: list[Conversation]) -> Conversation:
 # What a server says of an end.
 
 
-@pytest.mark.parametrize("said_of_it", ["stop", "tool_calls", "", None, 3, ["length"], {"length": 1}, "LENGTH"])
+@pytest.mark.parametrize(
+    "said_of_it", slow_after(2, ["stop", "tool_calls", "", None, 3, ["length"], {"length": 1}, "LENGTH"])
+)
 def test_any_other_end_is_a_complete_answer(said_of_it: object) -> None:
     choice = {"message": {"content": "Yes."}, "finish_reason": said_of_it, "error": None}
     assert asked_once(reply("200 OK", json.dumps({"choices": [choice]}))) == Response("Yes.")
@@ -115,7 +117,7 @@ def asked_once(raw: bytes) -> Response:
 # Conversations.
 
 
-@pytest.mark.parametrize("reason", REASONS)
+@pytest.mark.parametrize("reason", slow_after(1, REASONS))
 def test_what_ended_early_is_asked_again_and_recorded(reason: str, short: Conversation, tmp_path: Path) -> None:
     with ModelServer() as server:
         run(server, TASK, [short], SETTINGS, tmp_path / "plain")
@@ -246,7 +248,7 @@ def test_an_answer_asked_for_once_that_broke_off_is_asked_for_by_the_next_run(tm
 # Episodes.
 
 
-@pytest.mark.parametrize("reason", REASONS)
+@pytest.mark.parametrize("reason", slow_after(1, REASONS))
 def test_both_sides_of_an_episode_are_asked_again(reason: str, tmp_path: Path) -> None:
     with ModelServer(at_first(talk, reason), answer=lambda body: talk(body).replace("no", "yes")) as server:
         outcome = run(server, EPISODES, [SCENARIO], PLAYED, tmp_path)

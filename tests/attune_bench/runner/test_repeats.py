@@ -71,6 +71,7 @@ def test_repeats_at_temperature_0_without_a_seed_are_warned_of(call: Call, tmp_p
     assert "at temperature 0 without a seed, answers of repeats differ only as far as the server's own do" in err
 
 
+@pytest.mark.slow
 def test_repeats_are_judged_again(call: Call, tmp_path: Path) -> None:
     output = tmp_path / "results"
     with ModelServer(answer=other_each_time) as server:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from model_server import Json, ModelServer, reply
+from slow_cases import slow_after
 
 from attune_bench.benchmarks.attunebench.profile import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
@@ -51,14 +52,17 @@ def short(demo: list[Conversation]) -> list[Conversation]:
 
 @pytest.mark.parametrize(
     ("changed", "options", "said"),
-    [
-        ({"seed": 7}, {}, "seed None, here 7"),
-        ({"temperature": 0.5, "max_tokens": 99}, {}, "temperature 0.0, here 0.5, max_tokens 4096, here 99"),
-        ({"judges": ("judge/two",)}, {}, "judge_models ['judge/one'], here ['judge/two']"),
-        ({"panas_strategy": "delta"}, {}, "panas_strategy 'absolute', here 'delta'"),
-        ({"answer_format": "free"}, {}, "answer_format 'schema', here 'free'"),
-        ({}, {"provider": "prime"}, "provider 'openai-compatible', here 'prime'"),
-    ],
+    slow_after(
+        2,
+        [
+            ({"seed": 7}, {}, "seed None, here 7"),
+            ({"temperature": 0.5, "max_tokens": 99}, {}, "temperature 0.0, here 0.5, max_tokens 4096, here 99"),
+            ({"judges": ("judge/two",)}, {}, "judge_models ['judge/one'], here ['judge/two']"),
+            ({"panas_strategy": "delta"}, {}, "panas_strategy 'absolute', here 'delta'"),
+            ({"answer_format": "free"}, {}, "answer_format 'schema', here 'free'"),
+            ({}, {"provider": "prime"}, "provider 'openai-compatible', here 'prime'"),
+        ],
+    ),
 )
 def test_other_settings_are_one_error_before_anything_is_touched(
     changed: Json, options: Json, said: str, short: list[Conversation], tmp_path: Path
@@ -189,7 +193,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("command", ["run", "profile", "rejudge"])
+@pytest.mark.parametrize("command", slow_after(1, ["run", "profile", "rejudge"]))
 def test_a_command_asks_on_a_terminal_and_needs_an_option_elsewhere(
     command: str, call: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:

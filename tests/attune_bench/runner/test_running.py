@@ -45,6 +45,7 @@ def late(_number: int, body: Json) -> float:
     return 0.02 / len(body["messages"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [8, pytest.param(None, marks=pytest.mark.slow)])
 def test_files_do_not_depend_on_concurrency(limit: int | None, tmp_path: Path, run_files: RunFiles) -> None:
     demo = load("demo")[:limit]
@@ -68,6 +69,7 @@ def test_five_turns_with_a_judge_are_26_calls(five_turns: Conversation, tmp_path
         assert {body["max_tokens"] for body in server.bodies} == {4096}
 
 
+@pytest.mark.slow
 def test_the_duration_of_a_resumed_run_is_that_of_all_calls_that_made_it(
     five_turns: Conversation, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from model_server import Json, ModelServer, answer_to, talk
+from slow_cases import slow_after
 
 from attune_bench.runner import (
     Call,
@@ -92,11 +93,14 @@ def test_without_them_keys_and_files_are_those_of_before(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("changed", "sent"),
-    [
-        ({"max_tokens": None}, {}),
-        ({"reasoning_effort": "high"}, {"max_tokens": 9, "reasoning_effort": "high"}),
-        ({"extra_body": {"top_k": 5}}, {"max_tokens": 9, "top_k": 5}),
-    ],
+    slow_after(
+        1,
+        [
+            ({"max_tokens": None}, {}),
+            ({"reasoning_effort": "high"}, {"max_tokens": 9, "reasoning_effort": "high"}),
+            ({"extra_body": {"top_k": 5}}, {"max_tokens": 9, "top_k": 5}),
+        ],
+    ),
 )
 def test_each_is_sent_recorded_and_asks_again(changed: Json, sent: Json, tmp_path: Path) -> None:
     with ModelServer() as server:
@@ -123,6 +127,7 @@ def test_other_further_parameters_replace_nothing_either(tmp_path: Path) -> None
             run(server, tmp_path, settings={"extra_body": {"top_p": 0.5}})
 
 
+@pytest.mark.slow
 def test_the_model_of_a_run_is_sent_them_and_a_judge_is_not(call: Invoke, tmp_path: Path) -> None:
     with ModelServer(answer=answer_to) as server:
         where = ("--base-url", server.url)

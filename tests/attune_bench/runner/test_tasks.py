@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from model_server import Json, ModelServer, reply, said
+from slow_cases import slow_after
 
 from attune_bench import runner
 from attune_bench.runner import (
@@ -135,12 +136,15 @@ def test_it_goes_on_at_no_cost(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("task", "units", "settings", "asked"),
-    [
-        (WARMER, PAIRS, SETTINGS, 0),
-        (WARMER, [PAIRS[0].model_copy(update={"note": "seen by nobody"})], SETTINGS, 0),
-        (replace(WARMER, name="colder"), PAIRS, SETTINGS, 0),
-        (WARMER, PAIRS, replace(SETTINGS, max_tokens=60), 1),
-    ],
+    slow_after(
+        2,
+        [
+            (WARMER, PAIRS, SETTINGS, 0),
+            (WARMER, [PAIRS[0].model_copy(update={"note": "seen by nobody"})], SETTINGS, 0),
+            (replace(WARMER, name="colder"), PAIRS, SETTINGS, 0),
+            (WARMER, PAIRS, replace(SETTINGS, max_tokens=60), 1),
+        ],
+    ),
     ids=["nothing", "content", "task", "decoding"],
 )
 def test_a_file_is_made_anew_where_anything_it_depends_on_has_changed(

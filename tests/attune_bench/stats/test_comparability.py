@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from commands import Call
 from pages import text_of
-from slow_cases import slow_except
+from slow_cases import slow_after, slow_except
 
 from attune_bench import Scores, score
 from attune_bench.analyses.models import condition_differences, metric_correlation, win_rates
@@ -81,7 +81,7 @@ VERBS: dict[str, Callable[[Scores], Any]] = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", slow_after(2, VERBS))
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -157,6 +157,7 @@ def test_a_page_is_refused_too() -> None:
         scores.report(format="html", resamples=50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [
@@ -277,6 +278,7 @@ def two_modes(**changed: Any) -> list[Run]:
     return [*ours, *others]
 
 
+@pytest.mark.slow
 def test_modes_are_compared_only_where_an_output_sets_them_side_by_side() -> None:
     scores = scored(two_modes(prompt_hash="ef" * 32))
     assert scores.compare_all(resamples=50).height > 0
@@ -295,6 +297,7 @@ def test_analyses_that_set_models_side_by_side_refuse(analysis: Callable[..., pl
     assert isinstance(analysis(scores.allow_mixed(), resamples=50), pl.DataFrame)
 
 
+@pytest.mark.slow
 def test_the_mark_is_of_what_is_there() -> None:
     scores = scored(runs(a=OURS, b=OURS, c=OURS | {"temperature": 1.0})).allow_mixed()
     assert scores.allow_mixed().report(resamples=50) == scores.report(resamples=50)
@@ -363,6 +366,7 @@ def test_a_signature_names_the_settings() -> None:
     assert str(Signature.parse(scored(runs(a=None)).sign()).settings).startswith("unknown.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", slow_except(["compare", "rank", "report"], "report"))
 def test_every_output_of_mixed_runs_says_so(call: Call, tmp_path: Path, verb: str) -> None:
     path = tmp_path / "scores.json"
@@ -408,5 +412,6 @@ def test_analyses_of_mixed_runs_are_refused(call: Call, tmp_path: Path) -> None:
     assert "MIXED" in out
 
 
+@pytest.mark.slow
 def test_the_demo_can_be_compared() -> None:
     assert differences(scored(load_runs("demo"))) == {}

@@ -200,7 +200,7 @@ def test_what_pooled_accuracy_detects_is_what_its_mean_does(scores_of: Build) ->
 VALUES = st.lists(st.one_of(st.none(), st.floats(-100, 100).map(lambda x: round(x, 3))), min_size=1, max_size=8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(a=VALUES, b=VALUES, seed=st.integers(0, 99))
 def test_order_never_shows_and_a_seed_gives_the_same_again(
     build: Build,
@@ -217,7 +217,8 @@ def test_order_never_shows_and_a_seed_gives_the_same_again(
     assert scores.rank(**options).equals(other.rank(**options))
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=10, deadline=None)
 @given(values=st.lists(st.floats(-100, 100), min_size=2, max_size=8))
 def test_a_run_against_itself(build: Build, values: list[float]) -> None:
     row = build({"a": values}).compare("a", "a", metrics=M, resamples=50).row(0, named=True)

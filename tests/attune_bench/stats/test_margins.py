@@ -121,6 +121,7 @@ def test_command(call: Call, tmp_path: Path, scores: Scores) -> None:
         assert message in err
 
 
+@pytest.mark.slow
 def test_page(scores: Scores) -> None:
     assert "Holm p same" not in scores.report(format="html", resamples=50)
     page = scores.report(format="html", resamples=50, margin={"reward": 0.1})

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 import pytest
-from slow_cases import slow_except
+from slow_cases import slow_after, slow_except
 
 from attune_bench import Scores
 from attune_bench.analyses.models import win_rates
@@ -40,7 +40,7 @@ def decided(frame: pl.DataFrame, *measured: str) -> pl.DataFrame:
     return frame.drop(*MEASURED, *measured, strict=False)
 
 
-@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("factor", slow_after(3, FACTORS))
 def test_verdicts_p_ranks_and_tiers_are_those_of_any_unit(factor: float) -> None:
     source = np.random.default_rng(4)
     values = {f"m{model}": (source.integers(0, 4 + model, 24) * 1.0).tolist() for model in range(4)}

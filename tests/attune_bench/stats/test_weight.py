@@ -166,6 +166,7 @@ def test_reports_name_the_estimand(demo_scores: Scores) -> None:
     assert estimand not in str(report_document(demo_scores))
 
 
+@pytest.mark.slow
 def test_the_page_names_the_estimand(demo_scores: Scores) -> None:
     pytest.importorskip("altair")
     page = demo_scores.report(format="html", weight="participant", resamples=99)

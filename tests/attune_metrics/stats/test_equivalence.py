@@ -106,7 +106,7 @@ def test_alphas_that_are_none(alpha: Any) -> None:
     st.sampled_from(METHODS),
     st.lists(st.floats(0.05, 6), min_size=2, max_size=4),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @pytest.mark.filterwarnings("ignore::attune_metrics.metric.UnreliableIntervalWarning")
 def test_properties(differences: list[int], method: Any, margins: list[float]) -> None:
     zeros = [0] * len(differences)

@@ -125,7 +125,7 @@ def test_poisson_intervals_are_as_multinomial_ones(monkeypatch: pytest.MonkeyPat
             assert abs(one.high - other.high) < 5 * sqrt(2) * error * spread
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(st.integers(0, 2**32), st.sampled_from([0, 0.1, 0.6]), st.booleans(), st.sampled_from(["mean", "f1"]))
 def test_shared_sides_give_what_each_pair_alone_gives(seed: int, lacking: float, together: bool, name: str) -> None:
     generator = np.random.default_rng(seed)

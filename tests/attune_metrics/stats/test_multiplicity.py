@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 from attune_metrics import MetricInputError
 from attune_metrics.stats.comparison import benjamini_hochberg, holm
 
-quick = settings(deadline=None, max_examples=30)
+quick = settings(deadline=None, max_examples=15)
 
 
 @given(st.lists(st.floats(0, 1) | st.sampled_from([0.01, 0.02, nan]), max_size=20))

@@ -108,9 +108,7 @@ def power(clusters: int, effect: float, *, simulations: int) -> float:
 
 
 # Of up to 12 clusters every permutation is tried, of 12 in seconds.
-@pytest.mark.parametrize(
-    "clusters", [7, pytest.param(9, marks=SLOW), pytest.param(12, marks=SLOW), pytest.param(13, marks=SLOW), 30]
-)
+@pytest.mark.parametrize("clusters", [7, *(pytest.param(clusters, marks=SLOW) for clusters in (9, 12, 13, 30))])
 def test_power_at_the_detectable_difference(clusters: int) -> None:
     # The true standard error of the mean is 1 / sqrt(G). The seed is fixed; the Monte Carlo error is 0.9 points.
     assert 0.75 < power(clusters, mde_factor(clusters) / sqrt(clusters), simulations=2_000) < 0.85

@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 from attune_metrics import MetricInputError, UndefinedMetricWarning
 from attune_metrics.stats.cluster_means import clopper_pearson_interval, mcnemar_test, wilson_interval
 
-quick = settings(deadline=None, max_examples=30)
+quick = settings(deadline=None, max_examples=15)
 
 
 @pytest.mark.parametrize(

@@ -320,6 +320,7 @@ def test_odd_options(options: Any, message: str) -> None:
         bootstrap([1, 2, 4], draw_resamples(range(3)), **options)
 
 
+@pytest.mark.slow
 def test_statistics_run_without_the_slow_part_of_scipy() -> None:
     program = (
         "import sys; "

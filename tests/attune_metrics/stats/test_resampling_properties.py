@@ -16,7 +16,7 @@ from attune_metrics.stats.standard_errors import clustered_standard_error
 pytestmark = pytest.mark.filterwarnings("ignore::attune_metrics.metric.UnreliableIntervalWarning")
 
 METHODS = ("percentile-expanded", "percentile", "bca")
-few = settings(deadline=None, max_examples=25)
+few = settings(deadline=None, max_examples=12)
 methods = st.sampled_from(METHODS)
 seeds = st.integers(0, 3)
 

@@ -27,7 +27,7 @@ from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation
 from attune_metrics.stats.ranking import rank_intervals
 from attune_metrics.stats.sums import ROUNDING
 
-quick = settings(deadline=None, max_examples=30)
+quick = settings(deadline=None, max_examples=15)
 # Sums of these round: cents, values of all sizes, and such as cancel.
 number = st.integers(-10_000, 10_000).map(lambda cents: cents / 100) | st.floats(-1e12, 1e12)
 maybe = number | st.just(nan)

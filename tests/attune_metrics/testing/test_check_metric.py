@@ -457,6 +457,7 @@ def test_what_the_strategies_draw() -> None:
     assert set(strings) == {"", "a", "b", "a a", "a b", "b a", "b b"}
 
 
+@pytest.mark.slow
 def test_a_perfect_prediction_is_a_copy_of_the_reference() -> None:
     def metric(reference: Words, predicted: Words) -> float:
         assert reference is not predicted

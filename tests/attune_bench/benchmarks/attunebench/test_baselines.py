@@ -7,6 +7,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from slow_cases import slow_after
 
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.baselines import (
@@ -71,7 +72,7 @@ def tags_of(turn: RunTurn) -> dict[str, int | None]:
     return {tag.emotion: tag.intensity for tag in turn.em_emotion_tags}
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", slow_after(1, BASELINES))
 def test_a_baseline_predicts_everything_that_is_scored(name: str, demo: Demo) -> None:
     runs = BASELINES[name](demo)
     assert [run.conversation_id for run in runs] == [conversation.id for conversation in demo]
@@ -353,6 +354,7 @@ def test_lexicon_reads_a_conversation(make_conversation: MakeConversation) -> No
     assert post_of(run).predicted_conversation_wide.q1_looking_for == ("To just listen or let me vent",)
 
 
+@pytest.mark.slow
 def test_lexicon_beats_chance_on_the_demo(demo: Demo) -> None:
     [by_hand] = aggregates(score(demo, lexicon(demo)))
     [drawn] = aggregates(score(demo, chance(demo, seed=0)))

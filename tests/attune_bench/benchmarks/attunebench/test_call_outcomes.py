@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from slow_cases import slow_after
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
@@ -49,7 +50,7 @@ def test_a_score_counts_the_calls_of_its_run(scores: Scores) -> None:
 
 
 @pytest.mark.parametrize(
-    "calls", [None, {}, [], 7, "parsed", {"a": "parsed"}, {"a": {"outcome": ["parsed"]}}, {"a": {}}]
+    "calls", slow_after(2, [None, {}, [], 7, "parsed", {"a": "parsed"}, {"a": {"outcome": ["parsed"]}}, {"a": {}}])
 )
 def test_a_run_file_of_another_runner_says_nothing(
     make_conversation: MakeConversation, make_run: MakeRun, calls: Any
@@ -61,7 +62,7 @@ def test_a_run_file_of_another_runner_says_nothing(
     assert row["calls_failed"] is None
 
 
-@pytest.mark.parametrize("name", ["scores.json", "scores.parquet"])
+@pytest.mark.parametrize("name", slow_after(1, ["scores.json", "scores.parquet"]))
 def test_calls_add_up_and_stay_in_the_file(scores: Scores, tmp_path: Path, name: str) -> None:
     scores.write(tmp_path / name)
     for one in (scores, Scores.read(tmp_path / name)):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow_cases import slow_after
 
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.baselines import chance
@@ -150,7 +151,7 @@ def test_they_are_means_over_units() -> None:
     assert {CATALOG[name].statistic for name in EXPECTED} == {"mean"}
 
 
-@pytest.mark.parametrize("protocol", BY_PROTOCOL)
+@pytest.mark.parametrize("protocol", slow_after(1, BY_PROTOCOL))
 def test_random_answers_score_it_on_average(make_conversation: MakeConversation, protocol: str) -> None:
     # 4 seeds times 40 conversations, and 150 times the worked example, which is odd in many ways. 37 means and two
     # protocols: beyond 4.5 standard errors lies one in 150,000, and many move together.

@@ -64,6 +64,7 @@ def test_demo_runs_agree() -> None:
     assert_agree(runs, conversations)
 
 
+@pytest.mark.slow
 def test_demo_panas_agrees() -> None:
     runs, conversations = load_runs("demo"), load("demo")
     errors = (

@@ -20,7 +20,13 @@ Oracle = Callable[..., Complete]
 
 MODES = ("default", "verbose", "omniscient", "verbose_omniscient")
 STRATEGIES = ("absolute", "delta", "blind_delta")
+ONCE = [*((mode, "absolute") for mode in MODES), *(("default", strategy) for strategy in STRATEGIES[1:])]
 CASES = list(product(MODES, STRATEGIES, [(), ("judge/one", "two")]))
+# Each mode and each strategy once, with judges.
+each = pytest.mark.parametrize(
+    ("mode", "strategy", "judges"),
+    [pytest.param(*case, marks=() if case[2] and (case[0], case[1]) in ONCE else pytest.mark.slow) for case in CASES],
+)
 
 
 def _settings(mode: str, strategy: str, judges: tuple[str, ...]) -> AttuneBenchSettings:
@@ -102,7 +108,7 @@ def _sent(conversation: Conversation, settings: AttuneBenchSettings, oracle: Ora
     yield from sorted(seen, key=lambda call: call.id)
 
 
-@pytest.mark.parametrize(("mode", "strategy", "judges"), CASES)
+@each
 def test_answers_change_no_request(
     demo: list[Conversation], oracle: Oracle, mode: str, strategy: str, judges: tuple[str, ...]
 ) -> None:
@@ -147,7 +153,10 @@ def test_the_whole_demo_is_asked_without_its_answers(
         assert planned_calls(conversation, settings) == planned_calls(twin, settings)
 
 
-@pytest.mark.parametrize(("mode", "strategy"), list(product(MODES, STRATEGIES)))
+@pytest.mark.parametrize(
+    ("mode", "strategy"),
+    [pytest.param(*case, marks=() if case in ONCE else pytest.mark.slow) for case in product(MODES, STRATEGIES)],
+)
 def test_an_answer_that_reached_a_request_would_be_found(
     demo: list[Conversation], monkeypatch: pytest.MonkeyPatch, mode: str, strategy: str
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer, answer_to
+from slow_cases import slow_after
 from telling_conversation import ASKED, BOOK, CONVERSATION, MODES, PAIRS, SKIPPED, STRATEGIES, WORDS, calls, request
 
 from attune_bench.benchmarks.attunebench.task import Strategy
@@ -281,7 +282,7 @@ def test_a_request_says(fact: Fact) -> None:
         check(fact, mode, strategy, calls(mode, strategy)[fact.call].messages)
 
 
-@pytest.mark.parametrize(("mode", "strategy"), list(product(MODES, STRATEGIES)))
+@pytest.mark.parametrize(("mode", "strategy"), slow_after(3, list(product(MODES, STRATEGIES))))
 def test_what_a_server_receives_of_a_run_says_the_same(
     mode: Mode, strategy: Strategy, call: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:

@@ -332,7 +332,7 @@ READERS: list[Callable[[Json, Tally], Json]] = [
 ]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=6))
 def test_whatever_is_answered_makes_a_valid_record(answer: Json) -> None:
     found = find_object(json.dumps(answer))
@@ -349,7 +349,7 @@ def test_whatever_is_answered_makes_a_valid_record(answer: Json) -> None:
         assert not after.model_extra
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.text(max_size=40),
     st.dictionaries(KEYS, VALUES, max_size=4).map(json.dumps),

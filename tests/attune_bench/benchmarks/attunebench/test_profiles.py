@@ -51,6 +51,7 @@ def test_a_profile_prompt_is_the_same_whoever_the_participant_is(call: Invoke, t
         assert one.calls == 2
 
 
+@pytest.mark.slow
 def test_a_profile_is_asked_for_anew_where_the_options_differ(call: Invoke) -> None:
     """The options of a trait are the values of all participants, so that fewer are others."""
     with ModelServer() as server:

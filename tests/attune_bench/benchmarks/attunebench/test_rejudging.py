@@ -81,6 +81,7 @@ def test_judges_are_asked_in_the_words_of_the_data_set(call: Invoke, tmp_path: P
     assert all("OBSERVED B" in request and "acknowledge" not in request.lower() for request in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("here", "named"),
     [
@@ -121,6 +122,7 @@ def test_what_a_judge_leaves_out_is_not_what_another_said(call: Invoke, tmp_path
         assert not [name for name in turn.model_fields_set if name.startswith(("em_draft_judge", "em_draft_binary"))]
 
 
+@pytest.mark.slow
 def test_runs_that_changed_are_judged_again_and_what_cannot_be_is_told(call: Invoke, tmp_path: Path) -> None:
     options = ["--ground-truth", "demo", "--judge-provider", "local", "--judge-model", "two"]
     with ModelServer() as server:
@@ -143,6 +145,7 @@ def test_runs_that_changed_are_judged_again_and_what_cannot_be_is_told(call: Inv
     assert judged["turns"][0]["em_emotion_tags"] == [{"emotion": "Proud", "intensity": 7}]
 
 
+@pytest.mark.slow
 def test_the_conversations_are_those_that_the_runs_were_made_of(
     call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_turns: Conversation
 ) -> None:
@@ -203,6 +206,7 @@ def of_the_test(*options: object) -> tuple[object, ...]:
     return ("run", "local", "m", "demo", "--limit", 1, *options)
 
 
+@pytest.mark.slow
 def test_judges_are_served_where_the_run_noted(call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_API_KEY", "key-of-mine-0123")
     with ModelServer() as server, ModelServer() as other:
@@ -240,6 +244,7 @@ def test_judges_of_the_run_are_noted_before_its_model(call: Invoke, monkeypatch:
         assert (server.calls, judges.bodies[-1]["model"]) == (sent, "two")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "note", slow_except([None, "[", "[1]", "3", "{}", f'{{"a": {"[" * 9_999}', f"{{{'[],' * 200_000}"], None, "[")
 )

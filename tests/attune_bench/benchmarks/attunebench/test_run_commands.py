@@ -41,6 +41,7 @@ def test_run_writes_files_that_score_reads(call: Invoke, tmp_path: Path) -> None
     assert {one.em_model for one in load_runs(tmp_path / "results")} == {"vendor/model"}
 
 
+@pytest.mark.slow
 def test_local_is_another_name_of_the_same_provider(call: Invoke, tmp_path: Path) -> None:
     with ModelServer() as server:
         options = ["vendor/model", "demo", "--base-url", server.url, "--limit", 1]
@@ -62,6 +63,7 @@ def test_the_next_command_can_be_pasted(call: Invoke) -> None:
     assert call(*pasted)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_run_with_other_settings_says_what_it_replaced(call: Invoke) -> None:
     with ModelServer() as server:
         command = ["run", "local", "m", "demo", "--base-url", server.url]
@@ -77,6 +79,7 @@ def test_a_run_with_other_settings_says_what_it_replaced(call: Invoke) -> None:
         assert "replaced results" not in call(*command, "--limit", 1)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "strategy", "judges"),
     [([], "absolute", []), (["--panas-strategy", "delta", "--judge-model", "j", "k"], "delta", ["j", "k"])],
@@ -220,6 +223,7 @@ def test_files_that_were_left_out_are_told(call: Invoke, tmp_path: Path, five_tu
     assert err.endswith("; see: attune-bench validate data\n")
 
 
+@pytest.mark.slow
 def test_why_a_conversation_failed_is_told(call: Invoke) -> None:
     text = load("demo")[1].turns[0].user_message
 
@@ -259,6 +263,7 @@ def test_what_is_sent(call: Invoke) -> None:
         assert "seed" not in server.bodies[-1]
 
 
+@pytest.mark.slow
 def test_the_command_of_what_was_skipped_is_the_one_that_was_given(call: Invoke, tmp_path: Path) -> None:
     given = ["run", "local", "a model", "demo", "--modes", "verbose", "omniscient", "--judge-model", "j", "k k"]
     given += ["--output", "out", "--limit", "1", "--panas-strategy", "delta", "--concurrency", "3", "--seed", "1"]
@@ -277,6 +282,7 @@ def test_the_command_of_what_was_skipped_is_the_one_that_was_given(call: Invoke,
     assert not list((tmp_path / "out").glob("_skipped*"))
 
 
+@pytest.mark.slow
 def test_the_command_of_what_was_skipped_keeps_the_url_of_local_judges(
     call: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from slow_cases import slow_after
 
 from attune_bench import Scores, score
 from attune_bench._version import __version__
@@ -83,6 +84,7 @@ def test_notes_are_read_back(make_scores: Make, tmp_path: Path) -> None:
     assert same(Scores.read(path), scores)
 
 
+@pytest.mark.slow
 def test_the_demo_is_read_back_the_same(tmp_path: Path) -> None:
     scores = score(load("demo"), load_runs("demo"))
     scores.write(tmp_path / "scores.json")
@@ -111,7 +113,7 @@ def test_nan_and_null_are_kept_apart_in_records(make_scores: Make, tmp_path: Pat
     assert (row["avg_draft_judge_score"], row["avg_draft_judge_score_n"]) == (None, 0)
 
 
-@pytest.mark.parametrize("model", ["NaN", "модель-7", "a\nb", "\u202e\U0001f600", '"\\'])
+@pytest.mark.parametrize("model", slow_after(2, ["NaN", "модель-7", "a\nb", "\u202e\U0001f600", '"\\']))
 def test_any_model_name_survives(make_scores: Make, tmp_path: Path, model: str) -> None:
     scores = make_scores([model])
     scores.write(tmp_path / "scores.json")

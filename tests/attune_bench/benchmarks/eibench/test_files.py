@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer, said, talk
+from slow_cases import slow_after
 
 from attune_bench.benchmarks.eibench.task import TASK, EIBenchSettings
 from attune_bench.runner import Price, RunError, RunOptions, RunOutcome, endpoint, run_sync
@@ -26,7 +27,7 @@ def files(output: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (output / "vendor_model").glob("[!._]*")}
 
 
-@pytest.mark.parametrize("damage", [b"", b'{"run_key"', b"\xff", b"[" * 200_000])
+@pytest.mark.parametrize("damage", slow_after(2, [b"", b'{"run_key"', b"\xff", b"[" * 200_000]))
 def test_a_damaged_episode_is_made_again(damage: bytes, tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
         run(server, DEMO[:2], tmp_path)
@@ -37,7 +38,7 @@ def test_a_damaged_episode_is_made_again(damage: bytes, tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
-@pytest.mark.parametrize("other", [b"[]", b"3", b'"x"', b"null", b"{}"])
+@pytest.mark.parametrize("other", slow_after(2, [b"[]", b"3", b'"x"', b"null", b"{}"]))
 def test_a_file_of_another_kind_among_the_episodes_is_named(other: bytes, tmp_path: Path) -> None:
     path = tmp_path / "vendor_model" / "_episodes" / "demo_support_01.json"
     with ModelServer(answer=talk) as server:
@@ -60,7 +61,7 @@ def test_an_episode_of_which_only_the_marks_are_left_is_named(tmp_path: Path) ->
         assert run(server, DEMO[:2], tmp_path).finished == 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"[]", b'{"configuration": null}', b"[" * 200_000])
+@pytest.mark.parametrize("damage", slow_after(2, [b"", b"[]", b'{"configuration": null}', b"[" * 200_000]))
 def test_a_damaged_configuration_is_named(damage: bytes, tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
         run(server, DEMO[:1], tmp_path)

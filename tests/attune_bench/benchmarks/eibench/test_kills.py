@@ -19,6 +19,7 @@ def start(server: ModelServer, output: Path, limit: int) -> subprocess.Popen[byt
     return start_run(server, output, limit, benchmark="eibench")
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_so_and_goes_on(tmp_path: Path) -> None:
     episodes = tmp_path / FOLDER / "_episodes"
     with ModelServer(latency=0.02, answer=talk) as server:

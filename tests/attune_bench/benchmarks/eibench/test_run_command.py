@@ -135,6 +135,7 @@ def test_the_simulator_may_be_elsewhere(call: Invoke) -> None:
         assert {body["model"] for body in other.bodies} == {"vendor/person"}
 
 
+@pytest.mark.slow
 def test_the_command_of_what_was_skipped_does_the_same(call: Invoke, tmp_path: Path) -> None:
     given = ["run", "local", "a model", "demo", *PERSON, "--where", "scene=charm", "scene=support", "--limit", "2"]
     given += ["--judge-all", "--max-rounds", "3", "--language", "zh", "--seed", "1", "--temperature", "server"]

@@ -79,6 +79,7 @@ def test_a_dry_run_says_how_often_a_simulator_is_asked(options: tuple[str, ...],
     assert "and up to 2 more for each answer that cannot be read" in out
 
 
+@pytest.mark.slow
 def test_another_provider_of_the_simulator_is_another_configuration(tmp_path: Path) -> None:
     settings = EIBenchSettings("m", "vendor/person", max_rounds=1, max_tokens=300)
     hashes = {}

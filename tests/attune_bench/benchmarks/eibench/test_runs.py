@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
+from slow_cases import slow_after
 
 from attune_bench import runner, score
 from attune_bench.benchmarks.eibench.scoring import model_summary
@@ -202,16 +203,19 @@ def test_another_text_of_a_scenario_is_played_anew(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("changed", "named"),
-    [
-        ({"simulator": "vendor/other"}, "simulator 'vendor/person', here 'vendor/other'"),
-        ({"max_rounds": 6}, "max_rounds 8, here 6"),
-        ({"judge_all": True}, "judge_all False, here True"),
-        ({"language": "zh"}, "language 'of the scenario', here 'zh'"),
-        ({"seed": 1}, "seed None, here 1"),
-        ({"temperature": 0.1}, "temperature 0.7, here 0.1"),
-        ({"simulator_temperature": None}, "simulator_temperature 0.7, here None"),
-        ({"max_tokens": 100}, "max_tokens 300, here 100"),
-    ],
+    slow_after(
+        3,
+        [
+            ({"simulator": "vendor/other"}, "simulator 'vendor/person', here 'vendor/other'"),
+            ({"max_rounds": 6}, "max_rounds 8, here 6"),
+            ({"judge_all": True}, "judge_all False, here True"),
+            ({"language": "zh"}, "language 'of the scenario', here 'zh'"),
+            ({"seed": 1}, "seed None, here 1"),
+            ({"temperature": 0.1}, "temperature 0.7, here 0.1"),
+            ({"simulator_temperature": None}, "simulator_temperature 0.7, here None"),
+            ({"max_tokens": 100}, "max_tokens 300, here 100"),
+        ],
+    ),
 )
 def test_another_configuration_is_refused(changed: Json, named: str, tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
@@ -235,6 +239,7 @@ def test_servers_that_have_moved_are_asked_nothing_again(tmp_path: Path) -> None
     assert results(tmp_path / "here") == results(tmp_path / "there") == before
 
 
+@pytest.mark.slow
 def test_models_are_comparable_where_all_but_they_is_the_same(tmp_path: Path) -> None:
     rival = replace(SETTINGS, model="vendor/rival")
     cool = replace(SETTINGS, model="vendor/cool", temperature=None)
@@ -324,7 +329,7 @@ def broken_for(scenario: Scenario, role: str) -> Fault:
     return fault
 
 
-@pytest.mark.parametrize("role", ["model", "simulator"])
+@pytest.mark.parametrize("role", slow_after(1, ["model", "simulator"]))
 def test_a_call_without_an_answer_leaves_its_scenario_out_of_the_results(role: str, tmp_path: Path) -> None:
     with ModelServer(broken_for(DEMO[1], role), answer=talk) as server:
         outcome = run(server, DEMO[:3], tmp_path, command="attune-bench eibench run")
@@ -404,6 +409,7 @@ def test_the_cost_of_the_simulator_is_counted_apart(tmp_path: Path) -> None:
     assert "judge" not in outcome.meter.text()
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_cost_is_kept_and_the_rest_goes_on(tmp_path: Path) -> None:
     spent = 0.0
 

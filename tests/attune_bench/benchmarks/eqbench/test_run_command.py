@@ -32,6 +32,7 @@ def unreadable(_: dict[str, Any]) -> str:
     return "I would rather not say."
 
 
+@pytest.mark.slow
 def test_the_demonstration_runs_to_a_scored_report(call: Invoke, tmp_path: Path) -> None:
     for model, answer in (("vendor/a", ratings), ("vendor/b", lambda body: ratings(body).replace(": 7", ": 9"))):
         with ModelServer(answer=answer) as server:

@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 import pytest
 from judged_runs import with_judges
-from slow_cases import slow_except
 from synthetic.conversations import conversations
 from synthetic.participants import Effects
 from synthetic.runs import SimulatedModel, runs
@@ -86,7 +85,7 @@ of_runs = pytest.mark.parametrize("name", [name for name in ANALYSES if not name
 
 
 @of_runs
-def test_a_full_case_has_intervals(full: Case, name: str) -> None:
+def test_a_full_case_has_intervals_of_its_metrics(full: Case, name: str) -> None:
     found = full.analyse(name)
     _finite(found)
     assert found.height > 0
@@ -96,18 +95,14 @@ def test_a_full_case_has_intervals(full: Case, name: str) -> None:
         assert there.height > 0
         assert (there["low"] <= there["high"]).all()
         assert found.filter(pl.col("low").is_null())["reason"].is_not_null().all()
-
-
-@of_runs
-def test_the_metrics_of_an_analysis_are_metrics(full: Case, name: str) -> None:
     metrics = ANALYSES[name].metrics or ("composite_score",)
     assert set(metrics) <= set(METRICS)
-    found = full.analyse(name)
     if "metric" in found.columns:
         assert list(dict.fromkeys(found.sort("condition", maintain_order=True)["metric"])) == list(metrics)
 
 
-@pytest.mark.parametrize("name", slow_except(ANALYSES, "question_agreement", "win_rates"))
+@pytest.mark.slow
+@each
 def test_order_of_records_changes_nothing_and_a_seed_repeats(full: Case, mixed: Case, name: str) -> None:
     first = full.analyse(name, seed=5)
     assert first.equals(full.analyse(name, seed=5))
@@ -182,6 +177,7 @@ def test_post_scores_that_are_all_null(without_post_scores: Case, name: str) -> 
         assert found.height == 0
 
 
+@pytest.mark.slow
 def test_what_is_planted_is_found_in_its_direction() -> None:
     # Only the direction, of one seed; benchmarks/recovery.py looks at 200.
     better = SimulatedModel("better", emotion=0.8, binary_om=0.8, pairwise=0.7, unclear_loss=0.9, drift=-0.1)

@@ -115,6 +115,7 @@ def test_means_over_repeats_are_refused() -> None:
             analysis(score(data, [*runs, *again]), results=[*runs, *again])
 
 
+@pytest.mark.slow
 def test_models_judged_by_others_are_not_ranked_together() -> None:
     data, runs = load("demo"), load_runs("demo")
     other = [run for run in runs if run.em_model == runs[0].em_model]
@@ -127,6 +128,7 @@ def test_models_judged_by_others_are_not_ranked_together() -> None:
         judge_ranks(scores, results=[*mixed[: len(other)], *renamed])
 
 
+@pytest.mark.slow
 def test_the_command(call: Call, tmp_path: Path) -> None:
     runs = with_judges(load_runs("demo"))
     (tmp_path / "runs").mkdir()
