@@ -104,7 +104,7 @@ def episode_parts(episode: Episode) -> Iterator[Part]:
     >>> from attune_data import show
     >>> person = {"role": "aggressor", "content": "Leave me alone.", "meta": {"anger": 60, "trust": 20}}
     >>> episode = Episode(profile_id="s1", scene="repair", model="m", ended_by="max_rounds", history=[person])
-    >>> print(show(episode, columns=40))
+    >>> print(show(episode, columns=60))
     Episode s1/m
       scene         repair
       outcome       max_rounds
