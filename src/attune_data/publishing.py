@@ -317,9 +317,18 @@ def check_writable(repo_id: str) -> None:
 
 @contextmanager
 def writing(repo_id: str) -> Iterator["HfApi"]:
-    """Give the client library to write to a repository; what goes wrong is one `PublishError`."""
-    with _explained(repo_id):
-        yield client()
+    """Give the client library to write to a repository; what goes wrong is one `PublishError`.
+
+    Uploads are small and go by HTTP: the program that uploads to the Hub's storage Xet is not tested here.
+    """
+    from huggingface_hub import constants
+
+    uses_no_xet, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
+    try:
+        with _explained(repo_id):
+            yield client()
+    finally:
+        constants.HF_HUB_DISABLE_XET = uses_no_xet
 
 
 def _check_name(repo_id: str) -> None:

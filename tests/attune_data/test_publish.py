@@ -344,6 +344,23 @@ def test_what_is_left_of_a_repository_is_said(writer: HubServer, monkeypatch: py
     assert not writer.repositories
 
 
+def test_uploads_go_by_http_where_xet_is_on(writer: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import _commit_api, constants
+    from huggingface_hub.utils._runtime import is_xet_available
+
+    def uploaded(*_arguments: object, **_options: object) -> None:
+        raise AssertionError("uploaded to Xet")
+
+    monkeypatch.delenv("HF_HUB_DISABLE_XET")
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", False)
+    monkeypatch.setattr(_commit_api, "_upload_xet_files", uploaded)
+    assert is_xet_available()
+    demo = load("demo")[:2]
+    assert list(load(publish(demo, "lab/data", licence="cc-by-4.0"))) == list(demo)
+    assert not [path for _, path in writer.requests if "xet" in path]
+    assert is_xet_available()
+
+
 @pytest.mark.parametrize(("failure", "why"), slow_after(1, [(CUT, "cannot be reached"), (HANG, "does not answer")]))
 def test_a_hub_that_breaks_off(writer: HubServer, monkeypatch: pytest.MonkeyPatch, failure: str, why: str) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT", 1)
