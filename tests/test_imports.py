@@ -234,9 +234,30 @@ def sources_stay() -> Iterator[None]:
         yield
 
 
+# Their examples draw, or compare all models.
+LONG = {
+    f"attune_bench.{name}"
+    for name in (
+        "adapters.arrow",
+        "adapters.eee",
+        "analyses.models",
+        "benchmarks.attunebench.analyses",
+        "report.heatmaps",
+        "report.html",
+        "scoring",
+        "stats.compare",
+    )
+}
+
+
 @pytest.mark.usefixtures("demo_read_once", "sources_stay")
 @pytest.mark.parametrize(
-    "name", [name for name in (*MODULES, *_names(synthetic)) if not name.startswith("attune_metrics")]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+        for name in (*MODULES, *_names(synthetic))
+        if not name.startswith("attune_metrics")
+    ],
 )
 def test_examples_run(name: str) -> None:
     results = doctest.testmod(importlib.import_module(name), raise_on_error=False, verbose=False)

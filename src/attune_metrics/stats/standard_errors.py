@@ -27,15 +27,7 @@ from attune_metrics.metric import (
 )
 from attune_metrics.stats.sums import ROUNDING, Floats, as_terms, cluster_index, cluster_sums, one_term, rounding_of
 
-__all__ = [
-    "MOST_SKEWNESS",
-    "cluster_deviations",
-    "clustered_standard_error",
-    "coefficient_of_variation",
-    "effective_freedom",
-    "jackknife_error",
-    "skewness_of_mean",
-]
+__all__ = ["MOST_SKEWNESS", "clustered_standard_error", "skewness_of_mean"]
 
 
 def clustered_standard_error(values: ArrayLike, clusters: Iterable[Hashable]) -> float:

@@ -276,16 +276,8 @@ def test_two_modes(make_scores: Callable[..., Scores]) -> None:
     assert "a [verbose]" in page
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        EVIL,
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("\u202eright", "a|b", "x" * 400, "</script><script>alert(1)</script>")
-        ),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [EVIL, "\u202eright", "a|b", "x" * 400, "</script><script>alert(1)</script>"])
 def test_names_are_text(make_scores: Callable[..., Scores], name: str) -> None:
     plain = make_scores([name, "b", "c"], [name, "default"], conversations=12)
     hostile = replace(

@@ -300,7 +300,7 @@ def test_what_is_too_large_goes_beside_the_page(few: SimpleNamespace) -> None:
         assert [found["href"] for tag, found in tags.found if tag == "a"] == ["../a%20b%23%3F.html"]
     assert len(set(links)) == 12
     assert len(folder.files) == len({link.partition("#")[0] for link in links})
-    assert few.data[0].turns[0].user_message[:30] not in markup
+    assert few.data[0].turns[0].user_message[:30] not in text_of(markup)
     assert len(markup) < 10_000
 
 
@@ -318,7 +318,7 @@ def test_a_page_whose_name_is_no_text_has_links(demo: SimpleNamespace) -> None:
 def test_without_a_folder_everything_is_on_the_page(few: SimpleNamespace) -> None:
     markup = section_element(made(few.scores, data=few.data, results=few.results))
     assert "-transcripts/" not in markup
-    assert few.data[0].turns[0].user_message[:30] in markup
+    assert few.data[0].turns[0].user_message[:30] in text_of(markup)
 
 
 def test_a_folder_of_earlier_transcripts_gives_way(tmp_path: Path) -> None:

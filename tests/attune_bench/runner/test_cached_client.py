@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer
+from slow_cases import slow_after
 
 from attune_bench.runner import Call, Complete, Decoding, Endpoint, Job, Meter
 from attune_bench.runner.cache import Cache
@@ -77,7 +78,7 @@ def ask(server: ModelServer, cache_file: Path, *asked: dict[str, Any], provider:
     return asyncio.run(each())
 
 
-@pytest.mark.parametrize("changed", CHANGES)
+@pytest.mark.parametrize("changed", slow_after(6, CHANGES))
 def test_a_response_is_good_for_its_own_request_only(changed: str, tmp_path: Path) -> None:
     same = changed in ("nothing", "what the file depends on alone")
     with ModelServer() as server:
