@@ -66,7 +66,7 @@ LONG = (
 ELSEWHERE = {
     "README.md python": "test_readme.py",
     "adding-a-benchmark.md sh python": "test_adding_a_benchmark.py",
-    "attunebench.md sh": "attune_bench/adapters/test_pages.py",
+    "attunebench.md sh": "attune_bench/benchmarks/attunebench/test_similarity.py",
     "batch.md sh": "attune_bench/adapters/test_pages.py",
     "exchange.md sh": "attune_bench/adapters/test_pages.py",
     "training.md sh python": "attune_bench/adapters/test_pages.py",
