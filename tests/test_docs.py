@@ -69,7 +69,7 @@ ELSEWHERE = {
     "attunebench.md sh": "attune_bench/benchmarks/attunebench/test_similarity.py",
     "batch.md sh": "attune_bench/adapters/test_pages.py",
     "exchange.md sh": "attune_bench/adapters/test_pages.py",
-    "training.md sh python": "attune_bench/adapters/test_pages.py",
+    "training.md sh python": "attune_bench/adapters/test_trl.py",
     "inspect.md sh python yaml": "attune_bench/adapters/test_harnesses.py",
     "lm-eval.md sh python": "attune_bench/adapters/test_harnesses.py",
     "verifiers.md sh python": "attune_bench/adapters/test_verifiers.py",

@@ -98,7 +98,7 @@ def test_archive_that_vanishes_during_loading_is_reported(loader: Loader, record
         loaded = loader(tmp_path / "x.tar.gz")
     assert len(opened) == 1
     assert ids(loaded) == []
-    assert [issue.rule for issue in loaded.found] == ["unreadable", "unreadable"]
+    assert [(issue.file, issue.rule) for issue in loaded.found] == [("x.tar.gz", "unreadable")]
 
 
 @pytest.fixture

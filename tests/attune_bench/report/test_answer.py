@@ -74,7 +74,7 @@ def test_many_units_on_which_models_do_not_differ() -> None:
 def test_models_of_one_value_without_a_unit_in_common() -> None:
     said = answer(scores_of({"a": [2.0] * 10 + [None] * 10, "b": [None] * 10 + [2.0] * 10}))
     assert (
-        "a and b have the best value 2.0 in Hits. On the units that both have, compared with a , b is not compared."
+        "a and b have the best value 2.0 in Hits. Compared with a on the units that both have: b is not compared."
         in said
     )
 
