@@ -35,6 +35,7 @@ def test_upload_regular_and_lfs_then_delete(hub: HubServer, monkeypatch: pytest.
     assert [file.path for file in api.list_repo_tree("lab/new", repo_type="dataset", recursive=True)] == ["README.md"]
 
 
+@pytest.mark.slow
 def test_datasets_are_pushed_and_loaded(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets
     from datasets import config

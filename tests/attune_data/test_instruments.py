@@ -196,6 +196,7 @@ def test_an_instrument_cannot_be_changed() -> None:
     assert hash(instruments["who_5"])
 
 
+@pytest.mark.slow
 def test_the_file_is_read_at_the_first_look() -> None:
     code = """
 import sys

@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 RULE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+|unreadable|encoding|fraction")
 NAMES = ("rule", "duplicate_rule")
@@ -31,6 +33,7 @@ def _reported() -> set[str]:
     return {rule for rule in rules if RULE.fullmatch(rule)}
 
 
+@pytest.mark.slow
 def test_every_rule_is_documented() -> None:
     table = (ROOT / "docs/issues.md").read_text(encoding="utf-8")
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]

@@ -391,6 +391,7 @@ def test_a_written_folder_is_read_when_asked_for_and_queried(tmp_path: Path) -> 
         _ = tables.panas
 
 
+@pytest.mark.slow
 def test_joined_tables_come_back(tmp_path: Path) -> None:
     joined = load_runs("demo").joined(load("demo"))
     joined.to_parquet(tmp_path / "out")

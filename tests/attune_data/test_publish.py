@@ -178,6 +178,7 @@ def test_the_card_gives_credit_and_no_text_of_the_data(
     assert [number for number, line in enumerate(lines) if "Owned" in line] == [place]
 
 
+@pytest.mark.slow
 def test_publishing_again_replaces_what_is_ours_only(writer: HubServer) -> None:
     demo = load("demo")
     writer.add("lab/data", {"README.md": b"old", "paper.pdf": b"%PDF", "panas.parquet": b"PAR1"}, private=True)
@@ -213,6 +214,7 @@ def test_a_refused_licence_reaches_no_hub(writer: HubServer) -> None:
     assert writer.requests == []
 
 
+@pytest.mark.slow
 def test_nothing_becomes_public_unasked(writer: HubServer) -> None:
     writer.add("lab/open", {"README.md": b""})
     with pytest.raises(PublishError, match="lab/open is public: private=False publishes there"):

@@ -73,6 +73,7 @@ def ids(records: Any) -> list[str]:
     return [record.id for record in records]
 
 
+@pytest.mark.slow
 @few
 @given(collections(), st.sampled_from(sorted(READ)), st.sampled_from(["one", "any", "all", "none"]), st.data())
 def test_where_is_right_row_by_row(records: Records, trait: str, how: str, data: st.DataObject) -> None:
@@ -101,6 +102,7 @@ def test_diagnosis_is_a_group(records: Records, group: str) -> None:
     assert ids(records.where(diagnosis=group)) == expected
 
 
+@pytest.mark.slow
 @few
 @given(collections(), st.sampled_from([*sorted(READ), "diagnosis_group"]))
 def test_strata_cover_every_conversation(records: Records, trait: str) -> None:
@@ -151,6 +153,7 @@ def test_sample_by_a_trait_keeps_its_shares() -> None:
     assert len({tuple(ids(records.sample(10, seed))) for seed in range(5)}) > 1
 
 
+@pytest.mark.slow
 @few
 @given(collections(), st.sampled_from([(1.0,), (0.5, 0.5), (0.7, 0.2, 0.1)]), st.integers(0, 5))
 def test_split_keeps_participants_whole(records: Records, shares: tuple[float, ...], seed: int) -> None:

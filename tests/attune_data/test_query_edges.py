@@ -153,6 +153,7 @@ def test_a_text_that_was_written_is_read_as_the_type_of_its_column() -> None:
     assert matching(traits, traits, "large", Match("any", (Written(f"{2**53 + 1}"),))) == [1]
 
 
+@pytest.mark.slow
 def test_truth_is_no_number_but_a_value_of_its_own() -> None:
     with pytest.raises(ValueError, match="who_5 is a number, not True"):
         load("demo").where(who_5=True)

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 def drawn(kind: Kind[Any, Any], count: int = 3) -> list[Json]:
     """Return some documents of a kind, of different ids."""
-    return _drawn(kind, 10 * count)[-count:]  # The first ones are the smallest.
+    return _drawn(kind, 10 + count)[-count:]  # The first ones are the smallest.
 
 
 @cache

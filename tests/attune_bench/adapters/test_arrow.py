@@ -67,6 +67,7 @@ def test_the_scores_are_those_of_one_place(
     assert {"not-a-record", "invalid-json"} <= {one["rule"] for one in noticed}
 
 
+@pytest.mark.slow
 def test_rows_without_a_score_are_null_and_a_batch_of_them_has_the_same_columns(table: pa.Table) -> None:
     whole, odd = score_batch(table, data="demo"), score_batch(table.slice(32), data="demo")
     assert odd.schema == whole.schema
@@ -86,6 +87,7 @@ def test_records_may_be_bytes_or_columns(table: pa.Table) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_function_and_the_class_can_be_sent_to_a_worker(table: pa.Table) -> None:
     expected = score_batch(table, data="demo")
     assert pickle.loads(pickle.dumps(score_batch))(table, data="demo").equals(expected)  # noqa: S301

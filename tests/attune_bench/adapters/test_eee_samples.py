@@ -198,6 +198,7 @@ def test_chance_and_subgroups() -> None:
             assert line["metadata"]["chance"] == str(chance[line["sample_id"]])
 
 
+@pytest.mark.slow
 def test_a_result_that_is_not_shown_has_no_line(tmp_path: Path) -> None:
     case = case_of("attunebench")
     participants = sorted({one.participant_id for one in case.data})[:4]

@@ -141,6 +141,7 @@ def test_a_subgroup_has_its_own_numbers(scores: Scores) -> None:
     assert hidden == 0 or hidden < frame.height
 
 
+@pytest.mark.slow
 def test_what_rests_on_few_people_is_left_out(scores: Scores) -> None:
     data = load("demo")
     whole = flat_tables(scores, by=["age_range"], data=data, small_cells=True, metrics=["composite_score"], **OPTIONS)
@@ -261,6 +262,7 @@ def test_unreliable_intervals_are_said_in_one_line_of_standard_error(
     assert err.count("\n") == err.count("attune-bench: Warning: points: ") == lines
 
 
+@pytest.mark.slow
 def test_no_table_of_single_people(call: Call, scores: Scores, tmp_path: Path) -> None:
     scores.write(tmp_path / "scores.parquet")
     target = tmp_path / "tables"
@@ -311,6 +313,7 @@ def test_mistakes(words: list[str], message: str, call: Call, scores: Scores, tm
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_with_something_in_it_stays(call: Call, scores: Scores, tmp_path: Path) -> None:
     scores.write(tmp_path / "scores.parquet")
     (tmp_path / "out").mkdir()
@@ -327,6 +330,7 @@ def test_an_organization_is_needed(scores: Scores) -> None:
         eee_records(scores, Publisher(organization=""), **OPTIONS)
 
 
+@pytest.mark.slow
 def test_results_are_proposed_to_the_repositories_of_models(
     hub: HubServer, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_scores: Scores
 ) -> None:
@@ -373,6 +377,7 @@ def test_a_push_is_for_pages_only(call: Call, tmp_path: Path, scores: Scores) ->
     assert not (tmp_path / "tables").exists()
 
 
+@pytest.mark.slow
 def test_synthetic_results_are_not_proposed(
     hub: HubServer, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: Scores
 ) -> None:
@@ -434,6 +439,7 @@ def test_exported_files_say_where_data_are_synthetic(call: Call, tmp_path: Path)
             assert {says_synthetic(path) for path in files} == {is_said}
 
 
+@pytest.mark.slow
 def test_a_participant_is_written_alike_everywhere(tmp_path: Path) -> None:
     data = load("demo")[:6]
     ids = {one.id: one for one in data}

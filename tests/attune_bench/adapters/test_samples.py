@@ -146,6 +146,7 @@ def test_folders_without_samples_and_files_of_another_name(tmp_path: Path) -> No
         Scores.from_lm_eval(tmp_path / "other.jsonl")
 
 
+@pytest.mark.slow
 def test_questions_that_units_answered_add_up_to_the_coverage_of_their_scores() -> None:
     of, runs = BenchmarkUnits("attunebench", "demo"), load_runs("demo").where(em_model="synthetic/hasty")
     expected = {row["metric"]: row["coverage"] for row in of_board(score(load("demo"), runs)).iter_rows(named=True)}

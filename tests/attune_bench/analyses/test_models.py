@@ -93,6 +93,7 @@ def test_correlation_without_enough_models(scores_of: Build) -> None:
     assert six.select("rho", "models", "reason").rows() == [(None, 6, "one of the two is the same for all models")]
 
 
+@pytest.mark.slow
 def test_correlation_leaves_out_baselines_and_people(scores_of: Build) -> None:
     generator = np.random.default_rng(2)
     columns = {name: {F1: generator.random(9).tolist(), VA: generator.random(9).tolist()} for name in "abcdefg"}

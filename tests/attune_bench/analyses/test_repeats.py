@@ -36,6 +36,7 @@ def scores() -> Scores:
     return Scores.from_table(pl.DataFrame(rows_of()), metrics={"points": {"low": 0, "high": 10}})
 
 
+@pytest.mark.slow
 def test_repeats_never_count_as_data(scores: Scores) -> None:
     means = [
         row | {"value": sum(each[unit] for each in SAID[row["model"]]) / len(SAID[row["model"]])}

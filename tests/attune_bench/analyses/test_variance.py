@@ -52,6 +52,7 @@ def test_negative_estimates_stay_and_have_no_share(scores_of: Build) -> None:
     assert [row["share"] for row in rows] == [0.0, 0.0, 1.0]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(2, 5), st.integers(5, 12), st.integers(0, 10_000), st.sampled_from([0.0, 1e5]))
 def test_variance_split_is_the_analysis_of_variance(
@@ -78,6 +79,7 @@ def test_variance_split_is_the_analysis_of_variance(
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_hold_a_plain_case(scores_of: Build) -> None:
     # Conversation effects of variance 4, models 0 and 1 (variance .5), error of variance 1.
     generator = np.random.default_rng(1)

@@ -87,6 +87,7 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     assert too_wide(out) == []
 
 
+@pytest.mark.slow
 def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
     command = ("analyze", "--scores", conversations.scores, "--data", "demo", "--format", "json", "--seed", 3)
     status, out, _ = call(*command, *QUICK)

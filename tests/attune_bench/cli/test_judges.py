@@ -37,6 +37,7 @@ def test_pairs_and_a_margin(call: Call, tmp_path: Path) -> None:
     assert "| dimension | judge | with | among | difference | verdict | n |" in markdown
 
 
+@pytest.mark.slow
 def test_json_and_csv_have_every_number(call: Call) -> None:
     status, out, _ = call(*JUDGES, "--by", "rank", "--weights", "none", "--format", "json", *QUICK)
     assert (status, out.count("NaN")) == (2, 0)

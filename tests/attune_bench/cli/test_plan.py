@@ -38,6 +38,7 @@ def test_both_directions_agree(call: Call, conversations: Scored) -> None:
     assert needed["participants"] == 50
 
 
+@pytest.mark.slow
 def test_two_models_and_every_two(call: Call, demo_scores: Path) -> None:
     arguments = ("plan", "--scores", demo_scores, "--difference", "2")
     status, out, err = call(*arguments)

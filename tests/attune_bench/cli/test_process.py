@@ -32,6 +32,7 @@ def test_the_commands_that_the_demo_names_run(spawn: Spawn, tmp_path: Path, monk
         assert done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_the_installed_script(files: Files) -> None:
     script = Path(sys.executable).with_name("attune-bench")
     done = subprocess.run([script, "validate", files[0]], capture_output=True, check=False)

@@ -154,6 +154,7 @@ def test_the_page_of_each_benchmark(call: Call, scored: Scorings, tmp_path: Path
     assert {"Comparisons", "Methods"} <= set(headings(written))
 
 
+@pytest.mark.slow
 def test_a_page_without_data_says_what_is_left_out(call: Call, episodes: Scored, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert call("report", "--scores", episodes.scores, "--html", page, "--failed", "start", *QUICK)[0] == 0

@@ -75,6 +75,7 @@ def test_one_of_somebody_elses_is_in_use_once_it_was_named(module: str, tmp_path
     assert benchmark_in_use(None) is None
 
 
+@pytest.mark.slow
 def test_no_file_of_scores_makes_us_import_a_module(module: str, call: Call, tmp_path: Path) -> None:
     scores = scores_named("sage")
     held = scores.provenance.model_copy(update={"benchmark": f"{module}:BENCHMARK"})

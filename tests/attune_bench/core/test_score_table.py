@@ -348,6 +348,7 @@ def test_other_libraries_read_scores(name: str) -> None:
     assert scores.to_pandas().shape == frame.shape
 
 
+@pytest.mark.slow
 def test_rows_need_no_pyarrow(spawn: Callable[..., Any]) -> None:
     code = """
 import sys

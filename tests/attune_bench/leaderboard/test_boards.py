@@ -195,6 +195,7 @@ def _few_people() -> ScoreTable:
     return replace(scores, values=values, detail=None)
 
 
+@pytest.mark.slow
 def test_models_that_were_run_on_few_people_are_left_out() -> None:
     one = Entry("few.parquet", _few_people())
     [board] = make_boards([one])

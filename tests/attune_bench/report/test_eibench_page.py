@@ -120,6 +120,7 @@ def test_the_interval_of_a_state_is_that_of_resampled_scenarios() -> None:
 # The page.
 
 
+@pytest.mark.slow
 def test_a_section_for_each_subject(page: str) -> None:
     assert headings(page) == [
         "Scores",

@@ -41,6 +41,7 @@ def tags(page: str) -> Tags:
     return Tags(page)
 
 
+@pytest.mark.slow
 def test_a_section_for_each_subject(page: str) -> None:
     assert headings(page) == [
         "Scores",

@@ -263,6 +263,7 @@ def test_no_digit_beyond_those_printed(page: str) -> None:
     assert all(len(value.partition(".")[2]) <= 4 for value in values)
 
 
+@pytest.mark.slow
 def test_a_model_on_few_participants_is_not_shown(scores_of: Callable[..., Scores]) -> None:
     many: dict[str, dict[str, object]] = {f"c{i}": {} for i in range(5)}
     few: dict[str, dict[str, object]] = {f"c{i}": {} for i in range(4)}

@@ -80,6 +80,7 @@ def test_every_benchmark_shows_its_records(benchmark: Any) -> None:
     assert {link.removeprefix("#") for link in links} <= {found.get("id") for _, found in tags.found}
 
 
+@pytest.mark.slow
 def test_the_best_and_the_worst_of_each_model(demo: SimpleNamespace, markup: str) -> None:
     for model in demo.scores.models:
         rows = sorted(demo.scores.values.filter(model=model).select("composite_score", "unit").rows())
@@ -282,6 +283,7 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcripts, "_MOST_INLINE", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_room")
 def test_what_is_too_large_goes_beside_the_page(few: SimpleNamespace) -> None:
     folder = TranscriptFolder(name="a b#?-transcripts", page="a b#?.html")

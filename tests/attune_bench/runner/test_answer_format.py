@@ -210,6 +210,7 @@ def test_what_was_made_with_schemas_is_made_anew(demo: list[Conversation], tmp_p
     assert formats(tmp_path) == ["free"] * 3
 
 
+@pytest.mark.slow
 def test_a_schema_that_is_refused_late_stops_calls_with_schemas_at_once(
     demo: list[Conversation], tmp_path: Path
 ) -> None:

@@ -373,6 +373,7 @@ def table() -> Scores:
     return Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value", "level"], orient="row"))
 
 
+@pytest.mark.slow
 def test_each_stratum_is_a_family_of_its_own(table: Scores) -> None:
     frame = compare_by(table, "level", resamples=200)
     assert frame.columns == ["stratum", *COLUMNS]

@@ -39,6 +39,7 @@ def test_parts_of_clusters_by_hand() -> None:
     assert (isnan(unit.low), unit.reason) == (True, "fewer than three clusters")
 
 
+@pytest.mark.slow
 def test_clusters_do_not_bias_variances_and_intervals_cover_them() -> None:
     # 12 clusters of 5 units that are alike by 0.7; unit and residual have the variances 1 and 0.5. Without the clusters
     # the variance of units is 0.95 on average and its interval by resamples covers it in 83%.

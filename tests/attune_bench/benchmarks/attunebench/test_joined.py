@@ -58,6 +58,7 @@ def assert_agree(runs: Sequence[Run], conversations: Sequence[Conversation]) -> 
             assert turn["emotion_f1"] == pytest.approx(f1, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_demo_runs_agree() -> None:
     runs, conversations = list(load_runs("demo")), list(load("demo"))
     assert len(runs) == 80

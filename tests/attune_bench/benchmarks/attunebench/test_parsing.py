@@ -332,6 +332,7 @@ READERS: list[Callable[[Json, Tally], Json]] = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=6))
 def test_whatever_is_answered_makes_a_valid_record(answer: Json) -> None:

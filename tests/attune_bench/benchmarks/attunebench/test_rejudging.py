@@ -19,6 +19,7 @@ Invoke = Callable[..., tuple[int, str, str]]
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
+@pytest.mark.slow
 def test_rejudging_changes_the_judgements_only(call: Invoke, tmp_path: Path) -> None:
     with ModelServer() as server:
         common = ["--base-url", server.url]

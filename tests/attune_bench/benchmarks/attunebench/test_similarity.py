@@ -37,6 +37,7 @@ def scored(similarity: Any) -> Scores:
     return found
 
 
+@pytest.mark.slow
 def test_another_measure_has_columns_of_its_own() -> None:
     plain, both = score(load("demo"), load_runs("demo")), scored(overlap)
     own = [f"{name}.overlap" for name in MEASURES]

@@ -20,6 +20,7 @@ URL = ["--base-url", "http://127.0.0.1:1/v1"]
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
+@pytest.mark.slow
 def test_run_writes_results_that_score_reads(call: Invoke, tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
         options = [*PERSON, "--base-url", server.url, "-o", "out", "--limit", 6]

@@ -87,6 +87,7 @@ def test_a_run_that_is_cancelled_leaves_what_is_finished_in_the_results(tmp_path
     assert 0 < len(found) < len(DEMO)
 
 
+@pytest.mark.slow
 def test_results_load_without_a_fault_and_score_as_they_say(tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
         run(server, DEMO, tmp_path)
@@ -163,6 +164,7 @@ def test_an_answer_of_the_schema_is_read(tmp_path: Path) -> None:
 # Going on.
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_not_asked_again(tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
         run(server, DEMO[:3], tmp_path)
@@ -228,6 +230,7 @@ def test_another_configuration_is_refused(changed: Json, named: str, tmp_path: P
     assert results(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_servers_that_have_moved_are_asked_nothing_again(tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server, ModelServer(answer=talk) as other:
         run(server, DEMO[:1], tmp_path / "here")

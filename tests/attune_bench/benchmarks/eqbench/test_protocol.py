@@ -257,6 +257,7 @@ def test_models_that_were_asked_at_other_temperatures_are_not_compared() -> None
 # As published.
 
 
+@pytest.mark.slow
 def test_published_scores() -> None:
     reference: dict[str, Any] = json.loads((FIXTURES / "reference.json").read_text())
     expected: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text())
