@@ -42,6 +42,7 @@ def scale(request: pytest.FixtureRequest) -> int:
 
 # Files of slow tests that take minutes, most of them as they install what they need.
 LONGEST = (
+    "test_same_digits.py",
     "test_harnesses.py",
     "test_trl.py",
     "test_site.py",
