@@ -276,8 +276,8 @@ def _group(parts: Sequence[Part], reference: str) -> list[Html]:
 
 def _message(one: Message) -> Html:
     said = [tag("p", one.text) if one.text.strip() else element("p", "(nothing)", class_="quiet")]
-    if any(text.strip() for _, text in one.notes):
-        said.append(details("Notes", facts_html(one.notes)))
+    if notes := facts_html(one.notes):
+        said.append(notes if one.folded else details("Notes", notes))
     kind = f"said {'person' if one.is_person else 'model'}"
     if one.folded:
         return details(one.speaker, element("div", *said, class_=kind))
