@@ -81,7 +81,7 @@ class ScoredRecords:
         data: Sequence[Any] | None = None,
         use: str,
     ) -> None:
-        self.benchmark = _with_rows(benchmark, table, data, use)
+        self.benchmark: Benchmark = _with_rows(benchmark, table, data, use)
         self.made: Kind[Any, Any] = resolve(self.benchmark.results)
         self.given: Kind[Any, Any] | None = resolve(self.benchmark.data)
         self.units: Mapping[str, Any] = {record.id: record for record in data or ()}

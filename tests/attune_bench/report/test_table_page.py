@@ -14,12 +14,11 @@ from slow_cases import slow_after
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import sage
-from attune_bench.report import html, page
+from attune_bench.report import page
 from attune_bench.report.columns import Section, Table, text_column
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.text import Document, render
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.table import ScoreTable
 from attune_data import load, load_runs
 from attune_data.references import resolve
 from attune_data.sage import SageDialogue
@@ -211,7 +210,7 @@ def test_an_unknown_option_is_refused(scores: Scores) -> None:
 # The same rows in every format.
 
 
-def shown_tables(scores: ScoreTable, monkeypatch: pytest.MonkeyPatch, **given: object) -> tuple[str, list[Table]]:
+def shown_tables(scores: Scores, monkeypatch: pytest.MonkeyPatch, **given: object) -> tuple[str, list[Table]]:
     """Return a page, and every table that it was made of."""
     found: list[Table] = []
     element = page.table_element
@@ -221,7 +220,7 @@ def shown_tables(scores: ScoreTable, monkeypatch: pytest.MonkeyPatch, **given: o
         return element(table, models)
 
     monkeypatch.setattr(page, "table_element", recorded)
-    return html.html_report(scores, **given), found  # type: ignore[arg-type]  # whatever a page takes
+    return scores.report(format="html", **given), found  # type: ignore[arg-type]  # whatever a page takes
 
 
 @pytest.mark.slow
