@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drawn import richest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +35,7 @@ OLDER = {
     '"original"': '"Original"',
     '"turnNumber": 1': '"turnNumber": "1"',
     '"proud"': '" PROUD"',
+    '"scene_tag": "defense"': '"scene_tag": " Defense"',
 }
 OLD_RULES = {"old-spelling", "two-spellings", "number-as-text"}
 
@@ -70,6 +70,11 @@ def check(data: bytes, kind: Kind[Any, Any], path: Path) -> bool:
 
 
 # Of the other kinds, test_testing.py has quick ones.
+def longest(kind: Kind[Any, Any]) -> str:
+    """Return the longest record of the demonstration data as JSON."""
+    return max((json.dumps(json.loads(record.to_line())) for record in load_records("demo", kind)), key=len)
+
+
 @pytest.mark.parametrize(
     ("kind", "one_of"),
     [
@@ -82,7 +87,7 @@ def test_broken_files_load_or_are_reported(
 ) -> None:
     by_hand = kind.noun in ("conversation", "run")
     seeds = (250 if by_hand else 100) // one_of
-    whole = older = json.dumps(request.getfixturevalue(kind.noun) if by_hand else richest(kind))
+    whole = older = json.dumps(request.getfixturevalue(kind.noun)) if by_hand else longest(kind)
     for current, old in OLDER.items():
         older = older.replace(current, old)
     path = tmp_path / "mutant.json"
@@ -108,7 +113,7 @@ def test_broken_files_load_or_are_reported(
     assert slowest < SECONDS_OF_ONE
     assert len(outcomes) == seeds * COPIES
     # The flat records, whose documents follow from their models, have fewer different mutants.
-    assert len(tried) > (0.8 if kind.documents is None else 0.95) * len(outcomes)
+    assert len(tried) > (0.8 if kind.documents is None else 0.9) * len(outcomes)
     # Both ways out are taken often: a mutation that is never noticed, or always fatal, tests nothing. The values of a
     # scenario, an episode and a dialogue are nearly all needed.
     low = 0.2 if by_hand else 0.1

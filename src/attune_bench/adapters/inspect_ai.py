@@ -35,7 +35,6 @@ from inspect_ai.model import (  # type: ignore[import-not-found]
     get_model,
     model_roles,
 )
-
 from inspect_ai.model._generate_config import active_generate_config  # type: ignore[import-not-found]
 from inspect_ai.scorer import SampleScore, Score, Scorer, metric, scorer  # type: ignore[import-not-found]
 from inspect_ai.solver import Solver, TaskState, solver  # type: ignore[import-not-found]
