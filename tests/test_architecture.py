@@ -134,6 +134,7 @@ def edges() -> dict[str, set[str]]:
     return {name: {other for other in imports(tree) if other != name} for name, tree in TREES.items()}
 
 
+@pytest.mark.slow
 def test_no_circle_of_imports() -> None:
     assert len(edges()) > 150
     assert sum(map(len, edges().values())) > 700

@@ -11,6 +11,7 @@ from attune_metrics.sage import round_half_up
 PAGE = Path(__file__).parents[1] / "docs" / "boards.md"
 
 
+@pytest.mark.slow
 def test_published_means_follow_from_the_answers() -> None:
     # As published: 68.15, 61.25, 35.85; GPT-4's EU is the mean of 59.75 (en) and 54.12 (zh), 54.125 before rounding.
     sage = boards.sage().scores.summary(resamples=1)

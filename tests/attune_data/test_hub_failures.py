@@ -198,6 +198,7 @@ def test_wrong_endpoint(endpoint: str, hub: HubServer, monkeypatch: pytest.Monke
     assert hub.requests == []
 
 
+@pytest.mark.slow
 def test_password_of_the_endpoint_is_not_shown(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.close()
     monkeypatch.setenv("HF_ENDPOINT", hub.url.replace("//", "//me:pass@word@"))
@@ -246,6 +247,7 @@ def test_answer_that_is_cut(where: str, hub: HubServer, data: dict[str, bytes]) 
     assert "the Hub at" in failure("hf://lab/data")
 
 
+@pytest.mark.slow
 def test_download_that_is_cut_goes_on(hub: HubServer, data: dict[str, bytes]) -> None:
     cuts = iter(range(2))
     hub.fail = lambda method, path: CUT if "/resolve/" in path and method == "GET" and next(cuts, None) == 0 else None

@@ -248,6 +248,7 @@ def test_a_kind_is_recognised_in_every_source(
     assert [len(load_records(source)) for source in sources] == [3] * len(sources)
 
 
+@pytest.mark.slow
 def test_the_demo_is_of_the_kind_that_is_asked_for_or_conversations() -> None:
     assert recognise("demo") is CONVERSATION
     assert load_records("demo", RUN)[0] == load_runs("demo")[0]
@@ -380,6 +381,7 @@ def test_tables_have_their_schemas_and_come_back_without_the_records(
     assert loaded.tables.unit.keys == tuple(key for key in loaded.tables.unit.keys if key in loaded.tables._traits())
 
 
+@pytest.mark.slow
 def test_a_written_folder_is_read_when_asked_for_and_queried(tmp_path: Path) -> None:
     demo = load("demo")
     demo.to_parquet(tmp_path / "out")

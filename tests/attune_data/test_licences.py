@@ -149,6 +149,7 @@ def test_every_kind_of_record_but_runs_is_of_one_benchmark() -> None:
     assert sorted([*named, "Run"]) == sorted(kind.model.__name__ for kind in KINDS)
 
 
+@pytest.mark.slow
 def test_one_record_among_many_is_enough() -> None:
     demo = load("demo")
     other = demo[7].model_copy(update={"licence": "cc-by-nc-4.0"})

@@ -30,6 +30,7 @@ def test_what_is_written_meanwhile_is_written_where_there_was_no_panic(capfd: py
     assert capfd.readouterr().err == "a warning\nanother\n"
 
 
+@pytest.mark.slow
 def test_it_works_where_standard_error_is_closed() -> None:
     lines = ("import os", "from attune_data.record import panics_as_errors", "os.close(2)")
     code = "\n".join([*lines, "with panics_as_errors(): print('done')"])

@@ -44,6 +44,7 @@ def card_of(hub: HubServer, name: str = "lab/data") -> DatasetCard:
     return DatasetCard(hub.files(name)["README.md"].decode())
 
 
+@pytest.mark.slow
 def test_published_and_loaded_by_this_library(writer: HubServer) -> None:
     demo = load("demo")
     address = publish(demo, "lab/data", licence="cc-by-4.0")
@@ -243,6 +244,7 @@ def test_what_is_no_name(writer: HubServer, name: str, hint: str) -> None:
     assert writer.requests == []
 
 
+@pytest.mark.slow
 def test_a_name_that_the_hub_does_not_take(writer: HubServer) -> None:
     with pytest.raises(PublishError, match="lab/a--b was not published: Cannot have -- or "):
         publish(load("demo"), "lab/a--b", licence="cc-by-4.0")

@@ -94,6 +94,7 @@ def test_where_is_right_row_by_row(records: Records, trait: str, how: str, data:
     assert records.tables.where(**{trait: forms[how]}).conversations["conversation_id"].to_list() == expected
 
 
+@pytest.mark.slow
 @few
 @given(collections(), st.sampled_from(["adhd", "ANXDEP ", "asd", "other", "none", "unknown"]))
 def test_diagnosis_is_a_group(records: Records, group: str) -> None:
@@ -122,6 +123,7 @@ def test_strata_cover_every_conversation(records: Records, trait: str) -> None:
         assert tables.conversations["conversation_id"].to_list() == ids(strata[name])
 
 
+@pytest.mark.slow
 @few
 @given(collections(), st.sampled_from([3, 14]), st.sampled_from(["<", ">="]))
 def test_filter_by_expression_and_by_sql(records: Records, bound: int, sign: str) -> None:
@@ -132,6 +134,7 @@ def test_filter_by_expression_and_by_sql(records: Records, bound: int, sign: str
     assert ids(records.filter(f"who_5 {sign} {bound}")) == expected
 
 
+@pytest.mark.slow
 @few
 @given(collections(), st.data(), st.integers(0, 5), st.sampled_from([None, "country", "diagnosis_group", "category"]))
 def test_sample_keeps_participants_whole(records: Records, data: st.DataObject, seed: int, by: str | None) -> None:

@@ -134,6 +134,7 @@ def test_what_pydantic_reads_is_as_deep() -> None:
             parse_object(_nested(201, kind))
 
 
+@pytest.mark.slow
 def test_issues_of_one_rule_and_file_are_counted(record: Record, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(record("a") + b"\n" + b"{}\n" * 3500 + b"{\n" * 3)

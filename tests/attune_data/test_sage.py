@@ -200,6 +200,7 @@ def test_licence_and_kinds() -> None:
     assert len(Scenarios(()).tables) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the published results are not beside the repository")
 def test_the_published_results_are_those_of_the_board() -> None:
     loaded = load_sage(SAMPLES, on_error="raise")

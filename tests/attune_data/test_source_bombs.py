@@ -148,6 +148,7 @@ def test_blank_lines_are_passed_over_together(
     assert len(calls) < 20
 
 
+@pytest.mark.slow
 def test_member_in_name_order_is_not_held(record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = b"\n".join(record(str(number)).ljust(10_000) for number in range(300))
     taken: list[int] = []

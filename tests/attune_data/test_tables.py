@@ -200,6 +200,7 @@ def test_lines_of_jsonl_end_at_line_feeds_only(conversation: Json, save: Save) -
     assert load_tables(path).conversations["category"].to_list() == ["a\u2028b", "a\x85b\r", "\x0b\x0c"]
 
 
+@pytest.mark.slow
 def test_import_does_not_load_polars() -> None:
     code = (
         "import attune_data, attune_data.attunebench.tables, attune_data.query, sys; sys.exit('polars' in sys.modules)"

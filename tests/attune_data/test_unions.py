@@ -64,6 +64,7 @@ def test_records_that_differ_under_one_id_are_an_issue() -> None:
     assert (both | right).found == (issue,)  # said once
 
 
+@pytest.mark.slow
 def test_runs_that_differ_under_one_key_are_an_issue() -> None:
     runs = load_runs("demo")
     other = Runs([runs[0].model_copy(update={"turns": (), "run_timestamp": "2001-01-01"})])

@@ -24,6 +24,7 @@ hostile.main(case, most_bytes=2**27)
 """
 
 
+@pytest.mark.slow
 def test_it_sees_what_goes_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hostile, "_AT_ONCE", 3)
     program = tmp_path / "cases.py"

@@ -153,6 +153,7 @@ def test_where_a_licence_forbids_it_nothing_is_written(why: str, call: Call, tmp
     assert made == {"scores.parquet", "results.jsonl"} | ({"data.jsonl"} if case.data is not None else set())
 
 
+@pytest.mark.slow
 def test_a_record_says_under_which_licence_its_samples_are(tmp_path: Path) -> None:
     case = changed(case_of("eibench"), data=NOT_SAID)
     for record in case.samples("CC BY-NC 4.0").write(case.records(), tmp_path).values():

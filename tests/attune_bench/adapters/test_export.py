@@ -351,6 +351,7 @@ def test_results_are_proposed_to_the_repositories_of_models(
         assert list(hub.files(name)) == ["README.md"]  # accepted by nobody yet
 
 
+@pytest.mark.slow
 def test_a_push_that_fails_says_what_was_done(
     hub: HubServer, monkeypatch: pytest.MonkeyPatch, real_scores: Scores
 ) -> None:

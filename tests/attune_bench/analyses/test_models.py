@@ -67,6 +67,7 @@ def test_metric_correlation_by_hand(scores_of: Build) -> None:
     assert rows[0]["reason"] == "no variation among clusters"
 
 
+@pytest.mark.slow
 def test_correlation_has_an_interval_where_the_order_can_change(scores_of: Build) -> None:
     generator = np.random.default_rng(1)
     table = {

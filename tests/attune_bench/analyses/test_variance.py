@@ -130,6 +130,7 @@ def test_pooled_scores_have_no_value_of_a_conversation(scores_of: Build, analysi
         analysis(_scores(scores_of, TABLE), metrics=["pooled_binary_om_metrics.mcc"])
 
 
+@pytest.mark.slow
 def test_bca_of_the_residual_is_scipys(scores_of: Build) -> None:
     # The residual of two models is half the variance (n - 1) of their differences.
     values = np.random.default_rng(3).normal([[0], [2]], size=(2, 30))

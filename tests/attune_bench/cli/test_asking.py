@@ -24,6 +24,7 @@ def made(folder: str) -> list[Json]:
     return [json.loads(path.read_bytes()) for path in sorted(Path(folder).glob("[!._]*.json"))]
 
 
+@pytest.mark.slow
 def test_free_json_is_of_every_command_that_asks(call: Call) -> None:
     with ModelServer() as server:
         where = ("--base-url", server.url, "--limit", 1)
@@ -68,6 +69,7 @@ def test_an_estimate_of_free_answers_counts_no_schema_and_two_tries_more(call: C
     assert less < most
 
 
+@pytest.mark.slow
 def test_an_estimate_is_of_the_run_that_the_folder_s_note_makes_free(call: Call) -> None:
     refused = reply("400 Bad Request", '{"error": "no schemas"}')
     with ModelServer(lambda _number, body: refused if has_schema(body) else None) as server:

@@ -20,6 +20,7 @@ SIGNIFICANT = "mode metric pairs family significant interval_excludes_0 p_holm_m
 NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
 
 
+@pytest.mark.slow
 def test_it_prints_the_pairs_that_differ_and_the_signature(call: Call, demo_scores: Path) -> None:
     status, out, err = call("compare", "--scores", demo_scores, *QUICK)
     assert (status, err) == (0, "")

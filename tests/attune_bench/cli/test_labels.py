@@ -58,6 +58,7 @@ def test_a_sheet_is_drawn_once(call: Call, conversations: Scored, drawn: Path) -
     assert [path.name for path in drawn.parent.glob(".*")] == []
 
 
+@pytest.mark.slow
 def test_json(call: Call, conversations: Scored, filled: Path) -> None:
     arguments = ("debias", "--scores", conversations.scores, "--labels", filled, *METRIC, *QUICK)
     status, out, err = call(*arguments, "--format", "json")
@@ -152,6 +153,7 @@ def test_wrong_ratings_for_a_page(call: Call, conversations: Scored, arguments: 
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_plan_from_a_pilot(call: Call, conversations: Scored, filled: Path) -> None:
     arguments = ("labels", "plan", "--scores", conversations.scores, "--labels", filled, *METRIC, "--width")
     status, out, err = call(*arguments, "0.1", "--format", "json")

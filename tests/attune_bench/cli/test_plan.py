@@ -31,6 +31,7 @@ def test_from_a_pilot(call: Call, conversations: Scored) -> None:
     assert csv_rows(out)[0]["participants"] == str(row["participants"])
 
 
+@pytest.mark.slow
 def test_both_directions_agree(call: Call, conversations: Scored) -> None:
     arguments = ("plan", "--scores", conversations.scores, "--format", "json")
     [shown] = strict_json(call(*arguments, "--participants", "50")[1])["plan"]

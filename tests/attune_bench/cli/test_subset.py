@@ -24,6 +24,7 @@ def _subset(call: Call, scores: Path, *arguments: object) -> Any:
     return strict_json(out)
 
 
+@pytest.mark.slow
 def test_json_keys_and_values(call: Call, demo_scores: Path) -> None:
     content = _subset(
         call, demo_scores, "--where", "diagnosis=none", "--where", "category=Family", "--where", "category=Health"

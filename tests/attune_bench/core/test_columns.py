@@ -159,6 +159,7 @@ def test_every_column_of_an_analysis_of_a_benchmark_has_a_meaning(benchmark: str
     check(found, analysis.columns)
 
 
+@pytest.mark.slow
 def test_every_column_of_every_kind_of_record_is_listed() -> None:
     listed = {(table.origin, column.column) for table in listed_tables() for column in table.columns}
     for kind in KINDS:

@@ -61,6 +61,7 @@ def test_of_scores_it_is_the_mean_over_the_units_scored(conversations: Conversat
         assert (part["chance"], part["n"]) == (expected, 1)
 
 
+@pytest.mark.slow
 def test_it_is_of_the_units_under_each_condition(conversations: Conversations) -> None:
     runs = load_runs("demo")
     of_ties = {one.id for one in conversations[::2]}

@@ -113,6 +113,7 @@ def test_a_source_of_another_kind_is_refused_as_in_loading(sources: tuple[Path, 
     assert str(found.value) == str(plain.value)
 
 
+@pytest.mark.slow
 def test_a_source_without_any_result_is_as_in_loading(sources: tuple[Path, list[Path]], tmp_path: Path) -> None:
     data, results = sources
     empty = tmp_path / "empty.parquet"
@@ -124,6 +125,7 @@ def test_a_source_without_any_result_is_as_in_loading(sources: tuple[Path, list[
     assert len(both.results) == len(load_runs(results[0]))
 
 
+@pytest.mark.slow
 def test_equal_settings_are_recorded_as_they_are_first() -> None:
     runs = [
         run.model_copy(update={"temperature": 0.0 if place % 3 else 0}) for place, run in enumerate(load_runs("demo"))

@@ -105,6 +105,7 @@ def test_is_strict_json_and_undefined_is_null_with_a_reason() -> None:
     assert pair["reason"]
 
 
+@pytest.mark.slow
 def test_a_metric_that_depends_on_all_models_is_of_those_on_the_board() -> None:
     scores = score(load("demo"), load_runs("demo"))
     assert "panas_baseline_adjusted" in scores.headline
@@ -167,6 +168,7 @@ def test_models_and_pairs_of_few_people_are_not_shown() -> None:
     assert pair["reason"] == "fewer than 5 participants, not shown"
 
 
+@pytest.mark.slow
 def test_each_person_can_count_once() -> None:
     demo = Entry("demo", score(load("demo"), load_runs("demo")))
     [board] = content_of(demo, weight="participant")["boards"]

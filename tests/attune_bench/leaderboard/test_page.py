@@ -35,6 +35,7 @@ def scores_of(values: Mapping[str, Sequence[float | None]]) -> Scores:
     return Scores.from_table(frame, metrics={"hit": {"label": "Hits", "digits": 1}})
 
 
+@pytest.mark.slow
 def test_two_boards_and_what_tiers_are(page: str) -> None:
     assert headings(page) == ["Own <b>", "AttuneBench"]
     said = text_of(page)

@@ -167,6 +167,7 @@ def test_only_private_scores_are_hidden() -> None:
 # The page.
 
 
+@pytest.mark.slow
 def test_a_difference_is_hidden_where_the_rest_is_few() -> None:
     # Of 34 people 16 are in one stratum and 4 in another; the group of 14 is not known, so that 4 are the complement.
     frame = pl.DataFrame(

@@ -39,6 +39,7 @@ def run(
 # EIBench, of which a folder takes one configuration.
 
 
+@pytest.mark.slow
 def test_episodes_go_on_in_their_folder_without_schemas(tmp_path: Path) -> None:
     scenarios, folder = load_scenarios("demo")[:4], tmp_path / "vendor_model"
     refusing = False
@@ -58,6 +59,7 @@ def test_episodes_go_on_in_their_folder_without_schemas(tmp_path: Path) -> None:
     assert json.loads((folder / "_configuration.json").read_bytes())["configuration"]["answer_format"] == "free"
 
 
+@pytest.mark.slow
 def test_results_of_a_run_that_stopped_after_the_switch_are_not_mixed(tmp_path: Path) -> None:
     scenarios, folder = load_scenarios("demo")[:4], tmp_path / "vendor_model"
     refusing, paying = False, 10**6

@@ -415,6 +415,7 @@ def test_calls_are_not_written_over_or_among_what_is_read(
     assert Path("data.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_commands_export_and_import(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     load("demo")[:2].to_jsonl(tmp_path / "data.jsonl")

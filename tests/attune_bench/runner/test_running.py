@@ -226,6 +226,7 @@ def test_a_damaged_run_file_is_made_anew_from_the_cache(
     assert run_files(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_conversation_that_failed_is_listed_and_only_it_is_tried_again(
     demo: list[Conversation], tmp_path: Path
 ) -> None:

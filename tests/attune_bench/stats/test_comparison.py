@@ -169,6 +169,7 @@ def test_permutation_p_of_a_pooled_score_equals_all_exchanges(scores_of: Build) 
     assert 0 < row["mde"] < 3 * (row["high"] - row["low"])
 
 
+@pytest.mark.slow
 def test_holm_equals_statsmodels(build: Build) -> None:
     rng = np.random.default_rng(7)
     scores = build({name: list(rng.normal(shift, 1, size=9)) for shift, name in enumerate("abcd")})
@@ -200,6 +201,7 @@ def test_what_pooled_accuracy_detects_is_what_its_mean_does(scores_of: Build) ->
 VALUES = st.lists(st.one_of(st.none(), st.floats(-100, 100).map(lambda x: round(x, 3))), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(a=VALUES, b=VALUES, seed=st.integers(0, 99))
 def test_order_never_shows_and_a_seed_gives_the_same_again(

@@ -27,6 +27,7 @@ def small(**changes: Any) -> pl.DataFrame:
     return frame.with_columns(**changes)
 
 
+@pytest.mark.slow
 def test_published_ratings() -> None:
     found = compare_judges(
         EMPATHY / "ratings.parquet", experts=EXPERTS, judges=["gpt", "claude", "gemini"], by="rank", resamples=100

@@ -112,6 +112,7 @@ def test_every_mean_of_every_benchmark(name: str) -> None:
                 assert set(found.values()) == {fsum(values) / len(values)}, (metric, model, found)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.integers(0, 9))
 def test_any_values_in_any_order(values: Sequence[float], seed: int) -> None:
@@ -145,6 +146,7 @@ def test_differences_are_those_of_the_values(name: str) -> None:
         assert row["difference"] == a - b
 
 
+@pytest.mark.slow
 def test_the_score_of_pooled_counts_is_one_number_too() -> None:
     scores = scores_named("attunebench")
     metric = "pooled_binary_om_metrics.mcc"

@@ -128,6 +128,7 @@ def test_what_does_not_go_together_is_refused(options: Any, message: str) -> Non
         SCORES.summary(**options)
 
 
+@pytest.mark.slow
 def test_pooled_counts_have_none(demo_scores: Scores) -> None:
     pooled = "pooled_binary_om_metrics.f1"
     rows = demo_scores.summary(weight="participant", metrics=[pooled, "composite_z"])

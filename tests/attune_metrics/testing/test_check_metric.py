@@ -148,6 +148,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_a_sound_metric_passes() -> None:
     check_metric(f1, calls(words, words), **SOUND)
     entry = Metric(name="f1", label="F1", low=0, high=1, symmetric=True, nullable=True, function=f1)
@@ -375,6 +376,7 @@ def test_input_is_compared_part_by_part(one: object, other: object, same: bool) 
 # The call itself.
 
 
+@pytest.mark.slow
 def test_mistakes_of_the_caller_are_named() -> None:
     entry = Metric(name="f1", label="F1", low=0, high=1, function=f1)
     inputs = calls(words, words)

@@ -99,6 +99,7 @@ def test_predictions_do_not_depend_on_the_answers(predict: Predict, demo: Demo) 
     assert list(predict(hidden)) == list(predict(demo))
 
 
+@pytest.mark.slow
 def test_prior_does_not_depend_on_the_answers_of_the_fold(demo: Demo) -> None:
     participants = sorted({conversation.participant_id or "" for conversation in demo})
     runs = prior(demo, folds=4)
@@ -234,6 +235,7 @@ def test_prior_learns_the_whole_conversation(learned: Run) -> None:
     assert (wide.four_branch_scores.perceiving, wide.four_branch_scores.managing) == (2, 4)
 
 
+@pytest.mark.slow
 def test_prior_takes_the_pre_panas_for_the_post_panas(demo: Demo) -> None:
     for conversation, run in zip(demo, prior(demo), strict=True):
         guess = post_of(run).predicted_post_panas.items

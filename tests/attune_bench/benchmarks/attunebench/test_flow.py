@@ -110,6 +110,7 @@ def test_the_calls_made_are_those_planned(five_turns: Conversation, oracle: Orac
             assert call == planned[call.id]
 
 
+@pytest.mark.slow
 def test_an_oracle_scores_100_and_its_runs_load_without_issue(
     demo: list[Conversation], oracle: Oracle, tmp_path: Any
 ) -> None:

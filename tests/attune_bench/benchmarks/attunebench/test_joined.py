@@ -81,6 +81,7 @@ def test_demo_panas_agrees() -> None:
         assert record["post_score"]["panas_item_mae"] == pytest.approx(found[key], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_odd_files_agree(vectors: Path) -> None:
     folder = vectors / "odd"
     runs, conversations = load_runs(folder / "runs"), load(folder / "data")

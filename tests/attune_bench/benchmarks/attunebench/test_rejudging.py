@@ -68,6 +68,7 @@ def test_runs_of_another_runner_are_judged_again(call: Invoke, tmp_path: Path, c
     assert out.endswith("next: attune-bench score --results results-rejudged --data demo\n")
 
 
+@pytest.mark.slow
 def test_judges_are_asked_in_the_words_of_the_data_set(call: Invoke, tmp_path: Path) -> None:
     names = load_codebook().binary
     book = {name: {"text": f"WORDING {name}", "observer_text": f"OBSERVED {name}"} for name in names}
@@ -112,6 +113,7 @@ def test_rejudging_refuses_the_folder_of_the_runs(call: Invoke, tmp_path: Path) 
     assert "would be replaced" in err
 
 
+@pytest.mark.slow
 def test_what_a_judge_leaves_out_is_not_what_another_said(call: Invoke, tmp_path: Path) -> None:
     options = ["--ground-truth", "demo", "--judge-provider", "local", "--judge-model", "two"]
     with ModelServer() as server:
@@ -178,6 +180,7 @@ def test_the_conversations_are_those_that_the_runs_were_made_of(
             assert "no note of what its runs are of; name the conversations with --data" in err
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_judged_the_reason_is_told(call: Invoke, tmp_path: Path, five_turns: Conversation) -> None:
     judging = ["--judge-provider", "local", "--judge-model", "two"]
     with ModelServer() as server:
@@ -232,6 +235,7 @@ def test_judges_are_served_where_the_run_noted(call: Invoke, tmp_path: Path, mon
     assert not [secret for secret in (b"secret-1", b"secret-2", b"key-of-mine") if any(secret in one for one in files)]
 
 
+@pytest.mark.slow
 def test_judges_of_the_run_are_noted_before_its_model(call: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "key-of-mine")
     with ModelServer() as server, ModelServer() as judges:
@@ -261,6 +265,7 @@ def test_without_a_note_of_the_server_it_is_openrouter(note: str | None, call: I
         assert server.calls == sent
 
 
+@pytest.mark.slow
 def test_runs_of_two_providers_need_a_name_and_a_server_that_has_moved_does_not(call: Invoke, tmp_path: Path) -> None:
     with ModelServer() as server, ModelServer() as moved:
         call(*of_the_test("--base-url", server.url))

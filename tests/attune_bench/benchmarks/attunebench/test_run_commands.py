@@ -29,6 +29,7 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 # run
 
 
+@pytest.mark.slow
 def test_run_writes_files_that_score_reads(call: Invoke, tmp_path: Path) -> None:
     with ModelServer() as server:
         status, out, err = call("run", "local", "vendor/model", "demo", "--base-url", server.url, "--limit", 2)
@@ -178,6 +179,7 @@ def test_mistakes_are_one_line(arguments: list[str], message: str, call: Invoke)
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_what_stops_a_run_is_said_once_with_what_to_do(call: Invoke, tmp_path: Path) -> None:
     (tmp_path / "prices.toml").write_text("[m]\ninput = 1.0\noutput = 1.0\n")
     with ModelServer() as server:

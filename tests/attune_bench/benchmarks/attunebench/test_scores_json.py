@@ -128,6 +128,7 @@ def test_numbers_keep_every_digit(make_scores: Make, tmp_path: Path) -> None:
     assert records_of(read)[0]["avg_emotion_va_score"] == read.values["avg_emotion_va_score"][0] == 5e-324
 
 
+@pytest.mark.slow
 def test_unknown_keys_survive_reading_and_writing(make_scores: Make, tmp_path: Path) -> None:
     path = tmp_path / "scores.json"
     make_scores().write(path)

@@ -49,6 +49,7 @@ def test_a_file_of_another_kind_among_the_episodes_is_named(other: bytes, tmp_pa
     assert path.read_bytes() == other
 
 
+@pytest.mark.slow
 def test_an_episode_of_which_only_the_marks_are_left_is_named(tmp_path: Path) -> None:
     path = tmp_path / "vendor_model" / "_episodes" / "demo_support_01.json"
     with ModelServer(answer=talk) as server:

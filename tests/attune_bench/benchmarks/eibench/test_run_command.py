@@ -128,6 +128,7 @@ def test_a_file_without_the_scene_that_was_asked_for(call: Invoke, tmp_path: Pat
     assert "no usable scenario in one.jsonl" in err
 
 
+@pytest.mark.slow
 def test_the_simulator_may_be_elsewhere(call: Invoke) -> None:
     with ModelServer(answer=talk) as server, ModelServer(answer=talk) as other:
         options = [*PERSON, "--base-url", server.url, "--simulator-base-url", other.url, "--limit", 3]

@@ -106,6 +106,7 @@ def test_results_load_without_a_fault_and_score_as_they_say(tmp_path: Path) -> N
     assert summary["overall"]["reward"] == pytest.approx(sum(rewards) / len(rewards), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_summary_has_the_official_shape_and_is_strict_json(tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
         run(server, DEMO[:6], tmp_path)
@@ -126,6 +127,7 @@ def test_the_summary_has_the_official_shape_and_is_strict_json(tmp_path: Path) -
         assert block["goal_score"] is None
 
 
+@pytest.mark.slow
 def test_what_is_sent(tmp_path: Path) -> None:
     person = replace(SETTINGS, simulator="vendor/model", seed=5, temperature=None, simulator_temperature=0.2)
     with ModelServer(answer=talk) as server, ModelServer(answer=talk) as other:
@@ -155,6 +157,7 @@ def test_a_simulator_that_takes_no_format_is_read_too(tmp_path: Path) -> None:
         assert sum("response_format" in body for body in server.bodies) == 1
 
 
+@pytest.mark.slow
 def test_an_answer_of_the_schema_is_read(tmp_path: Path) -> None:
     with ModelServer(answer=lambda body: answer_to(body) if "response_format" in body else "I see.") as server:
         run(server, DEMO, tmp_path)
@@ -182,6 +185,7 @@ def test_what_is_finished_is_not_asked_again(tmp_path: Path) -> None:
         assert server.calls == asked
 
 
+@pytest.mark.slow
 def test_lost_files_are_made_anew_from_the_cache(tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
         run(server, DEMO[:4], tmp_path)
@@ -194,6 +198,7 @@ def test_lost_files_are_made_anew_from_the_cache(tmp_path: Path) -> None:
         assert server.calls == sent
 
 
+@pytest.mark.slow
 def test_another_text_of_a_scenario_is_played_anew(tmp_path: Path) -> None:
     person = DEMO[0].aggressor_profile.model_copy(update={"opening_line": "Well?"})
     changed = DEMO[0].model_copy(update={"aggressor_profile": person})

@@ -53,6 +53,7 @@ def test_summary_shows_every_treatment_and_no_number_where_none_is() -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
+@pytest.mark.slow
 def test_the_published_treatment_counts_all_but_errors() -> None:
     scores = score(FIVE, FAILED)
     published = model_summary(scores.variant(failed="start", rule="evaluation"))

@@ -123,6 +123,7 @@ def test_conditions_are_kept_apart() -> None:
     assert scores.values.select("condition", "item_accuracy").rows() == [("plain", 0.0), ("reasoning", 1.0)]
 
 
+@pytest.mark.slow
 def test_models_that_were_asked_otherwise_are_not_compared() -> None:
     items = load_records("demo", ITEM)[:8]
     settings = TASK.settings("a").provenance()

@@ -150,6 +150,7 @@ def test_the_order_of_the_dialogues_changes_no_number() -> None:
 # The commands.
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the published results are not beside the repository")
 def test_the_published_results_give_the_board(call: Call, tmp_path: Path) -> None:
     names = ("openai-o4mini", "claude3.7-think", "gpt-4.1")

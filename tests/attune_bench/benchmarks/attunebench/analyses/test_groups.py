@@ -72,6 +72,7 @@ def test_diagnosis_groups_are_what_by_gives_on_the_two_sides() -> None:
     assert adhd["low"].to_list() == other["difference_low"].to_list()
 
 
+@pytest.mark.slow
 def test_holm_is_over_the_groups_of_a_metric_and_model() -> None:
     data, runs = load("demo"), load_runs("demo")
     found = diagnosis_groups(score(data, runs), data=data, resamples=4000)

@@ -56,6 +56,7 @@ def test_agreement_by_hand(make_conversation: Build, make_run: Build) -> None:
     assert set(found["reason"]) == {"fewer than 5 participants"}
 
 
+@pytest.mark.slow
 def test_all_judges_and_every_two() -> None:
     data, runs = load("demo"), with_judges(load_runs("demo"))
     found = judge_agreement(score(data, runs), results=runs, resamples=50).filter(rated="tone_match")
@@ -98,6 +99,7 @@ def test_ranks_by_each_judge(make_conversation: Build, make_run: Build) -> None:
     assert set(found["reason"]) == {"fewer than 5 participants"}
 
 
+@pytest.mark.slow
 def test_runs_of_other_scores_are_refused() -> None:
     data, runs = load("demo"), with_judges(load_runs("demo"))
     scores = score(data, runs)

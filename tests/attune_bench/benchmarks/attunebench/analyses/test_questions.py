@@ -46,6 +46,7 @@ def test_question_agreement_by_hand(make_conversation: Build, make_run: Build) -
     assert set(found["reason"]) == {"fewer than 5 participants"}
 
 
+@pytest.mark.slow
 def test_questions_add_up_to_pooled_accuracy_and_coverage() -> None:
     data, runs = load("demo"), load_runs("demo")
     scores = score(data, runs)
