@@ -23,8 +23,9 @@ docs: .venv/installed-docs
 	$(BIN)/python -m zensical build --strict --clean
 
 test: .venv/installed-dev
+	# Where each processor has a process, threads of OpenBLAS would wait for each other.
 	# As many processes as processors: each collects all tests, and few tests wait.
-	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') --dist worksteal
 
 test-slow: .venv/installed-dev
 	# Two processes, as most of these tests wait for installations; a file in one, as its tests share environments; and
