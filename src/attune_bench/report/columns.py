@@ -429,7 +429,7 @@ def label(metric: Metric) -> str:
 
 
 def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
-    """Return the metrics of which a value is a part of a range: those of a finite range that reports list.
+    """Return the metrics with a finite range that reports list: a value is a part of the range.
 
     With `one_axis`, only those from 0 to 1: one axis can show them.
 

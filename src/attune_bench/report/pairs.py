@@ -3,15 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attune_bench.report.columns import (
-    interval,
-    number,
-    p_value,
-)
+from attune_bench.report.columns import interval, number, p_value
 from attune_bench.report.page import scrolled
-from attune_bench.report.tables import (
-    signs_of,
-)
+from attune_bench.report.tables import signs_of
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
 from attune_data.text import plural, printable
@@ -19,13 +13,8 @@ from attune_metrics.metric import Metric
 
 __all__ = ["LARGE", "pairs_matrix"]
 
-
 LARGE = 40  # models; the cells of their matrix are small
-
-
 _NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
-
-
 _SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
 
 

@@ -15,12 +15,7 @@ from typing_extensions import Unpack
 
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import check_below_range, check_shared_units, compare, compare_all
-from attune_bench.stats.options import (
-    AnalysisKeywords,
-    AnalysisOptions,
-    ScoreSeries,
-    have_values,
-)
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, ScoreSeries, have_values
 from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, check_whole, null
 from attune_metrics.stats.power import (
     MDE_MIN_CLUSTERS,
@@ -36,7 +31,6 @@ from attune_metrics.stats.standard_errors import coefficient_of_variation
 from attune_metrics.stats.sums import ROUNDING, cluster_index
 
 __all__ = ["plan", "plan_from_assumptions"]
-
 
 _PLAN_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),

@@ -19,7 +19,6 @@ from attune_metrics.stats.ranking import tiers as tiers_of
 
 __all__ = ["in_tiers"]
 
-
 _MOST_NAMED = 3
 
 

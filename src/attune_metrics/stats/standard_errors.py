@@ -21,10 +21,7 @@ from math import nan, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.metric import (
-    MetricInputError,
-    warn_undefined,
-)
+from attune_metrics.metric import MetricInputError, warn_undefined
 from attune_metrics.stats.sums import ROUNDING, Floats, as_terms, cluster_index, cluster_sums, one_term, rounding_of
 
 __all__ = ["MOST_SKEWNESS", "clustered_standard_error", "skewness_of_mean"]
