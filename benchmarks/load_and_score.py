@@ -24,7 +24,7 @@ from attune_bench.benchmarks.attunebench.task import write_runs
 from attune_bench.verbs.workers import processors
 from attune_data import Kind
 from attune_data.attunebench.kinds import CONVERSATION, RUN
-from attune_data.io.sources import Document
+from attune_data.io.documents import Document
 from attune_data.loading import Reader, load_records
 from attune_data.record import Record
 

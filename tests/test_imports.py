@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import inspect
 import json
 import linecache
 import pkgutil
@@ -188,8 +189,7 @@ def test_the_mathematics_needs_numpy_and_scipy_only() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_module_exports(name: str) -> None:
     module = importlib.import_module(name)
-    exported = getattr(module, "__all__", None)
-    assert exported is not None, f"{name} has no __all__"
+    exported = getattr(module, "__all__", ())
     assert len(set(exported)) == len(exported)
     assert [entry for entry in exported if not hasattr(module, entry)] == []
 
@@ -198,9 +198,12 @@ def test_module_exports(name: str) -> None:
 def test_module_and_exports_have_docstrings(name: str) -> None:
     module = importlib.import_module(name)
     assert module.__doc__
-    public = "._" not in name
-    described = [getattr(module, entry) for entry in getattr(module, "__all__", ()) if public]
-    own = [thing for thing in described if getattr(thing, "__module__", None) == name and callable(thing)]
+    described = [thing for entry, thing in vars(module).items() if not entry.startswith("_") and "._" not in name]
+    own = [
+        thing
+        for thing in described
+        if getattr(thing, "__module__", None) == name and inspect.isroutine(thing) | inspect.isclass(thing)
+    ]
     assert [thing for thing in own if not thing.__doc__] == []
 
 

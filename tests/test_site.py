@@ -60,12 +60,15 @@ def test_the_picture_of_the_start_page_is_of_the_demo(tmp_path: Path) -> None:
 
 
 def names_of(file: Path) -> list[str]:
-    """Return the full names of what a public module exports; none of one that has no list of them."""
+    """Return the full names of the functions and classes of a module without an underscore, and of what it exports."""
     module = ".".join(file.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+    names: set[str] = set()
     for line in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "__all__":
-            return [f"{module}.{name}" for name in ast.literal_eval(line.value) if name != "__version__"]
-    return []
+            names.update(ast.literal_eval(line.value))
+        elif isinstance(line, ast.FunctionDef | ast.ClassDef):
+            names.add(line.name)
+    return [f"{module}.{name}" for name in sorted(names) if not name.startswith("_")]
 
 
 @pytest.fixture(scope="module")

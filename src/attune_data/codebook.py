@@ -47,29 +47,6 @@ from attune_data.io.documents import check_input
 from attune_data.issues import shown
 from attune_data.text import meant, plural
 
-__all__ = [
-    "ABSENT",
-    "NOT_IN_FILE",
-    "OWN_NAME",
-    "SIZE_LIMIT",
-    "CodebookError",
-    "Entry",
-    "Finding",
-    "Items",
-    "Keys",
-    "Named",
-    "Number",
-    "RefersTo",
-    "Text",
-    "UniqueSet",
-    "checked",
-    "codebook_folder",
-    "parse_toml",
-    "read_toml",
-    "refuse",
-    "unknown",
-]
-
 T = TypeVar("T")
 
 # Aliases of fields that no file gives. Files are read by alias only, and no key of ours has a bracket.

@@ -36,19 +36,6 @@ if TYPE_CHECKING:
     import polars as pl
     from hypothesis.strategies import SearchStrategy
 
-__all__ = [
-    "NOTED",
-    "Collection",
-    "Duplicate",
-    "Kind",
-    "Messages",
-    "OtherFile",
-    "Place",
-    "chosen_places",
-    "first_counts",
-    "record_kind",
-]
-
 R = TypeVar("R", bound=Record)
 C = TypeVar("C", covariant=True)  # noqa: PLC0105  # as in every other module
 

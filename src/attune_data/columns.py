@@ -30,21 +30,6 @@ from attune_data.record import LARGEST, Level, Rating, Record, Total
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "RECORDS_TABLE",
-    "Column",
-    "Columns",
-    "Schema",
-    "choices_of",
-    "column_paths",
-    "columns_of",
-    "dtypes_of",
-    "frame_of",
-    "nullable",
-    "spread",
-    "values_of",
-]
-
 T = TypeVar("T")
 
 Columns = dict[str, Sequence[Any]]

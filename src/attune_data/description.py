@@ -10,8 +10,6 @@ from attune_data.query import NO_ANSWER
 from attune_data.record import is_generated
 from attune_data.text import WIDTH, grid, plural, printable, shortened, width, wrapped
 
-__all__ = ["describe", "description", "description_text", "grouped"]
-
 R = TypeVar("R")
 
 _LEAST_NAME = 12
@@ -25,9 +23,13 @@ class Described(Protocol):
     """A collection that says what its records are."""
 
     @property
-    def kind(self) -> Any: ...
+    def kind(self) -> Any:
+        """The kind of the records."""
+
     @property
-    def found(self) -> tuple[Issue, ...]: ...
+    def found(self) -> tuple[Issue, ...]:
+        """What was found wrong with them."""
+
     def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
 

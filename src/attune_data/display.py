@@ -13,21 +13,6 @@ from attune_data.text import grid, labelled, lines, plural, printable, ruled, sh
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "Compared",
-    "Message",
-    "Part",
-    "collection_html",
-    "collection_text",
-    "entries_html",
-    "facts_html",
-    "fields_parts",
-    "frames_html",
-    "parts_html",
-    "parts_text",
-    "titled",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:

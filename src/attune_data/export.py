@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped]
 
-__all__ = ["Exportable", "flat", "from_csv_text", "parquet_bytes", "to_csv", "to_csv_text", "to_markdown", "to_pandas"]
-
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # some spreadsheets take full-width signs for formulas too
 # A link, an image, a footnote and what one refers to need "](", "][" or "]:"; addresses become links of themselves.

@@ -15,27 +15,6 @@ from attune_data.text import Tone, columns_of_terminal, plain, plural, printable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "LEFT_OUT",
-    "Html",
-    "Issue",
-    "IssueLog",
-    "IssueReport",
-    "LoadError",
-    "PublishError",
-    "Severity",
-    "SourceError",
-    "count_severities",
-    "details",
-    "element",
-    "file_of",
-    "issues_frame",
-    "page",
-    "shown",
-    "table",
-    "tag",
-]
-
 LEFT_OUT = "record left out"
 """What the library did about a record that cannot be used."""
 

@@ -17,20 +17,6 @@ from attune_data.issues import PublishError, shown
 from attune_data.record import Record, is_generated
 from attune_data.text import meant
 
-__all__ = [
-    "Benchmark",
-    "Canary",
-    "Licence",
-    "Publishing",
-    "canary",
-    "credits_of",
-    "find_licence",
-    "licences",
-    "named_licences",
-    "permitted",
-    "refusal",
-]
-
 _LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
 
 Demand = Literal["notice", "attribution", "non-commercial", "share-alike", "no-derivatives"]

@@ -22,30 +22,13 @@ from pydantic import ValidationError
 
 from attune_data.collection import Collection, Kind, OtherFile, Place
 from attune_data.io import documents as limits
-from attune_data.io.documents import FILES, VALUES_LIMIT, Document, check_json, may_have_values
-from attune_data.io.sources import Choice, Source, documents, is_dataset, source_text
+from attune_data.io.documents import FILES, VALUES_LIMIT, Choice, Document, check_json, may_have_values
+from attune_data.io.sources import Source, documents, is_dataset, source_text
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, LoadError, Severity, SourceError, file_of, shown
 from attune_data.kinds import KINDS, kind_of_document, other_file
 from attune_data.record import Record, gc_paused
 from attune_data.repair import Findings
 from attune_data.text import plural, without_surrogates
-
-__all__ = [
-    "Keep",
-    "OnError",
-    "Progress",
-    "Reader",
-    "collect",
-    "documents_of",
-    "kinds_meant",
-    "load_chosen",
-    "load_records",
-    "parse_object",
-    "recognise",
-    "records_of",
-    "source_name",
-    "unpacked",
-]
 
 R = TypeVar("R", bound=Record)
 

@@ -34,17 +34,6 @@ if TYPE_CHECKING:
     from huggingface_hub import DatasetCard, HfApi
     from huggingface_hub.hf_api import DatasetInfo
 
-__all__ = [
-    "SCHEMA_KINDS",
-    "TABLE_SCHEMA_KINDS",
-    "check_writable",
-    "dataset_card",
-    "json_schema",
-    "publish",
-    "table_schema",
-    "writing",
-]
-
 
 def dataset_card(
     repo_id: str,

@@ -36,33 +36,6 @@ from attune_data.text import listed, meant, plural, printable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "FUNCTIONS",
-    "NO_ANSWER",
-    "Bins",
-    "Condition",
-    "Key",
-    "Match",
-    "Queryable",
-    "Trait",
-    "Traits",
-    "Unit",
-    "Value",
-    "Written",
-    "all_of",
-    "bin_rows",
-    "count_people",
-    "either",
-    "matching",
-    "no_column",
-    "none_of",
-    "shares",
-    "spelled_alike",
-    "sql_condition",
-    "strata",
-    "text_key",
-]
-
 Bins = Literal["median", "tertile"]
 _PARTS = {"median": 2, "tertile": 3}
 

@@ -14,36 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
-__all__ = [
-    "LARGEST",
-    "Answer",
-    "ByKey",
-    "Expected",
-    "Integer",
-    "Items",
-    "Label",
-    "Level",
-    "Mode",
-    "NullAs",
-    "Number",
-    "Rating",
-    "Record",
-    "Repeat",
-    "SnakeCaseRecord",
-    "Text",
-    "Total",
-    "Winner",
-    "canonical",
-    "content_hash",
-    "gc_paused",
-    "is_generated",
-    "is_null",
-    "panics_as_errors",
-    "repeat_suffix",
-    "same_content",
-    "says_generated",
-]
-
 T = TypeVar("T")
 
 _NULL = frozenset(("null",))

@@ -4,8 +4,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Reference", "require", "resolve"]
-
 Reference = Any
 """A value, or ``module:name`` of it: the module is imported when it is first used."""
 

@@ -22,22 +22,6 @@ from pydantic.fields import FieldInfo
 from attune_data.issues import Issue, IssueLog, Severity, shown
 from attune_data.record import LARGEST, Record
 
-__all__ = [
-    "Findings",
-    "Fix",
-    "closed",
-    "each",
-    "fix_of",
-    "keep",
-    "number",
-    "record",
-    "rename",
-    "scored",
-    "text",
-    "texts",
-    "values",
-]
-
 _NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 

@@ -10,8 +10,6 @@ from attune_data.repair import Findings
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_change", "step_columns", "step_dtypes", "step_meanings"]
-
 _MOMENTS = {"before": "before, 0-100", "delta": "after less before, -100 to 100", "after": "after, 0-100"}
 
 

@@ -24,8 +24,6 @@ from attune_data.text import plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Frames", "record_builder", "record_table"]
-
 
 class Frames(Queryable, Exportable):
     """Frames under the names of properties, the first with a row a unit, joined by keys that every one has.

@@ -27,20 +27,6 @@ require("hypothesis", "testing")
 
 from hypothesis import strategies as st
 
-__all__ = [
-    "VALUES",
-    "Json",
-    "accepted",
-    "broken",
-    "documents",
-    "filled",
-    "from_model",
-    "mutated",
-    "places",
-    "records",
-    "texts",
-]
-
 Json = dict[str, Any]
 Mutation = Callable[[Json, random.Random], bytes]
 

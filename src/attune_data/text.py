@@ -8,28 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, TextIO
 
-__all__ = [
-    "WIDTH",
-    "Tone",
-    "columns_of_terminal",
-    "cut_in_middle",
-    "grid",
-    "has_colours",
-    "labelled",
-    "lines",
-    "listed",
-    "meant",
-    "plain",
-    "plural",
-    "printable",
-    "ruled",
-    "shortened",
-    "toned",
-    "width",
-    "without_surrogates",
-    "wrapped",
-]
-
 WIDTH = 100
 """Columns of text that goes to no terminal, and the most of a paragraph."""
 

@@ -10,7 +10,8 @@ import pytest
 from attune_data import LoadError, SourceError, load, load_runs, load_tables, loading
 from attune_data.attunebench import loading as tables_loading
 from attune_data.attunebench.tables import build_table
-from attune_data.io.sources import Document, documents
+from attune_data.io.documents import Document
+from attune_data.io.sources import documents
 from attune_data.loading import Reader
 
 Json = dict[str, Any]

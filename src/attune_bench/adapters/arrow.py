@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from attune_bench.verbs.scores import Scores
 
-__all__ = ["BatchScorer", "packed_data", "read_results", "score_batch", "score_dataset", "scores_of"]
-
 
 def packed_data(data: Source, *, benchmark: str | None = None) -> PackedRecords:
     """Return what results are of, read once and small enough to be sent to every worker.

@@ -40,8 +40,6 @@ from attune_data.query import Queryable
 from attune_data.record import is_generated
 from attune_metrics.metric import Metric, MetricInputError
 
-__all__ = ["Publisher", "Relationship", "Samples", "eee_records"]
-
 SCHEMA_VERSION = "0.3.0"
 Record = dict[str, Any]
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]

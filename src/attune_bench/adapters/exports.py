@@ -18,8 +18,6 @@ from attune_data.issues import PublishError
 from attune_data.publishing import check_writable, writing
 from attune_data.query import Queryable
 
-__all__ = ["check_proposable", "flat_tables", "hub_results", "push_hub_results"]
-
 _FOLDER = ".eval_results"
 _SYNTHETIC = "SYNTHETIC data"
 

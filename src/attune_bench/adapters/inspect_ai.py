@@ -55,8 +55,6 @@ from attune_data.record import Record
 from attune_data.references import resolve
 from attune_metrics.stats.standard_errors import clustered_standard_error
 
-__all__ = ["board", "play", "unit_scores", "unit_task"]
-
 _PROVIDER = "inspect"
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _ENDED_EARLY = ("max_tokens", "model_length", "content_filter")

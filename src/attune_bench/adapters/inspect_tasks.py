@@ -13,8 +13,6 @@ from attune_bench.benchmarks.attunebench.task import MAX_TOKENS as ATTUNEBENCH_M
 from attune_bench.benchmarks.eibench.task import MAX_TOKENS as EIBENCH_MAX_TOKENS
 from attune_bench.benchmarks.eibench.task import TEMPERATURE
 
-__all__ = ["attunebench", "eibench"]
-
 
 @task  # type: ignore[untyped-decorator]
 def attunebench(

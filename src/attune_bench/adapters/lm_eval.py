@@ -35,8 +35,6 @@ from attune_bench.stats.summary import summary
 from attune_data.record import Record
 from attune_data.text import meant
 
-__all__ = ["UnitTask"]
-
 _PROVIDER = "lm-eval"
 _MOST_TOKENS = ("max_gen_toks", "max_tokens", "max_new_tokens")  # what the harness's models call it
 

@@ -15,8 +15,6 @@ from attune_data.references import require
 from attune_data.text import listed, meant
 from attune_metrics.metric import MetricInputError
 
-__all__ = ["SampleTable", "inspect_samples", "lm_eval_samples"]
-
 _Path = str | os.PathLike[str]
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}

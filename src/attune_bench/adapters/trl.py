@@ -24,8 +24,6 @@ from trl import GRPOTrainer
 from attune_bench.adapters.turn_tokens import token_advantages
 from attune_metrics.turn_credit import trace_advantages
 
-__all__ = ["TurnCreditTrainer"]
-
 
 class TurnCreditTrainer(GRPOTrainer):  # type: ignore[misc]  # The base class is of an extra.
     """`GRPOTrainer` whose advantages are of turns: those of rollouts among all of a prompt, and centred turn credit.

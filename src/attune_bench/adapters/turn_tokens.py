@@ -8,8 +8,6 @@ from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.sums import Floats
 from attune_metrics.turn_credit import turn_advantages
 
-__all__ = ["token_advantages"]
-
 
 def token_advantages(
     advantages: Sequence[float],

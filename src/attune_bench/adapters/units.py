@@ -15,8 +15,6 @@ from attune_data.record import Record
 from attune_data.references import resolve
 from attune_data.text import meant
 
-__all__ = ["BenchmarkUnits", "Questions"]
-
 Questions = dict[str, list[int]]
 """By task, how many questions have a prediction and how many count."""
 

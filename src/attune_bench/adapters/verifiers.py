@@ -19,8 +19,6 @@ from verifiers.v1.runtimes import ProgramResult  # type: ignore[import-not-found
 
 from attune_bench.runner.calls import Call, CallFailedError, Complete, IncompleteAnswerError, Message, Role
 
-__all__ = ["TurnHarness", "complete_by"]
-
 
 class TurnHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]  # The base class is of an extra.
     """Sends each turn to the agent's model, without tools.

@@ -37,8 +37,6 @@ from attune_metrics.stats.agreement import spearman_rho_rows
 from attune_metrics.stats.bootstrap import bootstrap, bootstrap_distribution, point_estimate
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
-__all__ = ["condition_differences", "metric_correlation", "rank_shifts", "win_rates"]
-
 # Of five models, unrelated metrics have a correlation of 0.6 or more, either way, in 35% of all orders.
 _MIN_MODELS = 6
 

@@ -33,8 +33,6 @@ from attune_metrics.metric import null
 from attune_metrics.stats.repeats import RepeatVariance, crossed_variances, rank_shares, repeat_variance
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
-__all__ = ["SOURCES", "repeat_ranks", "repeat_variances", "repeats_worth", "unit_difficulty", "variance_split"]
-
 _NUMBERS = (1, 2, 3, 5, 10)
 
 

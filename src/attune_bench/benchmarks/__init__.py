@@ -7,8 +7,6 @@ from attune_bench.scores.benchmark import Benchmark
 from attune_data.references import resolve
 from attune_data.text import meant
 
-__all__ = ["BENCHMARKS", "benchmark_in_use", "benchmark_named"]
-
 BENCHMARKS: tuple[Benchmark, ...] = (
     attunebench.BENCHMARK,
     eibench.BENCHMARK,

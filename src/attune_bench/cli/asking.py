@@ -30,27 +30,6 @@ from attune_data.loading import load_records
 from attune_data.references import resolve
 from attune_data.text import plural, printable
 
-__all__ = [
-    "ask",
-    "asking_options",
-    "check_asking",
-    "command_line",
-    "decoding",
-    "decoding_options",
-    "limit_option",
-    "load_units",
-    "model_arguments",
-    "output_option",
-    "prices_option",
-    "print_estimate",
-    "providers_of",
-    "run_options",
-    "servers_of",
-    "settings_and_roles",
-    "task_of",
-    "usage_errors",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_body")

@@ -25,16 +25,6 @@ from attune_data.text import meant
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric
 
-__all__ = [
-    "ListedColumn",
-    "ListedTable",
-    "column_frame",
-    "columns_markdown",
-    "columns_text",
-    "listed_tables",
-    "tables_text",
-]
-
 _WIDTH = 100
 _FURTHER = "Further analyses"
 

@@ -27,8 +27,6 @@ from attune_data.loading import load_records
 from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.text import columns_of_terminal, has_colours, plural
 
-__all__ = ["columns", "describe", "schema", "show", "validate"]
-
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _kind = click.option(
     "--kind",

@@ -35,8 +35,6 @@ from attune_data.export import parquet_bytes, to_csv
 from attune_data.io.documents import whole_folder
 from attune_data.text import listed, plural
 
-__all__ = ["export", "leaderboard", "lm_eval_path"]
-
 _ONLY = {
     **dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)),
     "dataset": ("eee", "hub"),

@@ -31,8 +31,6 @@ from attune_data.text import plural
 from attune_metrics.stats.judges import MIN_LABELS
 from attune_metrics.stats.power import labels_needed
 
-__all__ = ["debias", "labels"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 _METRIC = click.option("--metric", help="The judge's metric, as the scores name it; by default the main one.")
 _BENCHMARK = "module:NAME, where the scores are of a benchmark of your own."

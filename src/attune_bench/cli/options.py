@@ -14,32 +14,6 @@ from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.stats.options import Margin
 from attune_data.query import Written
 
-__all__ = [
-    "ANALYSIS",
-    "FORMAT",
-    "NamedPath",
-    "VerbCommand",
-    "analysis_options",
-    "benchmark_option",
-    "chosen_variant",
-    "data_option",
-    "format_option",
-    "many",
-    "margin_of",
-    "margin_option",
-    "metric_option",
-    "mixed_option",
-    "own_options",
-    "pair_option",
-    "results_option",
-    "sampling_options",
-    "scores_option",
-    "verb",
-    "was_given",
-    "where_option",
-    "where_traits",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 FORMAT = ("table", "markdown", "csv", "json")
 _SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"

@@ -20,25 +20,6 @@ from attune_data.text import columns_of_terminal, has_colours, wrapped
 if TYPE_CHECKING:
     from attune_bench.report.transcripts import TranscriptFolder
 
-__all__ = [
-    "Phase",
-    "UserError",
-    "check_output",
-    "check_page",
-    "document_text",
-    "emit",
-    "first_issue",
-    "kind_of",
-    "mistakes",
-    "print_document",
-    "progress",
-    "say",
-    "validate_command",
-    "warnings_on_stderr",
-    "with_warnings",
-    "write_page",
-]
-
 T = TypeVar("T")
 
 

@@ -33,21 +33,6 @@ from attune_data.loading import load_records, recognise
 from attune_data.query import Queryable
 from attune_metrics.metric import MetricInputError
 
-__all__ = [
-    "benchmark_of",
-    "benchmark_of_scores",
-    "benchmarks_by_kind",
-    "check_usable",
-    "kind_of_source",
-    "load_all",
-    "read_all",
-    "read_analysed",
-    "read_scores",
-    "records_of",
-    "sampling_of",
-    "traits_of",
-]
-
 Side = Literal["data", "results"]
 
 Given = Mapping[str, Any]

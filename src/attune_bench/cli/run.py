@@ -41,8 +41,6 @@ from attune_data.collection import Collection
 from attune_data.issues import SourceError
 from attune_data.text import listed, plural
 
-__all__ = ["batch", "run"]
-
 _FILE = NamedPath(path_type=Path)
 _SAID = 20  # lines that are errors
 

@@ -34,8 +34,6 @@ from attune_data.loading import load_records
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, plural
 
-__all__ = ["demo", "score"]
-
 
 @verb(own="score")
 @results_option("What models made", required=True)

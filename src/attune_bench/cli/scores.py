@@ -82,22 +82,6 @@ from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, meant, plural
 
-__all__ = [
-    "Given",
-    "analyze",
-    "check_pair",
-    "compare",
-    "judges",
-    "nothing_to_compare",
-    "plan",
-    "rank",
-    "report",
-    "stats",
-    "subset",
-    "transcript_folder",
-]
-
-
 """The options of a command, by name."""
 
 

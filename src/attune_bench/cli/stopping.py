@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-__all__ = ["STOPPED", "leave", "prepare_process", "process"]
-
 STOPPED = 130
 """The exit status."""
 

@@ -14,8 +14,6 @@ from attune_bench.cli.stopping import STOPPED, process
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, has_colours, meant, printable, toned
 
-__all__ = ["app", "call"]
-
 _COMMANDS = {
     "demo": ("score_commands", "Score embedded synthetic data; print the report, write it as a page."),
     "show": ("data", "Print one record: a conversation with its annotations, a scenario, an episode."),

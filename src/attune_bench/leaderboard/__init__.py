@@ -1,3 +1,1 @@
 """Leaderboards: entries of many files, boards of those that may be compared, and the site that shows them."""
-
-__all__: list[str] = []

@@ -63,8 +63,6 @@ from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import hash_records
 from attune_metrics.stats.bootstrap import STATISTICS
 
-__all__ = ["FORMAT", "Board", "Entry", "check_entry", "leaderboard_content", "make_boards"]
-
 _LONGEST = 200  # characters of a text of one line
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 

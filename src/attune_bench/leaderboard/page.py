@@ -27,8 +27,6 @@ from attune_data.issues import Html, element
 from attune_data.text import listed, plural, printable
 from attune_metrics.metric import Metric
 
-__all__ = ["leaderboard_page"]
-
 Content = Mapping[str, Any]
 _OTHERS = {"person": "people", "baseline": "baselines"}
 

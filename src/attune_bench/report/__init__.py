@@ -1,3 +1,1 @@
 """Reports of scores: as text, as figures and as a page of HTML."""
-
-__all__: list[str] = []

@@ -32,8 +32,6 @@ from attune_data.issues import Html, element
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 
-__all__ = ["answer_element", "chances", "good_score", "sentence", "sentences"]
-
 _MOST_NAMED = 4
 
 Rows = Sequence[Mapping[str, Any]]

@@ -17,45 +17,6 @@ from attune_data.text import Tone
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
-__all__ = [
-    "INTERVALS",
-    "PERSON",
-    "RANDOM_ANSWERS",
-    "UNDEFINED",
-    "Cell",
-    "Column",
-    "Figure",
-    "Folded",
-    "Markup",
-    "Part",
-    "Row",
-    "Section",
-    "Table",
-    "count_column",
-    "counts_units",
-    "drawn",
-    "estimate_column",
-    "has_clusters",
-    "in_words",
-    "interval",
-    "interval_words",
-    "label",
-    "number",
-    "number_column",
-    "p_column",
-    "p_value",
-    "percent",
-    "profiled",
-    "random_words",
-    "range_words",
-    "size_column",
-    "text_column",
-    "under_condition",
-    "weight_words",
-    "with_note",
-    "yes_column",
-]
-
 Row = Mapping[str, Any]
 
 PERSON = "(person)"

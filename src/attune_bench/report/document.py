@@ -32,18 +32,6 @@ from attune_data.issues import Html, page, table, tag
 from attune_data.text import listed, plural, printable
 from attune_metrics.stats.bootstrap import STATISTICS
 
-__all__ = [
-    "chance_notes",
-    "document",
-    "people_notes",
-    "provenance_line",
-    "report_document",
-    "scores_html",
-    "settings_notes",
-    "settings_table",
-    "standing_notes",
-]
-
 
 def provenance_line(table: ScoreTable) -> str:
     """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""

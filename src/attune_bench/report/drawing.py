@@ -28,46 +28,6 @@ from attune_data.references import require
 from attune_data.text import cut_in_middle, plural, printable, shortened, width, wrapped
 from attune_metrics.metric import Metric
 
-__all__ = [
-    "GRID",
-    "INK",
-    "MUTED",
-    "ORANGE",
-    "PAPER",
-    "RATIO",
-    "SKY",
-    "STEP",
-    "WIDTH",
-    "Cells",
-    "Rows",
-    "altair",
-    "axis",
-    "best_first",
-    "data",
-    "dumbbell",
-    "estimates",
-    "fitted",
-    "heatmap",
-    "hover",
-    "labels",
-    "line",
-    "metric_in",
-    "named",
-    "names",
-    "numbered",
-    "rows_of",
-    "save",
-    "scaled",
-    "short_names",
-    "shown",
-    "sizes",
-    "specification",
-    "styled",
-    "svg",
-    "svg_of_width",
-    "unique",
-]
-
 _NARROW = 600
 _NARROW_NAMES = 18
 _NARROW_TICKS = 3

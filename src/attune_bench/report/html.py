@@ -43,8 +43,6 @@ from attune_data.text import plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
 
-__all__ = ["html_report"]
-
 
 def html_report(
     scores: ScoreTable,

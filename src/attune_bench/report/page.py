@@ -16,19 +16,6 @@ from attune_data.issues import Html, element
 from attune_data.issues import style as records_style
 from attune_data.text import printable
 
-__all__ = [
-    "asset",
-    "breakable",
-    "cells_element",
-    "document",
-    "figure_element",
-    "folded",
-    "page",
-    "scrolled",
-    "section_element",
-    "table_element",
-]
-
 _DARK = {
     drawing.INK: "#e6e9ec",
     drawing.MUTED: "#9aa4af",

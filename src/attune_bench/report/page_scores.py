@@ -22,8 +22,6 @@ from attune_metrics.stats.bootstrap import STATISTICS
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Cells, Chart
 
-__all__ = ["PageScores", "drawn_section", "figures_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PageScores:

@@ -11,8 +11,6 @@ from attune_data.issues import Html, element
 from attune_data.text import plural, printable
 from attune_metrics.metric import Metric
 
-__all__ = ["LARGE", "pairs_matrix"]
-
 LARGE = 40  # models; the cells of their matrix are small
 _NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
 _SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}

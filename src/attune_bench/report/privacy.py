@@ -31,22 +31,6 @@ from attune_data.query import Queryable
 from attune_metrics.stats.bootstrap import STATISTICS
 from attune_metrics.stats.sums import Floats
 
-__all__ = [
-    "ShownSet",
-    "Stratum",
-    "Traits",
-    "conceal",
-    "conceal_rated",
-    "conceal_strata",
-    "few_groups",
-    "hidden_strata",
-    "hides",
-    "shown_strata",
-    "shown_summary",
-    "withheld",
-    "without_few",
-]
-
 _FOLLOWS = "not shown, as a smaller stratum would follow"
 _DIFFERENCES = ("difference", "difference_low", "difference_high", "p", "p_min", "p_holm", "significant")
 

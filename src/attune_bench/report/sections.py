@@ -75,8 +75,6 @@ from attune_data.text import plural
 from attune_metrics.metric import Metric, UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
-__all__ = ["comparison_parts", "general_sections", "lacking_units", "subgroup_section"]
-
 _MOST_STRATA = 20
 
 Strata = Mapping[str, Sequence[str]]

@@ -43,47 +43,6 @@ from attune_data.text import plural, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
-__all__ = [
-    "TIERS",
-    "analysis_note",
-    "analysis_tables",
-    "assumed_notes",
-    "assumed_table",
-    "board",
-    "by_rank",
-    "called",
-    "calls_table",
-    "closeness_note",
-    "closeness_tables",
-    "comparison_note",
-    "comparison_tables",
-    "difference_columns",
-    "distribution_tables",
-    "exchanges_of",
-    "failure_tables",
-    "group_name",
-    "judged_note",
-    "judged_tables",
-    "judged_warnings",
-    "metric_of",
-    "metric_tables",
-    "model_frame",
-    "numbers",
-    "only_reason",
-    "overlap_note",
-    "pilot_notes",
-    "pilot_tables",
-    "plan_note",
-    "plan_table",
-    "rank_tables",
-    "rows_under",
-    "significant_words",
-    "signs_of",
-    "standing",
-    "subgroup_notes",
-    "subgroup_tables",
-]
-
 _MOST_COLUMNS = 5
 _WIDEST_HEAD = 40
 _COUNTED = ("failed", "calls")

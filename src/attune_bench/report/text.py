@@ -12,19 +12,6 @@ from attune_bench.report.columns import UNDEFINED, Cell, Row, Table
 from attune_data.export import to_csv, to_markdown
 from attune_data.text import WIDTH, Tone, grid, printable, toned, width, wrapped
 
-__all__ = [
-    "FORMATS",
-    "Document",
-    "Format",
-    "TextTable",
-    "json_content",
-    "laid_out",
-    "paragraph",
-    "render",
-    "strict",
-    "text_tables",
-]
-
 _GAP = 2
 _NAME, _NAME_OF_SEVERAL = 24, 16  # columns that a name has at least, alone in its row or one of several
 _LEAST = 8  # columns of a cell, where it would not fit at all otherwise

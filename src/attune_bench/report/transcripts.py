@@ -43,13 +43,6 @@ from attune_metrics.stats.bootstrap import PER_UNIT
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
-__all__ = [
-    "TranscriptFolder",
-    "state_paths",
-    "transcript_section",
-]
-
-
 _NAME = re.compile(r"\d{3,}-.*\.html", re.DOTALL)
 
 

@@ -46,21 +46,6 @@ from attune_data.io.documents import check_input, is_nested_too_deeply, read_inp
 from attune_data.issues import shown
 from attune_data.text import listed, plural, printable, shortened
 
-__all__ = [
-    "CallFiles",
-    "Exported",
-    "Imported",
-    "Manifest",
-    "Unanswered",
-    "check_answers",
-    "check_batch",
-    "export_batch",
-    "import_batch",
-    "models_of",
-    "read_manifest",
-    "responses_of",
-]
-
 _MOST_LINES, _MOST_BYTES = 50_000, 200_000_000  # what services take
 _NAMED = 3
 _OWN = Endpoint("", "")

@@ -17,26 +17,6 @@ from attune_data.io.documents import parse_json, read_input, write_whole
 from attune_data.io.hub import is_address
 from attune_data.text import printable
 
-__all__ = [
-    "Cache",
-    "CacheError",
-    "ReplaceError",
-    "RunError",
-    "cache_key",
-    "disk_errors",
-    "locked",
-    "note_refusal",
-    "note_server",
-    "note_source",
-    "noted_refusals",
-    "noted_servers",
-    "noted_sources",
-    "read_json",
-    "remove_refusal",
-    "source_at",
-    "source_from",
-]
-
 
 class CacheError(Exception):
     """The cache file cannot be read or written; the text names the file and the cause."""

@@ -17,42 +17,6 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from attune_bench.runner.extra_body import check_extra_body
 
-__all__ = [
-    "OPENAI_COMPATIBLE",
-    "PROVIDERS",
-    "SHORTEST_SECRET",
-    "TEXT",
-    "WHERE_SET",
-    "YES_NO",
-    "Call",
-    "CallFailedError",
-    "Complete",
-    "Decoding",
-    "Endpoint",
-    "FinishReason",
-    "IncompleteAnswerError",
-    "Message",
-    "Provider",
-    "ProviderError",
-    "Response",
-    "Role",
-    "Schema",
-    "SchemaRefusedError",
-    "attempt_id",
-    "choice_schema",
-    "endpoint",
-    "in_repeat",
-    "integer_schema",
-    "list_schema",
-    "message",
-    "model_folder",
-    "object_schema",
-    "provider_name",
-    "safe_name",
-    "safe_part",
-    "unit_file_name",
-]
-
 Provider = Literal["openrouter", "openai", "prime", "openai-compatible", "local"]
 """The providers by name; ``openai-compatible`` is any server of the OpenAI protocol, given its URL."""
 

@@ -33,8 +33,6 @@ from attune_bench.runner.calls import (
 from attune_bench.runner.cost import Budget, Price
 from attune_data.text import printable, shortened
 
-__all__ = ["LARGEST", "TOO_LARGE", "Client", "Fault", "Throttle", "asked_wait", "read_response", "request_body"]
-
 LARGEST = 1_000_000
 """Bytes of a response, beyond which it is none."""
 

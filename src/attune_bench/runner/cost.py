@@ -17,27 +17,6 @@ from attune_data.io.documents import parse_json, read_input
 from attune_data.record import Record
 from attune_data.text import plural
 
-__all__ = [
-    "Budget",
-    "BudgetExceededError",
-    "Estimate",
-    "Job",
-    "Meter",
-    "Price",
-    "PriceError",
-    "RunOptions",
-    "RunOutcome",
-    "Skipped",
-    "Watch",
-    "calls_within",
-    "check_limited",
-    "dollars",
-    "estimate",
-    "estimate_text",
-    "most_tokens",
-    "read_prices",
-]
-
 
 class PriceError(ValueError):
     """Prices cannot be read or are missing; the text says which and what to do."""

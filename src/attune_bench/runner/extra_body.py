@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["check_extra_body"]
-
 _SET_HERE: Mapping[str, str] = {
     "model": "the argument MODEL names it",
     "models": "the argument MODEL names it",

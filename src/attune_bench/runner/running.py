@@ -69,28 +69,6 @@ from attune_data.io.documents import write_whole
 from attune_data.record import Record
 from attune_data.text import WIDTH, has_colours, plural, printable, shortened, toned, width, without_surrogates
 
-__all__ = [
-    "CACHE",
-    "Asked",
-    "CachedCalls",
-    "CachedClient",
-    "askable",
-    "check_results",
-    "execute",
-    "for_roles",
-    "jobs_of",
-    "listed_settings",
-    "prepare",
-    "progress_line",
-    "report_made",
-    "report_outcome",
-    "roles_of",
-    "run",
-    "run_sync",
-    "warn",
-    "warn_of",
-]
-
 
 class Asked(NamedTuple):
     """A call of a job as it is sent, and the key of its response in the cache."""

@@ -39,34 +39,6 @@ from attune_data.io.documents import check_input, write_whole
 from attune_data.record import Record
 from attune_data.text import meant, plural, without_surrogates
 
-__all__ = [
-    "TRIES",
-    "AnswerFormat",
-    "Fence",
-    "Fields",
-    "Found",
-    "ModelSettings",
-    "PromptError",
-    "Prompts",
-    "Reader",
-    "Reading",
-    "RunSettings",
-    "Source",
-    "Task",
-    "Unit",
-    "answer_format_of",
-    "as_sent",
-    "ask_planned",
-    "call_to_make",
-    "check_answer_format",
-    "condition_of",
-    "find_object",
-    "load_prompts",
-    "read_answer",
-    "read_prompts",
-    "recorded_settings",
-]
-
 AnswerFormat = Literal["schema", "free"]
 """Whether the schema of an answer is sent with its call, or left out.
 

@@ -1,3 +1,1 @@
 """Scores: the table that every analysis takes, its columns, its files, and tables of others."""
-
-__all__: list[str] = []

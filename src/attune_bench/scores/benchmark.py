@@ -10,19 +10,6 @@ from attune_data.references import Reference
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "PROMPTS_OPTION",
-    "TEXT_COLUMNS",
-    "Benchmark",
-    "Choice",
-    "Command",
-    "Option",
-    "ScoresFormat",
-    "Streaming",
-    "frame_of",
-    "temperature",
-]
-
 Verb = Literal["score", "run"]
 
 

@@ -12,8 +12,6 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-__all__ = ["FRAMES", "Analysis", "Frame", "FrameColumn", "columns", "share", "text", "true_false", "whole"]
-
 Type = Literal["text", "number", "whole number", "true or false", "object"]
 
 

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from attune_data.text import meant
 from attune_metrics.metric import Metric, MetricInputError
 
-__all__ = ["entry_fields", "metric_entries"]
-
 
 class _Entry(BaseModel):
     """The fields of `attune_metrics.catalog.Metric` that a file can give."""

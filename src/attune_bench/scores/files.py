@@ -42,8 +42,6 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
-__all__ = ["Range", "check_numbers", "check_scores", "is_score_file", "read_score_file", "write_score_file"]
-
 _COUNTED = ("coverage.", "calls.", "failed.")
 _OF_ONE = (*PER_UNIT, "z_score")
 _MOST = 2**53  # beyond it a float is no count

@@ -12,8 +12,6 @@ from attune_data.collection import Kind
 from attune_data.record import Record, canonical
 from attune_metrics.signature import hash_digests, hash_records
 
-__all__ = ["codebook_hash", "digest", "fingerprint", "result_digests", "results_fingerprint"]
-
 
 def fingerprint(records: Iterable[Record]) -> str:
     """Return the hash of records, whatever their order and that of the keys in their files.

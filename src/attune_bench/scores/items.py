@@ -12,8 +12,6 @@ from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 
-__all__ = ["score_items"]
-
 D = TypeVar("D")
 R = TypeVar("R")
 

@@ -17,8 +17,6 @@ from attune_data.references import Reference, resolve
 from attune_data.text import meant
 from attune_metrics.metric import MetricInputError
 
-__all__ = ["Row", "ScoredRecords", "check_records", "score_records"]
-
 _NOT_SET = "not set"
 _OF_ALL = ("data", "results", "progress")
 

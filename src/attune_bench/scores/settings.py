@@ -8,19 +8,6 @@ from pydantic import BaseModel, ConfigDict
 
 from attune_data.record import content_hash
 
-__all__ = [
-    "CHANCE_BASELINE",
-    "NOT_RECORDED",
-    "SENT_WHERE_SET",
-    "GroupSettings",
-    "group_settings",
-    "kind_of_group",
-    "of_server",
-    "people_among",
-    "sent_where_set",
-    "setting_text",
-]
-
 NOT_RECORDED = "not recorded"
 
 

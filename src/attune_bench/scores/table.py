@@ -27,19 +27,6 @@ from attune_data.text import meant, plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
-__all__ = [
-    "CHANCE",
-    "KEYS",
-    "REPEAT",
-    "UNIT_KEYS",
-    "Provenance",
-    "ScoreTable",
-    "Texts",
-    "metrics_per_unit",
-    "split_repeats",
-    "term_columns",
-]
-
 
 class Texts(Sequence[Mapping[str, Any]]):
     """JSON objects, each parsed anew when it is asked for.

@@ -46,19 +46,6 @@ from attune_data.text import meant, plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
 
-__all__ = [
-    "as_means",
-    "description_toml",
-    "long_table",
-    "means_over_repeats",
-    "note_on_repeats",
-    "over_repeats",
-    "read_description",
-    "read_table",
-    "score_table",
-    "write_long_table",
-]
-
 T = TypeVar("T", bound=ScoreTable)
 
 

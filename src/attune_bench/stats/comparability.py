@@ -17,18 +17,6 @@ from attune_bench.scores.settings import NOT_RECORDED, SENT_WHERE_SET, kind_of_g
 from attune_bench.scores.table import ScoreTable, term_columns
 from attune_data.text import plural
 
-__all__ = [
-    "MixedSettingsError",
-    "allow_mixed",
-    "check_comparable",
-    "check_within_conditions",
-    "common_settings",
-    "differences",
-    "in_words",
-    "settings_by_group",
-    "settings_mark",
-]
-
 T = TypeVar("T", bound=ScoreTable)
 Group = tuple[str, str | None]
 Differences = Mapping[str, Mapping[str, Sequence[str]]]

@@ -56,30 +56,6 @@ from attune_metrics.stats.power import (
 from attune_metrics.stats.standard_errors import coefficient_of_variation, jackknife_error
 from attune_metrics.stats.sums import Floats, Statistic
 
-__all__ = [
-    "EQUAL",
-    "SAME",
-    "TESTED",
-    "Paired",
-    "all_pairs",
-    "check_below_range",
-    "check_shared_units",
-    "compare",
-    "compare_all",
-    "compare_pairs",
-    "count_significant",
-    "enough_exchanges",
-    "exchanges_of_all",
-    "family_of_pairs",
-    "holm_by_family",
-    "margins_of",
-    "options_and_margin",
-    "paired",
-    "pairs_of",
-    "tested",
-    "tested_same",
-]
-
 _MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
 _MOST_CELLS = 2**23  # clusters times sides of the pairs that are tested at once: 64 MiB for each term
 

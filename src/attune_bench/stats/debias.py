@@ -52,18 +52,6 @@ from attune_metrics.stats.power import labels_needed
 from attune_metrics.stats.standard_errors import clustered_standard_error
 from attune_metrics.stats.sums import Floats
 
-__all__ = [
-    "PLAN_SCHEMA",
-    "Labels",
-    "debias",
-    "debias_pairs",
-    "draw_labels",
-    "judged_metric",
-    "plan_labels",
-    "rating_number",
-    "read_labels",
-]
-
 _ROUNDING = 1e-9
 _Key = tuple[str, str | None, str]
 

@@ -28,8 +28,6 @@ from attune_metrics.stats.bootstrap import Interval, draw_resamples
 from attune_metrics.stats.reliability import JudgeCloseness, Reliability, judge_reliability
 from attune_metrics.stats.sums import Floats
 
-__all__ = ["ClosenessTables", "RatedDimension", "RaterTable", "compare_judges", "read_ratings"]
-
 _NAMES = ("dataset", "cluster", "item", "rater", "dimension")
 _REQUIRED = ("item", "rater", "dimension", "rating")
 

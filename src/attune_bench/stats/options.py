@@ -45,37 +45,6 @@ from attune_metrics.stats.cluster_means import cluster_means
 from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
 from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, Weights, average_ranks, cluster_index, rounding_of
 
-__all__ = [
-    "ALPHA",
-    "DIFFERENCES",
-    "FEW",
-    "MEANS",
-    "MIN_CLUSTERS",
-    "VARIANCES",
-    "AnalysisKeywords",
-    "AnalysisOptions",
-    "ComparisonKeywords",
-    "Draws",
-    "Ends",
-    "Margin",
-    "Mask",
-    "OneWarning",
-    "SamplingKeywords",
-    "ScoreSeries",
-    "SkewedMeans",
-    "direction",
-    "distribution_ends",
-    "draws_poisson",
-    "group_by_mask",
-    "have_values",
-    "interval_ends",
-    "interval_method",
-    "points",
-    "sorted_groups",
-    "too_few",
-    "warn_out_of_reach",
-]
-
 ALPHA = 0.05
 """Two models differ significantly where the Holm-corrected p-value is below this."""
 

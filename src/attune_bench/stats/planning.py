@@ -30,8 +30,6 @@ from attune_metrics.stats.power import (
 from attune_metrics.stats.standard_errors import coefficient_of_variation
 from attune_metrics.stats.sums import ROUNDING, cluster_index
 
-__all__ = ["plan", "plan_from_assumptions"]
-
 _PLAN_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
     "difference": pl.Float64,

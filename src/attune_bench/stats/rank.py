@@ -39,8 +39,6 @@ from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, po
 from attune_metrics.stats.ranking import Rating, bradley_terry_ratings
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
-__all__ = ["Tiers", "rank", "ratings", "tiers"]
-
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("condition", "metric", "model"), pl.String),
     **dict.fromkeys(("value", "rank", "low", "high"), pl.Float64),

@@ -24,8 +24,6 @@ from attune_data.record import canonical
 from attune_metrics.signature import Signature, hash_records
 from attune_metrics.stats.bootstrap import STATISTICS
 
-__all__ = ["sign"]
-
 
 def sign(
     table: ScoreTable,

@@ -58,9 +58,6 @@ from attune_metrics.stats.comparison import (
 )
 from attune_metrics.stats.sums import Floats, Statistic, rounding_of
 
-__all__ = ["by", "compare_by", "overlap", "subgroups"]
-
-
 _NORMAL = NormalDist()
 _SCHEMA: dict[str, Any] = {
     "stratum": pl.String,

@@ -26,18 +26,6 @@ from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
 from attune_metrics.stats.sums import Floats
 
-__all__ = [
-    "SUMMARY_SCHEMA",
-    "chance_of_units",
-    "chance_under",
-    "coverage",
-    "distribution",
-    "intervals_of",
-    "per_unit",
-    "summary",
-    "z_scores",
-]
-
 SUMMARY_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model", "condition", "metric"), pl.String),
     **dict.fromkeys(("value", "low", "high"), pl.Float64),

@@ -17,8 +17,6 @@ from attune_data.text import listed
 from attune_metrics.stats.ranking import tier_spans
 from attune_metrics.stats.ranking import tiers as tiers_of
 
-__all__ = ["in_tiers"]
-
 _MOST_NAMED = 3
 
 

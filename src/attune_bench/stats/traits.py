@@ -11,8 +11,6 @@ from attune_data.columns import Column, Schema
 from attune_data.query import Queryable, Unit
 from attune_data.tables import Frames
 
-__all__ = ["UnitTraits", "asked", "strata_and_known", "strata_of", "unit_traits"]
-
 _UNKNOWN = ("no answer", "unknown")
 
 

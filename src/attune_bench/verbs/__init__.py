@@ -2,5 +2,3 @@
 
 It is above everything else but the command line: scores, statistics, reports and benchmarks do not import it.
 """
-
-__all__: list[str] = []

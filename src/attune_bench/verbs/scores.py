@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
     from attune_bench.report.transcripts import TranscriptFolder
 
-__all__ = ["ReportFormat", "Scores"]
-
 ReportFormat = Format | Literal["html"]
 
 

@@ -33,8 +33,6 @@ from attune_data.text import meant
 from attune_metrics.metric import MetricInputError, check_whole
 from attune_metrics.stats.bootstrap import STATISTICS
 
-__all__ = ["benchmark_chosen", "benchmark_of", "chance", "score"]
-
 
 def score(
     data: Iterable[Any],

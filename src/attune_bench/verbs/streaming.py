@@ -16,7 +16,8 @@ from attune_bench.scores.benchmark import Benchmark, Streaming, frame_of
 from attune_bench.scores.fingerprint import digest, result_digests
 from attune_bench.verbs.workers import Workers, processors
 from attune_data.collection import Collection, Kind
-from attune_data.io.sources import Document, Source, is_dataset
+from attune_data.io.documents import Document
+from attune_data.io.sources import Source, is_dataset
 from attune_data.issues import Issue, IssueLog
 from attune_data.loading import Reader, collect, documents_of, load_records, records_of
 from attune_data.record import Record, gc_paused
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from attune_bench.verbs.scores import Scores
-
-__all__ = [
-    "MOST_JOBS",
-    "PackedRecords",
-    "Part",
-    "PartScorer",
-    "Streamed",
-    "pack",
-    "part_scorer",
-    "stream",
-]
-
 
 MOST_JOBS = 64
 _PART = 64

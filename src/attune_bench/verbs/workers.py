@@ -19,8 +19,6 @@ from typing import Any, Generic, Self, TypeVar
 
 from attune_data.references import resolve
 
-__all__ = ["Workers", "processors", "serve"]
-
 T = TypeVar("T")
 
 

@@ -1,3 +1,1 @@
 """The records of AttuneBench: conversations that participants annotated, and runs of evaluated models."""
-
-__all__: list[str] = []

@@ -33,18 +33,6 @@ from attune_data.issues import shown
 from attune_data.record import Mode, Strategy
 from attune_data.text import meant
 
-__all__ = [
-    "BinaryQuestion",
-    "Codebook",
-    "Emotion",
-    "PairwiseQuestion",
-    "Subset",
-    "Subsets",
-    "WideQuestion",
-    "load_codebook",
-    "read_annotation_codebook",
-]
-
 Unit = Annotated[float, Field(ge=0, le=1)]
 Subset = UniqueSet[Annotated[int, Strict(), Field(ge=0)]]
 

@@ -17,8 +17,6 @@ from attune_data.collection import NOTED, Collection, Duplicate, Kind, Messages,
 from attune_data.description import description, grouped
 from attune_data.query import count_people
 
-__all__ = ["CONVERSATION", "RUN", "Conversations", "Runs", "describe_conversations", "describe_runs"]
-
 _TRAITS = ("category", "diagnoses", "diagnosis_group", "om_model", "attitude")
 
 

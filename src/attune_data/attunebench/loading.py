@@ -17,8 +17,6 @@ from attune_data.loading import OnError, Progress, Reader, kinds_meant, load_cho
 from attune_data.record import gc_paused
 from attune_data.tables import Frames
 
-__all__ = ["load", "load_runs", "load_tables"]
-
 F = TypeVar("F", bound=Frames)
 
 

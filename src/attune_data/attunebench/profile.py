@@ -41,26 +41,6 @@ from attune_data.query import Trait
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "NO_DIAGNOSIS",
-    "OTHER",
-    "UNKNOWN",
-    "Band",
-    "CutOff",
-    "Diagnoses",
-    "DiagnosisGroup",
-    "Instrument",
-    "Instruments",
-    "conversation_traits",
-    "diagnosis_group_names",
-    "diagnosis_groups",
-    "group_columns",
-    "group_dtypes",
-    "group_meanings",
-    "instruments",
-    "score_meanings",
-]
-
 Screen = Literal["screen-positive", "screen-negative"]
 
 

@@ -37,30 +37,6 @@ from attune_data.record import (
     says_generated,
 )
 
-__all__ = [
-    "ANSWER_FIELDS",
-    "AlternateResponses",
-    "Annotations",
-    "BinaryJudgement",
-    "ComputedScores",
-    "ConversationData",
-    "ConversationWideQuestions",
-    "Demographics",
-    "FourBranchScores",
-    "JudgeScores",
-    "Metadata",
-    "MoodShiftTag",
-    "PairwiseComparison",
-    "Panas",
-    "ParticipantProfile",
-    "PostConversation",
-    "PredictedConversationWide",
-    "PredictedPanas",
-    "RunData",
-    "RunTurn",
-    "Turn",
-]
-
 
 class Metadata(Record):
     """The original model and the topic of a conversation."""

@@ -27,8 +27,6 @@ from attune_data.attunebench.show import Conversation, Run
 from attune_data.record import Label
 from attune_data.repair import Findings
 
-__all__ = ["check_conversation", "check_run"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Vocabulary:

@@ -28,8 +28,6 @@ from attune_data.tables import Frames
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["RunList", "RunTables", "join_runs", "run_list_builder", "run_table_schemas"]
-
 T = TypeVar("T")
 
 _KEYS = ("conversation_id", "em_model", "mode", "repeat")

@@ -26,8 +26,6 @@ from attune_data.display import Compared, Message, Part, parts_html, parts_text,
 from attune_data.issues import page
 from attune_data.text import columns_of_terminal, plural, printable
 
-__all__ = ["Conversation", "Run", "conversation_beside", "conversation_parts", "run_parts", "topic"]
-
 
 class Run(RunData):
     """One run file: the predictions of one evaluated model, in one mode, on one conversation.

@@ -21,8 +21,6 @@ from attune_data.repair import (
     values,
 )
 
-__all__ = ["conversation_is_old", "fix_conversation", "fix_run", "run_is_old"]
-
 ANSWERS = {
     **dict.fromkeys(("true", "yes", "y", "1"), "yes"),
     **dict.fromkeys(("false", "no", "n", "0"), "no"),

@@ -31,8 +31,6 @@ from attune_data.attunebench.show import Run
 from attune_data.record import Record
 from attune_data.testing import Json, filled, from_model
 
-__all__ = ["conversation_documents", "run_documents"]
-
 _LABELS = ("original", "alternate", "human")
 _POSITIONS = tuple(str(position) for position in range(12))
 

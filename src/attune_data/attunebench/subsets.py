@@ -5,13 +5,11 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from attune_data.attunebench.codebook import load_codebook
-from attune_data.io.documents import FILES
+from attune_data.io.documents import FILES, Choice
 from attune_data.io.hub import is_address, parse_address
-from attune_data.io.sources import Choice, Source, archive_stem, is_dataset, source_text
+from attune_data.io.sources import Source, archive_stem, is_dataset, source_text
 from attune_data.issues import Issue, IssueLog, SourceError, shown
 from attune_data.text import meant
-
-__all__ = ["subset_choice"]
 
 
 def subset_choice(source: Source, subset: str, found: IssueLog) -> Choice:

@@ -44,8 +44,6 @@ from attune_data.text import plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TABLES", "Tables", "build_table", "conversation_columns", "run_columns", "table_schemas"]
-
 _CONVERSATION = {"conversation_id": Column("The conversation.")}
 _IN_TURN = {**_CONVERSATION, "turn_number": Column("The turn in it, from 1.")}
 

@@ -1,3 +1,1 @@
 """The records of EIBench: scenarios with a simulated person, and episodes played in them."""
-
-__all__: list[str] = []

@@ -29,19 +29,6 @@ from attune_data.eibench.tables import (
 )
 from attune_data.repair import Findings
 
-__all__ = [
-    "AXES",
-    "EPISODE",
-    "SCENARIO",
-    "SPLITS",
-    "Episodes",
-    "Scenarios",
-    "episode_parts",
-    "named_anchors",
-    "scenario_parts",
-]
-
-
 AXES = ("anger", "trust")
 
 

@@ -6,11 +6,10 @@ from typing import Literal
 
 from attune_data.eibench.kinds import EPISODE, SCENARIO, SPLITS, Episodes, Scenarios
 from attune_data.eibench.records import Scenario
-from attune_data.io.sources import Document, Source
+from attune_data.io.documents import Document
+from attune_data.io.sources import Source
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, shown
 from attune_data.loading import OnError, Progress, load_chosen, load_records, source_name
-
-__all__ = ["load_episodes", "load_scenarios"]
 
 Split = Literal["test", "train"]
 

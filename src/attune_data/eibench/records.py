@@ -43,29 +43,6 @@ from attune_data.repair import (
 from attune_data.states import check_change
 from attune_data.text import plural, printable
 
-__all__ = [
-    "OUTCOMES",
-    "SCENES",
-    "Calibration",
-    "Episode",
-    "Message",
-    "Outcome",
-    "Profile",
-    "Scenario",
-    "Scene",
-    "SceneMeaning",
-    "Scenes",
-    "State",
-    "Targets",
-    "Utterance",
-    "WorstCase",
-    "check_episode",
-    "check_scenario",
-    "fix_episode",
-    "fix_scenario",
-    "scenes",
-]
-
 Scene = Literal["support", "defense", "repair", "charm"]
 SCENES: tuple[Scene, ...] = get_args(Scene)
 

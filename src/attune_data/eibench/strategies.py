@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 from attune_data.eibench.records import SCENES, Calibration, Episode, Profile, Scenario, State, Targets, WorstCase
 from attune_data.testing import Json, filled, from_model, texts
 
-__all__ = ["episode_documents", "scenario_documents"]
-
 _LEVELS = st.integers(0, 100)
 
 

@@ -15,17 +15,6 @@ from attune_data.tables import Frames
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "EpisodeTables",
-    "ScenarioTables",
-    "describe_episodes",
-    "describe_scenarios",
-    "episode_builder",
-    "episode_columns",
-    "scenario_builder",
-    "scenario_columns",
-]
-
 
 def scenario_columns() -> dict[str, dict[str, Column]]:
     """Return the columns of `ScenarioTables`, by table.

@@ -11,8 +11,6 @@ from attune_data.collection import record_kind
 from attune_data.record import ByKey, Items, SnakeCaseRecord
 from attune_data.repair import Findings
 
-__all__ = ["ITEM", "LETTERS", "PREDICTION", "EmoBenchAnswer", "EmoBenchItem", "EmoBenchPrediction", "Part"]
-
 LETTERS = "ABCDEFG"
 Letter = Literal["A", "B", "C", "D", "E", "F", "G"]
 Part = Literal["answer", "emotion", "cause"]

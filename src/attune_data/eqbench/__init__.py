@@ -14,9 +14,6 @@ from attune_data.collection import record_kind
 from attune_data.record import LARGEST, ByKey, Expected, Repeat, SnakeCaseRecord, Text, repeat_suffix
 from attune_data.repair import Findings
 
-__all__ = ["ANSWER", "QUESTION", "EQBenchAnswer", "EQBenchQuestion", "Passes", "RatedEmotions"]
-
-
 # The repository has numbers and texts of numbers; both are written back as they were.
 _Intensity = Annotated[
     Annotated[int, Strict(), Field(ge=0, le=10)] | Annotated[str, Field(pattern=r"^([0-9]|10)$")],

@@ -31,8 +31,6 @@ from attune_data.io.documents import (
 )
 from attune_data.issues import SourceError
 
-__all__ = ["members"]
-
 MEMBERS_LIMIT = 100_000
 _HEADER_LIMIT = 2**16
 _CHUNK = 2**20

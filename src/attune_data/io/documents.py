@@ -29,39 +29,6 @@ from attune_data.text import listed, plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "ALL_LIMIT",
-    "ARCHIVES",
-    "DEPTH_LIMIT",
-    "FILES",
-    "KEPT_LIMIT",
-    "OTHER_ARCHIVES",
-    "RECORDS_LIMIT",
-    "RECORD_LIMIT",
-    "VALUES_LIMIT",
-    "Budget",
-    "Choice",
-    "Document",
-    "Selection",
-    "TooLargeError",
-    "check_input",
-    "check_json",
-    "document",
-    "has_too_many_values",
-    "is_nested_too_deeply",
-    "may_have_values",
-    "parse_json",
-    "read_input",
-    "reason",
-    "record_texts",
-    "records",
-    "select",
-    "shown_name",
-    "whole_file",
-    "whole_folder",
-    "write_whole",
-]
-
 RECORD_LIMIT = 2**26
 """Bytes of one record."""
 

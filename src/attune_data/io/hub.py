@@ -23,23 +23,6 @@ from attune_data.text import listed, plural, printable
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-__all__ = [
-    "Address",
-    "Listing",
-    "client",
-    "endpoint",
-    "is_address",
-    "is_commit",
-    "is_offline",
-    "is_token",
-    "listing",
-    "parse_address",
-    "redacted",
-    "shown_endpoint",
-    "timeout",
-    "trouble",
-]
-
 _FORM = "hf://owner/name, hf://owner/name@revision or hf://owner/name@revision/folder"
 _ADDRESS = re.compile(
     r"hf://(?:datasets/)?(?!(?:datasets|models|spaces|kernels|buckets)/)(?P<repo>[\w.-]+/[\w.-]+)"

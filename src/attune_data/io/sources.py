@@ -31,20 +31,6 @@ from attune_data.text import listed
 if TYPE_CHECKING:
     import datasets
 
-__all__ = [
-    "Choice",
-    "Document",
-    "Source",
-    "archive_stem",
-    "documents",
-    "frame_code",
-    "is_dataset",
-    "row_document",
-    "rows",
-    "source_text",
-    "type_of_table",
-]
-
 _RECORD = "record"
 
 

@@ -21,24 +21,6 @@ from attune_data.text import plural, printable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "DIALOGUE",
-    "FAILURE",
-    "SUCCESS",
-    "Dialogues",
-    "Planning",
-    "SageDialogue",
-    "SageMessage",
-    "SageTables",
-    "check_dialogue",
-    "describe_dialogues",
-    "dialogue_builder",
-    "dialogue_columns",
-    "dialogue_parts",
-    "emotion_state",
-    "fix_dialogue",
-]
-
 SUCCESS = 100
 FAILURE = 10
 _STATES = ((SUCCESS, "S"), (70, "A"), (40, "B"), (FAILURE, "C"))

@@ -4,8 +4,6 @@ from attune_data.io.sources import Source
 from attune_data.loading import OnError, Progress, load_records
 from attune_data.sage import DIALOGUE, Dialogues
 
-__all__ = ["load_sage"]
-
 
 def load_sage(source: Source, *, on_error: OnError = "report", progress: Progress = None) -> Dialogues:
     """Load dialogues of SAGE, as its authors publish them: a file a model, named after it.

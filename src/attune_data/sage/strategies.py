@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 from attune_data.sage import Planning, SageDialogue, SageMessage, emotion_state
 from attune_data.testing import Json, filled, from_model
 
-__all__ = ["dialogue_documents"]
-
 
 @st.composite
 def dialogue_documents(draw: st.DrawFn) -> Json:

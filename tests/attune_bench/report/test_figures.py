@@ -233,7 +233,14 @@ def _gives_a_figure(thing: object) -> bool:
 
 def test_every_figure_is_tested() -> None:
     modules = (figures, attune_figures, eibench_figures)
-    drawn = {name for module in modules for name in module.__all__ if _gives_a_figure(getattr(module, name))}
+    drawn = {
+        name
+        for module in modules
+        for name in getattr(module, "__all__", dir(module))
+        if _gives_a_figure(thing := getattr(module, name))
+        and thing.__module__ == module.__name__
+        and not name.startswith("_")
+    }
     assert drawn == set(DRAWN)
 
 

@@ -4,8 +4,6 @@ from pathlib import Path
 
 from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Command, Option, ScoresFormat, Streaming
 
-__all__ = ["BENCHMARK"]
-
 _ROOM = "attune_bench.benchmarks.attunebench"
 
 BENCHMARK = Benchmark(

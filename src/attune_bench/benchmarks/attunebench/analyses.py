@@ -74,23 +74,6 @@ from attune_metrics.stats.agreement import MeasurementLevel, krippendorff_alpha_
 from attune_metrics.stats.bootstrap import Interval, bootstrap, draw_resamples, point_estimate
 from attune_metrics.stats.sums import Floats
 
-__all__ = [
-    "ALL",
-    "ANALYSES",
-    "ANY",
-    "DRIFTING",
-    "JUDGED",
-    "branch_errors",
-    "diagnosis_groups",
-    "judge_agreement",
-    "judge_ranks",
-    "perspective_gap",
-    "phrasing_gap",
-    "question_agreement",
-    "scored_runs",
-    "turn_drift",
-]
-
 _THIRDS = 3
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model", "condition", "metric"), pl.String),

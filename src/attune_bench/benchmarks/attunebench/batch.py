@@ -25,8 +25,6 @@ from attune_bench.scores.fingerprint import digest
 from attune_data import Conversation, Run
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
 
-__all__ = ["Batch", "RunScorer", "ScoredConversation", "kept_conversation", "kept_run"]
-
 Batch = dict[str, list[Any]]
 
 

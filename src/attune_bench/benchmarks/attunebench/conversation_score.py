@@ -80,51 +80,6 @@ from attune_metrics.attunebench.questions import (
 )
 from attune_metrics.metric import Metric, MetricInputError, null
 
-__all__ = [
-    "AVERAGED",
-    "BINARY_TASKS",
-    "CELLS",
-    "COUNTS",
-    "EXPECTED",
-    "IDENTITY",
-    "IN_COMPOSITE",
-    "MEANS",
-    "OUTCOMES",
-    "POOLED",
-    "TASKS",
-    "CallCounts",
-    "ConversationScore",
-    "Count",
-    "CountScores",
-    "Coverage",
-    "Number",
-    "OfCounts",
-    "OtherSimilarity",
-    "PostScore",
-    "Scored",
-    "Similarity",
-    "Truth",
-    "TurnScore",
-    "TurnTruth",
-    "add_similarities",
-    "branch_ratings",
-    "columns_of",
-    "count_calls",
-    "count_predictions",
-    "counts_key",
-    "expected_scores",
-    "hp_asked",
-    "is_of_similarity",
-    "other_similarity",
-    "panas_form",
-    "pillars",
-    "prepare_truth",
-    "score_conversation",
-    "similarity_metrics",
-    "values_of",
-    "wide_parts",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TurnTruth:

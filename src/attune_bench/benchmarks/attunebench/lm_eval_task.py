@@ -2,8 +2,6 @@
 
 from attune_bench.adapters.lm_eval import UnitTask
 
-__all__ = ["AttuneBench"]
-
 
 class AttuneBench(UnitTask):
     """AttuneBench, without judges."""

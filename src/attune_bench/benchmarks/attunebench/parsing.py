@@ -21,24 +21,6 @@ from attune_data.attunebench.spellings import ANSWER, CLAMPED, LABEL, PREDICTED_
 from attune_data.repair import Findings, Fix, number, text, texts
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS
 
-__all__ = [
-    "TOTALS",
-    "Tally",
-    "draft",
-    "judge",
-    "merge_judgements",
-    "pairwise",
-    "post",
-    "read",
-    "read_draft",
-    "read_emotions",
-    "read_hp",
-    "read_judgement",
-    "read_pairwise",
-    "read_post",
-    "read_questions",
-]
-
 TOTALS = {"positive": "totalPositiveAffect", "negative": "totalNegativeAffect"}
 """The PANAS totals by the affect that they sum."""
 

@@ -49,21 +49,6 @@ from attune_data.repair import number
 from attune_data.text import WIDTH, grid
 from attune_metrics.attunebench.preferences import jaccard
 
-__all__ = [
-    "CHOICES",
-    "LISTS",
-    "PROFILE",
-    "SCORES",
-    "ProfilePrediction",
-    "ProfileSettings",
-    "TraitScore",
-    "profile_options",
-    "profile_table",
-    "profile_values",
-    "read_predictions",
-    "score_profiles",
-]
-
 CHOICES = ("country", "education", "gender", "age_range", "english_proficiency", "conversation_topic_attitude")
 """What is one of several options; the options are those that occur among all participants."""
 

@@ -47,8 +47,6 @@ from attune_bench.runner.task import TRIES, Fields, Source, Task, call_to_make, 
 from attune_data import Conversation, Run, load_codebook
 from attune_data.text import columns_of_terminal, plural
 
-__all__ = ["REJUDGE", "DraftedRun", "drafted_runs", "profile", "rejudge"]
-
 _JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
 
 

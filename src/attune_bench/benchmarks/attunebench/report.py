@@ -58,16 +58,6 @@ from attune_metrics.metric import MetricInputError
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
-__all__ = [
-    "diagnosis_groups",
-    "perspective_gap",
-    "question_agreement",
-    "question_cells",
-    "sections",
-    "transcript",
-    "turn_drift",
-]
-
 
 def transcript(conversation: Conversation, _runs: Mapping[str, Run]) -> Iterator[Html]:
     """Yield what a page shows once of a conversation: not who the participant is."""

@@ -17,8 +17,6 @@ from attune_bench.scores.settings import (
 from attune_data import Run
 from attune_data.record import is_generated
 
-__all__ = ["DECISIVE", "RunSettings", "settings_of_groups", "settings_of_run"]
-
 DECISIVE: Mapping[str, str] = {
     "prompt_version": "version of the prompts",
     "prompt_hash": "prompts",

@@ -41,19 +41,6 @@ from attune_data.issues import SourceError, shown
 from attune_metrics.attunebench.questions import BinaryCounts
 from attune_metrics.metric import MetricInputError
 
-__all__ = [
-    "COUNTED",
-    "TURN_KEYS",
-    "Metadata",
-    "aggregates",
-    "check_detail",
-    "read_scores_json",
-    "record_grid",
-    "records_of",
-    "turn_frame",
-    "write_scores_json",
-]
-
 
 def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
     """Return one row per model and mode, sorted by model, then mode, as ``scores.json`` has them.

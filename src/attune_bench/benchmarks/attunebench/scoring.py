@@ -42,18 +42,6 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.signature import hash_digests
 
-__all__ = [
-    "METRICS",
-    "chance_by_unit",
-    "join",
-    "provenance_of",
-    "row",
-    "score",
-    "scores_from",
-    "scores_of",
-]
-
-
 _SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
 
 METRICS: Mapping[str, Metric] = {name: metric for name, metric in CATALOG.items() if name in _SCORED}

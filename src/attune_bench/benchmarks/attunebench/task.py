@@ -37,24 +37,6 @@ from attune_data.record import Mode
 from attune_metrics.attunebench.panas import Panas, panas_totals
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS
 
-__all__ = [
-    "MAX_TOKENS",
-    "PACKAGE",
-    "TASK",
-    "AttuneBenchSettings",
-    "ConversationCalls",
-    "Step",
-    "Strategy",
-    "assemble",
-    "bundled_prompts",
-    "judgement",
-    "planned_calls",
-    "run_conversation",
-    "run_file_name",
-    "settings_of",
-    "write_runs",
-]
-
 MAX_TOKENS = 4096
 PACKAGE = "attune_bench.benchmarks.attunebench"
 

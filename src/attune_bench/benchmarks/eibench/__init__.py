@@ -2,8 +2,6 @@
 
 from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Choice, Option, temperature
 
-__all__ = ["BENCHMARK"]
-
 _ROOM = "attune_bench.benchmarks.eibench"
 
 BENCHMARK = Benchmark(

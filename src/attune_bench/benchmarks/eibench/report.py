@@ -32,8 +32,6 @@ from attune_metrics.stats.sums import Floats
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
 
-__all__ = ["mean_states", "round_limit", "sections", "trajectories", "transcript"]
-
 Path = list[list[float]]
 
 

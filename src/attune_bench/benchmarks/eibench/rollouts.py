@@ -17,14 +17,6 @@ from attune_metrics.eibench import Anchors, anchor_reward
 from attune_metrics.metric import MetricInputError
 from attune_metrics.turn_credit import process_rewards
 
-__all__ = [
-    "EpisodeRollout",
-    "episode_outcome",
-    "episode_reward",
-    "training_scenarios",
-    "turn_rewards",
-]
-
 _MARK = "\u241e"  # stands for an assistant's words while a template is looked at
 
 

@@ -34,18 +34,6 @@ from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors
 from attune_metrics.metric import UnreliableIntervalWarning, null
 from attune_metrics.stats.sums import Floats
 
-__all__ = [
-    "DECISIVE",
-    "FAILURES",
-    "NUMBERS",
-    "check_episodes",
-    "failure_of",
-    "model_summary",
-    "row",
-    "score",
-    "settings_of_episodes",
-]
-
 NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
 """What an episode has a number of."""
 

@@ -112,27 +112,6 @@ from attune_data.text import without_surrogates
 from attune_metrics import MetricInputError, anchor_reward, anchor_score
 from attune_metrics.eibench import Anchors, clip_delta
 
-__all__ = [
-    "MAX_TOKENS",
-    "SILENCE",
-    "TASK",
-    "TEMPERATURE",
-    "TRIES",
-    "EIBenchSettings",
-    "EpisodeCalls",
-    "Language",
-    "Line",
-    "Output",
-    "Reaction",
-    "bundled_prompts",
-    "planned_calls",
-    "read_output",
-    "read_reaction",
-    "run_episode",
-    "unplayable",
-    "visible",
-]
-
 # Those of EIBench's released evaluation.
 MAX_TOKENS = 8192
 TEMPERATURE = 0.7

@@ -21,8 +21,6 @@ from attune_bench.benchmarks.eibench.task import MAX_TOKENS, TASK, TEMPERATURE, 
 from attune_bench.runner.task import Source
 from attune_data import Episode, Scenario
 
-__all__ = ["EpisodeConfig", "EpisodeEnv", "ScenarioConfig", "ScenarioTaskset"]
-
 
 class ScenarioConfig(vf.TasksetConfig):  # type: ignore[misc]  # The base class is of an extra.
     """Which scenarios are played, as for `training_scenarios`."""

@@ -2,8 +2,6 @@
 
 from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option
 
-__all__ = ["BENCHMARK"]
-
 _ROOM = "attune_bench.benchmarks.emobench.evaluation"
 
 BENCHMARK = Benchmark(

@@ -26,8 +26,6 @@ from attune_data.emobench import LETTERS, PREDICTION, EmoBenchItem, EmoBenchPred
 from attune_data.text import plural
 from attune_metrics.emobench import majority_accuracy
 
-__all__ = ["ANALYSES", "BASELINES", "TASK", "EmoBenchSettings", "position_bias", "row", "score"]
-
 _KEYS: Mapping[Part, str] = {"answer": "answer", "emotion": "answer_q1", "cause": "answer_q2"}
 _WORDS = {"unit": "item", "cluster": "scenario"}
 Places = dict[Part, tuple[int, list[int]]]

@@ -21,8 +21,6 @@ from attune_data.text import plural
 from attune_metrics.eqbench import METRICS, EQBenchRun, eqbench_score, score_run, score_runs
 from attune_metrics.metric import MetricInputError
 
-__all__ = ["TASK", "read_answer", "row", "score"]
-
 _TRIES = 5  # as the published code
 # A word without a number is passed over whole: a long one is not tried from each of its letters.
 _RATED = re.compile(r"(\w+)(?::\s+([0-9]{1,15})(?![0-9]))?")

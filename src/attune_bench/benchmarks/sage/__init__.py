@@ -2,8 +2,6 @@
 
 from attune_bench.scores.benchmark import Benchmark
 
-__all__ = ["BENCHMARK"]
-
 _ROOM = "attune_bench.benchmarks.sage"
 
 BENCHMARK = Benchmark(

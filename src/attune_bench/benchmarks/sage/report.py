@@ -6,8 +6,6 @@ from attune_bench.report.columns import Figure
 from attune_bench.report.transcripts import state_paths
 from attune_data.sage import FAILURE, SUCCESS, SageDialogue
 
-__all__ = ["transcript"]
-
 
 def transcript(_: None, dialogues: Mapping[str, SageDialogue]) -> Iterator[Figure]:
     """Yield what a page shows once of a scenario: the emotion under every model."""

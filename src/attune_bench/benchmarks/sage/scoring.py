@@ -17,8 +17,6 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
 
-__all__ = ["board", "row", "score"]
-
 _UNNAMED = "none named"
 _METRICS = ("emo_point", "success", "failure")
 

@@ -36,27 +36,6 @@ from attune_data.query import text_key
 from attune_metrics.attunebench.panas import Panas, panas_totals
 from attune_metrics.attunebench.questions import hp_reference, om_reference
 
-__all__ = [
-    "BASELINES",
-    "MASKS",
-    "OBSERVED",
-    "Exchange",
-    "Pair",
-    "Seen",
-    "SeenTurn",
-    "Words",
-    "chance",
-    "content_words",
-    "find_emotions",
-    "lexicon",
-    "load_words",
-    "predicted_panas",
-    "prefers",
-    "prior",
-    "see",
-    "words_of",
-]
-
 MASKS = {"original": "original", "alternate": "alternate1", "human": "alternate2"}
 """What a predictor is told of the label of a response: not who wrote it."""
 
