@@ -200,9 +200,9 @@ def generate(**effects: float) -> list[Conversation]:
 
 def arc_agreement(conversation: Conversation) -> float:
     """Return the Jaccard index of the tags with the emotions that the story means, mean over turns."""
-    meant = [set(turn["emotions"]) for turn in arcs()[arc_of(conversation)]["turns"]]
+    did_you_mean = [set(turn["emotions"]) for turn in arcs()[arc_of(conversation)]["turns"]]
     tagged = [{tag.emotion for tag in turn.mood_shift_tags} for turn in conversation.turns]
-    return mean(len(a & b) / len(a | b) if a | b else 1.0 for a, b in zip(meant, tagged, strict=True))
+    return mean(len(a & b) / len(a | b) if a | b else 1.0 for a, b in zip(did_you_mean, tagged, strict=True))
 
 
 def named_share(conversations: Iterable[Conversation]) -> float:

@@ -45,7 +45,7 @@ from pydantic_core import (
 
 from attune_data.io.documents import check_input
 from attune_data.issues import shown
-from attune_data.text import meant, plural
+from attune_data.text import did_you_mean, plural
 
 T = TypeVar("T")
 
@@ -191,7 +191,7 @@ class RefersTo:
     def _check(self, name: str, info: ValidationInfo) -> str:
         known = (info.context or {}).get(self.table)
         if isinstance(known, dict) and name not in known:
-            refuse([((), name, f"not in [{self.table}]; {meant(name, known)}")])
+            refuse([((), name, f"not in [{self.table}]; {did_you_mean(name, known)}")])
         return name
 
 
@@ -253,7 +253,7 @@ def unknown(what: str, name: str, known: Collection[str]) -> str:
     >>> unknown("key", "hgih", ["low", "high"])
     "unknown key; did you mean 'high'?"
     """
-    return f"unknown {what}; {meant(name, known)}"
+    return f"unknown {what}; {did_you_mean(name, known)}"
 
 
 SIZE_LIMIT = 2**20
@@ -445,7 +445,7 @@ def _message(detail: ErrorDetails, adapter: TypeAdapter[Any]) -> str:
             *table, key = detail["loc"]
             return unknown("key", str(key), _known_keys(adapter.json_schema(), table))
         case "literal_error":
-            return meant(str(value), re.findall(r"'([^']*)'", context["expected"]))
+            return did_you_mean(str(value), re.findall(r"'([^']*)'", context["expected"]))
         case "string_pattern_mismatch":
             return f"expected to match {context['pattern']}" if str(value).strip() else "the text is blank"
         case "greater_than_equal":

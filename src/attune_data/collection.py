@@ -28,7 +28,7 @@ from attune_data.io.documents import FILES, write_whole
 from attune_data.issues import LEFT_OUT, Issue, Severity, count_severities, shown
 from attune_data.query import Queryable, Traits, count_people, either
 from attune_data.record import Record, same_content
-from attune_data.repair import Findings, Fix, fix_of
+from attune_data.repair import Fix, IssueCollector, fix_of
 from attune_data.tables import Frames, record_builder, record_table
 from attune_data.text import listed, plural, ruled
 
@@ -51,7 +51,7 @@ NOTED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class OtherFile:
+class ForeignFile:
     """A document that lies beside records and is none: it has all of `keys`, and `hint` says what reads it."""
 
     noun: str
@@ -97,7 +97,7 @@ def _never(_: Any) -> bool:
     return False
 
 
-def _no_rule(_record: Any, _findings: Findings) -> None:
+def _no_rule(_record: Any, _findings: IssueCollector) -> None:
     pass
 
 
@@ -150,7 +150,7 @@ class Kind(Generic[R, C]):
     check : callable
         The rules beyond types: reports what a valid record gets wrong.
     check_all : callable, optional
-        Rules on all records of a source: takes them, from how many files they are, and a `Findings`.
+        Rules on all records of a source: takes them, from how many files they are, and an `IssueCollector`.
     place : callable, optional
         Fills in what a record's place tells; the place of a row of a Dataset is None.
     key : callable
@@ -212,12 +212,12 @@ class Kind(Generic[R, C]):
     loader: str = "load_records"
     docs: str | None = None
     is_other: Callable[[Mapping[str, Any]], bool] = _never
-    other_files: tuple[OtherFile, ...] = ()
+    other_files: tuple[ForeignFile, ...] = ()
     unpack: Callable[[Mapping[str, Any]], Sequence[Any] | None] | None = None
     fix: Fix = None  # type: ignore[assignment]  # filled in below
     is_old: Callable[[R], bool] = _never
-    check: Callable[[R, Findings], None] = _no_rule
-    check_all: Callable[[Sequence[R], int, Findings], None] | None = None
+    check: Callable[[R, IssueCollector], None] = _no_rule
+    check_all: Callable[[Sequence[R], int, IssueCollector], None] | None = None
     place: Callable[[R, Place | None], R] | None = None
     key: Callable[[R], object] = _id
     identity: str = "id"

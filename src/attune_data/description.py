@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from attune_data.issues import Issue, count_severities
 from attune_data.query import NO_ANSWER
 from attune_data.record import is_generated
-from attune_data.text import WIDTH, grid, plural, printable, shortened, width, wrapped
+from attune_data.text import WIDTH, grid, plural, sanitize, shortened, width, wrapped
 
 R = TypeVar("R")
 
@@ -147,7 +147,7 @@ def description_text(counts: Mapping[str, Any], columns: int = WIDTH) -> str:
         heads: Mapping[str, int] = next(iter(values.values()), {})
         room = max(columns - sum(2 + width(head) for head in heads), _LEAST_NAME)
         rows = [
-            [shortened(printable(name), room), *(f"{row[column]}" for column in row)] for name, row in values.items()
+            [shortened(sanitize(name), room), *(f"{row[column]}" for column in row)] for name, row in values.items()
         ]
         blocks.append(grid([trait.replace("_", " "), *heads], rows))
     notes = [_OF_PARTS.format(records=names[0])] if counts["counts"] else []

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from attune_data.issues import Html, details, element, page, table, tag
 from attune_data.record import Record, is_generated
-from attune_data.text import grid, labelled, lines, plural, printable, ruled, shortened, width, wrapped
+from attune_data.text import grid, labelled, lines, plural, ruled, sanitize, shortened, width, wrapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -192,7 +192,7 @@ def _facts(part: Part, columns: int) -> list[str]:
 
 def _rows(part: Part, heads: Sequence[str], columns: int) -> Iterator[str]:
     """Yield the answers as a table where it fits the width, else below each other."""
-    body = [(printable(row.asked), _marked(row)) for row in part.rows]
+    body = [(sanitize(row.asked), _marked(row)) for row in part.rows]
     left = columns - sum(2 + max(map(width, cells)) for cells in zip(heads, *(cells for _, cells in body), strict=True))
     if left >= _QUESTION and not part.stacked:
         yield from grid(["", *heads], [[shortened(asked, left), *cells] for asked, cells in body]).splitlines()
@@ -356,10 +356,10 @@ def collection_text(records: Sequence[Any], shown: Mapping[str, Callable[[Any], 
     id                                                                turns
     4efd4f90-903b-4d76-96bd-e0f73f874014/synthetic/attentive/default  5
     """
-    ids = [printable(record.id) for record in records]
+    ids = [sanitize(record.id) for record in records]
     lines = _padded(["id", *ids])
     for heading, text in shown.items():
-        cells = [printable(" ".join(text(record).split())) for record in records]
+        cells = [sanitize(" ".join(text(record).split())) for record in records]
         if heading == "id" or all(f"/{cell}/" in f"/{name}/" for cell, name in zip(cells, ids, strict=True)):
             continue
         column = _padded([heading, *(shortened(cell, _CELL) for cell in cells)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attune_data.io.documents import whole_folder, write_whole
 from attune_data.references import require
-from attune_data.text import printable
+from attune_data.text import sanitize
 
 if TYPE_CHECKING:
     import datasets
@@ -113,7 +113,7 @@ def to_markdown(text: str) -> str:
     >>> print(to_markdown("*a*|<b>"), to_markdown("[a](http://b)"), to_markdown("avg_f1 [0.1, 0.2] <0.0001"))
     \*a\*\|&lt;b> [a\](http\://b) avg_f1 [0.1, 0.2] <0.0001
     """
-    return _MARKUP.sub(lambda found: {"<": "&lt;", "&": "&amp;"}.get(found[0], f"\\{found[0]}"), printable(text))
+    return _MARKUP.sub(lambda found: {"<": "&lt;", "&": "&amp;"}.get(found[0], f"\\{found[0]}"), sanitize(text))
 
 
 _ROWS = 2**16

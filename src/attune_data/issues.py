@@ -10,7 +10,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from attune_data.text import Tone, columns_of_terminal, plain, plural, printable, toned, wrapped
+from attune_data.text import Tone, columns_of_terminal, plain, plural, sanitize, toned, wrapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,7 +64,7 @@ class Issue:
 
     def __str__(self) -> str:
         value = f" (found {self.found})" if self.found else ""
-        return printable(
+        return sanitize(
             f"{self.severity}: {self.file} {self.path}: {self.message}{value}; {self.consequence} [{self.rule}]"
         )
 
@@ -152,7 +152,7 @@ class SourceError(ValueError):
     """A source that cannot be read at all: no such file, nothing in it, or not the kind that was asked for."""
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return sanitize(super().__str__())
 
 
 class PublishError(ValueError):
@@ -193,7 +193,7 @@ def element(name: str, *children: str, **attributes: str) -> Html:
     """
     inside = "".join(child if isinstance(child, Html) else escape(plain(child)) for child in children)
     given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(value))}"' for key, value in attributes.items()
+        f' {key.rstrip("_").replace("_", "-")}="{escape(sanitize(value))}"' for key, value in attributes.items()
     )
     return Html(f"<{name}{given}>{inside}</{name}>")
 
@@ -298,7 +298,7 @@ class IssueReport:
         )
 
     def __repr__(self) -> str:
-        return "\n\n".join(filter(None, [printable(_summary(self._rules)), self.text()]))
+        return "\n\n".join(filter(None, [sanitize(_summary(self._rules)), self.text()]))
 
     def _repr_html_(self) -> str:
         return page(_summary(self._rules), *(_rule_html(rule) for rule in self._rules))
@@ -334,7 +334,7 @@ def _text(rule: _Rule, columns: int, most: int | None, *, colours: bool) -> str:
             found.append(f"    ... and {_count(left)} more")
     if left := [issue for _, issues in messages[len(messages[:most]) :] for issue in issues]:
         found.append(f"  ... and {_count(left)} more of the rule {rule.name}")
-    heading, *others = map(printable, found)
+    heading, *others = map(sanitize, found)
     severity, blank, rest = heading.partition(" ")
     tone = _TONES.get(severity, "") if colours else ""
     return "\n".join([f"{toned(severity, tone)}{blank}{rest}", *others])

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
-from attune_data.collection import Kind, OtherFile
+from attune_data.collection import ForeignFile, Kind
 from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
@@ -83,7 +83,7 @@ def _names(kind: Kind[Any, Any]) -> set[str]:
     return {info.alias or name for name, info in kind.model.model_fields.items()} | kind.keys
 
 
-def other_file(document: Mapping[str, Any]) -> OtherFile | None:
+def other_file(document: Mapping[str, Any]) -> ForeignFile | None:
     """Return what a JSON object is that lies beside records and is none, where its keys tell.
 
     Examples

@@ -15,7 +15,7 @@ from attune_data.codebook import OWN_NAME, Entry, Items, Named, RefersTo, Text, 
 from attune_data.collection import Collection
 from attune_data.issues import PublishError, shown
 from attune_data.record import Record, is_generated
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 
 _LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
 
@@ -153,7 +153,7 @@ def permitted(
     if wanted is None:
         name = _folded(str(licence))
         versions = [one for one in licences() if re.fullmatch(rf"{re.escape(name)}-[\d.]+", one)]
-        raise PublishError(f"unknown licence {shown(licence)}; {meant(name, versions[-1:] or licences())}")
+        raise PublishError(f"unknown licence {shown(licence)}; {did_you_mean(name, versions[-1:] or licences())}")
     sources: dict[tuple[Licence, Benchmark | None], None] = {}
     for record in records:
         try:

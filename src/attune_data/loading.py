@@ -20,14 +20,14 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from pydantic import ValidationError
 
-from attune_data.collection import Collection, Kind, OtherFile, Place
+from attune_data.collection import Collection, ForeignFile, Kind, Place
 from attune_data.io import documents as limits
 from attune_data.io.documents import FILES, VALUES_LIMIT, Choice, Document, check_json, may_have_values
 from attune_data.io.sources import Source, documents, is_dataset, source_text
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, LoadError, Severity, SourceError, file_of, shown
 from attune_data.kinds import KINDS, kind_of_document, other_file
 from attune_data.record import Record, gc_paused
-from attune_data.repair import Findings
+from attune_data.repair import IssueCollector
 from attune_data.text import plural, without_surrogates
 
 R = TypeVar("R", bound=Record)
@@ -59,7 +59,7 @@ class Reader(Generic[R]):
     kind: Kind[R, Any]
     issues: IssueLog = field(default_factory=IssueLog)
     strict: bool = False
-    others: Counter[Kind[Any, Any] | OtherFile] = field(default_factory=Counter)
+    others: Counter[Kind[Any, Any] | ForeignFile] = field(default_factory=Counter)
     own: int = 0
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class Reader(Generic[R]):
                 Issue(document.name, "$", document.rule, severity, "null", document.problem, consequence)
             )
             return None
-        findings = Findings(document.name, self.strict)
+        findings = IssueCollector(document.name, self.strict)
         record: R | None
         # The errors of the first stage have copies of what they are about.
         old = may_be_deep = may_have_values(document.data, _MANY) or not any(key in document.data for key in self._keys)
@@ -94,7 +94,7 @@ class Reader(Generic[R]):
         self.issues.extend(findings.issues)
         return record
 
-    def _fixed(self, document: Document, findings: Findings, may_be_deep: bool) -> R | None:
+    def _fixed(self, document: Document, findings: IssueCollector, may_be_deep: bool) -> R | None:
         """Take a document through the second stage."""
         kind = self.kind
         try:
@@ -166,7 +166,7 @@ _EXPECTED = {
 }
 
 
-def _report_invalid(error: ValidationError, findings: Findings) -> None:
+def _report_invalid(error: ValidationError, findings: IssueCollector) -> None:
     """Report what cannot be mended; a value that was first read as null is reported as it was."""
     count = error.error_count()
     if count > _TOO_MANY_ERRORS:  # Each would take a kilobyte.
@@ -192,7 +192,7 @@ def _report_invalid(error: ValidationError, findings: Findings) -> None:
         findings.add("$", "invalid-value", "error", None, more, LEFT_OUT)
 
 
-def _parse(data: bytes, findings: Findings) -> Any:
+def _parse(data: bytes, findings: IssueCollector) -> Any:
     """Parse JSON leniently: any Unicode encoding, bytes and surrogates that are not text are replaced and reported."""
     encoding = json.detect_encoding(data)
     text = data.decode(encoding, "replace")
@@ -219,7 +219,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
     """
     check_json(data)
     try:
-        parsed = _parse(data, Findings(""))
+        parsed = _parse(data, IssueCollector(""))
     except json.JSONDecodeError as error:
         raise ValueError(_syntax(error)) from None
     if isinstance(parsed, list):
@@ -386,7 +386,7 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[A
     prefer = tuple(kind.prefer for kind in kinds if kind.prefer)
     columns = [kind.columns for kind in kinds]
     found = documents(source, lambda names: names[:_FEW], prefer=prefer, columns=columns)
-    other: OtherFile | None = None
+    other: ForeignFile | None = None
     problem = passed_over = ""
     for document in islice(found, _FEW):
         if document.problem is not None:
@@ -462,7 +462,7 @@ def collect(
                 kept[kind.key(pair[0])] = _counting(kind, first, pair, issues)
     records = [record for record, _ in kept.values()]
     if kind.check_all is not None:
-        findings = Findings(source_name(source))
+        findings = IssueCollector(source_name(source))
         kind.check_all(records, len({file_of(name) for _, name in kept.values()}), findings)
         issues.extend(findings.issues)
     if on_error == "raise" and issues.has_errors:

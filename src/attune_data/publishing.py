@@ -27,7 +27,7 @@ from attune_data.licences import Benchmark, Licence, Publishing, canary, permitt
 from attune_data.query import count_people
 from attune_data.record import is_generated
 from attune_data.tables import Frames
-from attune_data.text import meant, plural, printable
+from attune_data.text import did_you_mean, plural, sanitize
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +145,7 @@ def _request(kind: Kind[Any, Any], records: Sequence[Any]) -> list[str]:
         "## Please do not train on these data",
         kind.request,
         f"{which}:",
-        "\n".join([f"{fence}text", *map(printable, found.texts), fence]),
+        "\n".join([f"{fence}text", *map(sanitize, found.texts), fence]),
     ]
 
 
@@ -416,7 +416,7 @@ def _explained(repo_id: str) -> Iterator[None]:
 
 def _line(text: object) -> str:
     """Return a text in which the Hub may have a say as one line without the token."""
-    return printable(" ".join(redacted(str(text)).split()))
+    return sanitize(" ".join(redacted(str(text)).split()))
 
 
 _MODELS: Mapping[str, Any] = {
@@ -464,7 +464,7 @@ def json_schema(kind: str) -> dict[str, Any]:
     'Cost of all calls, USD.'
     """
     if kind not in SCHEMA_KINDS:
-        raise ValueError(f"no schema of {kind!r}; {meant(kind, SCHEMA_KINDS)}")
+        raise ValueError(f"no schema of {kind!r}; {did_you_mean(kind, SCHEMA_KINDS)}")
     schema = TypeAdapter(_MODELS[kind]).json_schema(schema_generator=_Generator)
     return {"$schema": GenerateJsonSchema.schema_dialect, **_plain(schema)}
 
@@ -539,7 +539,7 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     ('int8', 1, 7, True, 'Intensity, 1-7, or null where it was not given.')
     """
     if kind not in TABLE_SCHEMA_KINDS:
-        raise ValueError(f"no tables of {kind!r}; {meant(kind, TABLE_SCHEMA_KINDS)}")
+        raise ValueError(f"no tables of {kind!r}; {did_you_mean(kind, TABLE_SCHEMA_KINDS)}")
     import polars as pl
 
     records = {name: _described(pl.String(), column) for name, column in RECORDS_TABLE.items()}

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attune_data.issues import Issue, IssueReport, issues_frame
 from attune_data.record import panics_as_errors
-from attune_data.text import listed, meant, plural, printable
+from attune_data.text import did_you_mean, listed, plural, sanitize
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,13 +167,13 @@ Key = str | int | float
 """A value as it is compared: text without outer blanks and case; ``no answer`` and nan are none."""
 
 
-class Written(str):
+class CliValue(str):
     """A value as it is written on a command line: of a column of numbers a number, of true and false either.
 
     Examples
     --------
     >>> from attune_data import load
-    >>> len(load("demo").where(n_turns=Written("5"), asrs_6_screen=Written("true")))
+    >>> len(load("demo").where(n_turns=CliValue("5"), asrs_6_screen=CliValue("true")))
     3
     """
 
@@ -241,7 +241,7 @@ class Traits:
         """
         if name not in self.special and name not in self.frame.columns:
             held = holders(self, name)
-            hint = f"it is a value of {' and of '.join(held)}" if held else meant(name, self.names)
+            hint = f"it is a value of {' and of '.join(held)}" if held else did_you_mean(name, self.names)
             raise ValueError(f"no trait {name!r}; {hint}")
         return self.special.get(name) or Trait(name)
 
@@ -250,10 +250,10 @@ class Traits:
         return self.frame.schema[trait.column].is_numeric()
 
     def read(self, trait: Trait, value: Value) -> Value:
-        """Return a value that is `Written` as a number or truth, where its column has these; others as they are."""
+        """Return a value that is `CliValue` as a number or truth, where its column has these; others as they are."""
         import polars as pl
 
-        if not isinstance(value, Written):
+        if not isinstance(value, CliValue):
             return value
         if self.is_numeric(trait):
             for number in (int, float):
@@ -428,7 +428,7 @@ def text_key(text: str | None) -> str | None:
 
 
 def _spellings(values: Iterable[Value]) -> str:
-    return listed(sorted({printable(value) for value in values}), _LISTED) or "none"
+    return listed(sorted({sanitize(value) for value in values}), _LISTED) or "none"
 
 
 FUNCTIONS = tuple(
@@ -528,7 +528,7 @@ def no_column(name: str, columns: Collection[str], asked: Mapping[str, str]) -> 
     """Return the message about a name that is no column."""
     if name in asked:
         return f"{name!r} is asked for with where({name}=...); a condition reads columns: this one's is {asked[name]!r}"
-    return f"no trait {name!r}; {meant(name, columns)}"
+    return f"no trait {name!r}; {did_you_mean(name, columns)}"
 
 
 def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str], asked: Mapping[str, str]) -> Iterator[str]:
@@ -547,7 +547,7 @@ def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str], asked:
             yield word
         elif after.startswith("("):
             if word.lower() not in FUNCTIONS:
-                raise ValueError(f"the condition calls {word!r}, which it cannot call; {meant(word, FUNCTIONS)}")
+                raise ValueError(f"the condition calls {word!r}, which it cannot call; {did_you_mean(word, FUNCTIONS)}")
             if after == "()":
                 raise ValueError(f"the condition calls {word}() with nothing in its parentheses")
             yield word
@@ -673,7 +673,7 @@ class Queryable(ABC):
     @property
     def asked(self) -> str:
         """What was asked for to come here: one line that cannot drive a terminal, cut where it is long."""
-        text = printable(" ".join(", ".join(self._filters).split()))
+        text = sanitize(" ".join(", ".join(self._filters).split()))
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
     def __getstate__(self) -> dict[str, Any]:

@@ -5,8 +5,8 @@ only item. A number outside its range costs the record.
 
 Building blocks of the second stage of loading: functions that mend one kind of JSON value each.
 
-A `Fix` takes a parsed value, its JSON path and a `Findings`; it returns the value in current form and reports every
-change. What it cannot mend it returns as it was, for the model's own validation to name.
+A `Fix` takes a parsed value, its JSON path and an `IssueCollector`; it returns the value in current form and reports
+every change. What it cannot mend it returns as it was, for the model's own validation to name.
 """
 
 import math
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.AS
 
 
 @dataclass
-class Findings:
+class IssueCollector:
     """Where one record comes from and what was noticed about it."""
 
     file: str
@@ -42,13 +42,13 @@ class Findings:
         self.add(path, "unknown-value", "warning", value, f"expected {expected}", consequence)
 
 
-Fix = Callable[[Any, str, Findings], Any]
+Fix = Callable[[Any, str, IssueCollector], Any]
 
 
 def number(low: int | None = None, high: int | None = None, *, whole: bool = True, clamps_always: bool = False) -> Fix:
     """Fix a number: text is parsed, a fraction rounded where an integer belongs, the range enforced."""
 
-    def fix(value: Any, path: str, findings: Findings) -> Any:
+    def fix(value: Any, path: str, findings: IssueCollector) -> Any:
         found = _from_text(value, path, findings)
         if found is None:
             return None
@@ -76,7 +76,7 @@ def number(low: int | None = None, high: int | None = None, *, whole: bool = Tru
     return fix
 
 
-def _from_text(value: Any, path: str, findings: Findings) -> Any:
+def _from_text(value: Any, path: str, findings: IssueCollector) -> Any:
     """Return the number that a text is the writing of; anything else as it is."""
     if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
         return value
@@ -90,12 +90,12 @@ def scored(low: int, high: int) -> Fix:
     """Fix a number that is scored: out of range it costs the record, and it is never rounded."""
     fix_number = number(low, high)
 
-    def fix(value: Any, path: str, findings: Findings) -> Any:
+    def fix(value: Any, path: str, findings: IssueCollector) -> Any:
         """Fix a value, or leave it to be refused."""
         value = _from_text(value, path, findings)
         if isinstance(value, float) and not value.is_integer():
             return value
-        return fix_number(value, path, Findings(findings.file, strict=True, issues=findings.issues))
+        return fix_number(value, path, IssueCollector(findings.file, strict=True, issues=findings.issues))
 
     return fix
 
@@ -103,7 +103,7 @@ def scored(low: int, high: int) -> Fix:
 def closed(accepted: Mapping[str, str], expected: str, default: str | None = None) -> Fix:
     """Fix a value of a closed set; text outside it is null, or `default` where there is one."""
 
-    def fix(value: Any, path: str, findings: Findings) -> Any:
+    def fix(value: Any, path: str, findings: IssueCollector) -> Any:
         if value is None and default is None:
             return None
         key = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
@@ -118,7 +118,7 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
     return fix
 
 
-def text(value: Any, path: str, findings: Findings) -> Any:
+def text(value: Any, path: str, findings: IssueCollector) -> Any:
     """Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
     if _is_number(value):
         findings.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
@@ -126,7 +126,7 @@ def text(value: Any, path: str, findings: Findings) -> Any:
     return value if value is None or isinstance(value, str) else findings.unknown(path, value, "text")
 
 
-def texts(value: Any, path: str, findings: Findings) -> Any:
+def texts(value: Any, path: str, findings: IssueCollector) -> Any:
     """Fix a list of texts: a bare string is a list of one, an item that is not text is left out."""
     if isinstance(value, str) or _is_number(value):
         findings.add(path, "bare-string", "note", value, "a list belongs here", "read as a list of one")
@@ -152,7 +152,7 @@ def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
     Any other value is null, or stays as it is where the list is `needed`.
     """
 
-    def fix_all(value: Any, path: str, findings: Findings) -> Any:
+    def fix_all(value: Any, path: str, findings: IssueCollector) -> Any:
         if needed and not isinstance(value, list):
             return value
         if isinstance(value, str) and value.strip():
@@ -177,7 +177,7 @@ def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
 def values(fix: Fix) -> Fix:
     """Fix every value of an object whose keys are data; any other value is null."""
 
-    def fix_all(value: Any, path: str, findings: Findings) -> Any:
+    def fix_all(value: Any, path: str, findings: IssueCollector) -> Any:
         if not isinstance(value, dict):
             return value if value is None else findings.unknown(path, value, "an object")
         return {key: fix(item, f"{path}.{key}", findings) for key, item in value.items()}
@@ -185,12 +185,12 @@ def values(fix: Fix) -> Fix:
     return fix_all
 
 
-def keep(value: Any, path: str, findings: Findings) -> Any:  # noqa: ARG001 - a Fix like the others
+def keep(value: Any, path: str, findings: IssueCollector) -> Any:  # noqa: ARG001 - a Fix like the others
     """Leave a value that nothing reads as it is."""
     return value
 
 
-def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, findings: Findings) -> dict[str, Any]:
+def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, findings: IssueCollector) -> dict[str, Any]:
     """Rename keys; of two spellings of one key the current one wins, then the one named first in `renames`."""
     renamed = {key: item for key, item in value.items() if renames.get(key, key) == key}
     for old, current in renames.items():
@@ -209,7 +209,7 @@ def rename(value: dict[str, Any], renames: Mapping[str, str], path: str, finding
 def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -> Fix:
     """Fix an object: rename its keys, then fix their values; any other value is null."""
 
-    def fix(value: Any, path: str, findings: Findings) -> Any:
+    def fix(value: Any, path: str, findings: IssueCollector) -> Any:
         if not isinstance(value, dict):
             return value if value is None else findings.unknown(path, value, "an object")
         renamed = rename(value, renames, path, findings) if renames else value
@@ -223,11 +223,11 @@ def fix_of(model: type[Record]) -> Fix:
 
     Examples
     --------
-    >>> from attune_data.repair import Findings
+    >>> from attune_data.repair import IssueCollector
     >>> class Note(Record):
     ...     id: str
     ...     tone: Literal["kind", "harsh"]
-    >>> fix_of(Note)({"id": 3, "tone": "Kind"}, "$", Findings("notes.jsonl"))
+    >>> fix_of(Note)({"id": 3, "tone": "Kind"}, "$", IssueCollector("notes.jsonl"))
     {'id': '3', 'tone': 'kind'}
     """
     fields = model.model_fields

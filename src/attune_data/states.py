@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attune_data.columns import Column, Columns
-from attune_data.repair import Findings
+from attune_data.repair import IssueCollector
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +51,7 @@ def step_meanings(axes: Iterable[str]) -> dict[str, Column]:
     }
 
 
-def check_change(step: tuple[int | None, int | None, int | None], path: str, findings: Findings) -> None:
+def check_change(step: tuple[int | None, int | None, int | None], path: str, findings: IssueCollector) -> None:
     """Report a recorded change that does not lead from the state before to the one after, within 0-100."""
     before, delta, after = step
     if before is None or delta is None or after is None:

@@ -30,7 +30,7 @@ _WITHOUT_WIDTH = 10  # characters to a column at most
 _JOINERS = "\u200c\u200d"
 
 
-def printable(text: object) -> str:
+def sanitize(text: object) -> str:
     """Return text that cannot drive a terminal: control characters, line breaks, surrogates become U+FFFD."""
     return "".join(
         character if character.isprintable() or character in _JOINERS else "\ufffd" for character in str(text)
@@ -40,7 +40,7 @@ def printable(text: object) -> str:
 def plain(text: str) -> str:
     """Return a text with its line breaks, each line printable, with plain blanks for tabs and any other blanks."""
     return "\n".join(
-        printable("".join(" " if character.isspace() else character for character in line.expandtabs(4)))
+        sanitize("".join(" " if character.isspace() else character for character in line.expandtabs(4)))
         for line in text.splitlines()
     )
 
@@ -158,14 +158,14 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
 
 
-def meant(name: str, known: Collection[str]) -> str:
+def did_you_mean(name: str, known: Collection[str]) -> str:
     """Return the question whether the nearest name is meant, or one of which it is a word, else the first known.
 
     Examples
     --------
-    >>> meant("categroy", ["category", "gender"]), meant("x", ["category", "gender"])
+    >>> did_you_mean("categroy", ["category", "gender"]), did_you_mean("x", ["category", "gender"])
     ("did you mean 'category'?", 'expected one of category, gender')
-    >>> meant("age", ["country", "age_range"])
+    >>> did_you_mean("age", ["country", "age_range"])
     "did you mean 'age_range'?"
     """
     near = get_close_matches(name, known, n=1)

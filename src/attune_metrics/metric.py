@@ -23,7 +23,7 @@ __all__ = [
     "check_whole",
     "defined",
     "mean_over_turns",
-    "null",
+    "nan_to_none",
     "warn_undefined",
 ]
 
@@ -166,7 +166,7 @@ class Metric:
         The columns that the statistic takes; empty where it takes one column, named as the metric.
     coverage : tuple of str
         The tasks whose questions it depends on; the lowest share of them that was answered is reported with it.
-    rests_on : tuple of str
+    depends_on : tuple of str
         Settings of a run that change this metric and leave others alone, such as ``judges``.
     group : str
         The heading under which reports list it; reports leave out a metric without one.
@@ -211,7 +211,7 @@ class Metric:
     statistic: str = "mean"
     terms: tuple[str, ...] = ()
     coverage: tuple[str, ...] = ()
-    rests_on: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
     group: str = ""
     function: Callable[..., float] | None = None
     symmetric: bool = False
@@ -281,12 +281,12 @@ def mean_over_turns(
     )
 
 
-def null(value: float | None) -> float | None:
+def nan_to_none(value: float | None) -> float | None:
     """Return the value, None for nan.
 
     Examples
     --------
-    >>> null(0.5), null(float("nan"))
+    >>> nan_to_none(0.5), nan_to_none(float("nan"))
     (0.5, None)
     """
     return None if value is None or isnan(value) else value

@@ -17,7 +17,7 @@ from attune_data import Collection, Kind, SageDialogue, describe, load_records, 
 from attune_data.columns import choices_of, columns_of, dtypes_of, values_of
 from attune_data.kinds import CONVERSATION, DIALOGUE, EPISODE, KINDS
 from attune_data.record import Integer, Items, Level, Number, Record, SnakeCaseRecord, Text
-from attune_data.repair import Findings, Fix, fix_of
+from attune_data.repair import Fix, IssueCollector, fix_of
 from attune_data.testing import accepted
 
 
@@ -143,7 +143,7 @@ def test_counts_by_model_and_by_what_has_choices(tmp_path: Path) -> None:
 )
 def test_older_spellings_as_a_model_says_them(given: Any, read: Any, rules: list[str]) -> None:
     for fix in (fix_of(Card), CARD.fix):
-        findings = Findings("cards.jsonl")
+        findings = IssueCollector("cards.jsonl")
         assert fix(given, "$", findings) == read
         assert [issue.rule for issue in findings.issues] == rules
 

@@ -14,7 +14,7 @@ from attune_bench import Scores
 from attune_bench.report.figures import save
 from attune_bench.report.figures import scores as draw
 from attune_data.export import from_csv_text, to_csv, to_csv_text, to_markdown
-from attune_data.text import printable
+from attune_data.text import sanitize
 
 FORMULAS = ["=1+1", "+a", "-a", "@SUM(1)", "\t=1", "\r=1", "=", "-", "--1", "+1-1", "-1e", "=cmd|' /C calc'!A0"]
 FORMULAS += [" =1", "\uff1d1+1"]  # some spreadsheets leave out blanks, or take full-width signs
@@ -115,7 +115,7 @@ def check_shown(text: str) -> None:
     assert len(cells) == 4
     parts = cells[2].children or []
     assert {part.type for part in parts} <= {"text", "text_special"}
-    assert "".join(part.content for part in parts) == f"x {printable(text)} x"
+    assert "".join(part.content for part in parts) == f"x {sanitize(text)} x"
     paragraph = MarkdownIt("commonmark", {"html": True}).parse(to_markdown(f"{text.strip()} a"))
     assert [token.type for token in paragraph] == ["paragraph_open", "inline", "paragraph_close"]
 

@@ -14,7 +14,7 @@ from attune_data import Conversation, Conversations, all_of, load, load_runs, lo
 from attune_data.attunebench.tables import Tables
 from attune_data.licences import licences
 from attune_data.publishing import dataset_card
-from attune_data.query import Match, Traits, Unit, Written, matching, strata
+from attune_data.query import CliValue, Match, Traits, Unit, matching, strata
 
 Records = Conversations
 
@@ -141,8 +141,8 @@ def test_a_text_that_was_written_is_read_as_the_type_of_its_column() -> None:
         "country": ("no answer", None),
     }
     for trait, (text, value) in asked.items():
-        assert ids(demo.where(**{trait: Written(text)})) == ids(demo.where(**{trait: value}))
-        assert ids(demo.where(**{trait: none_of(Written(text))})) == ids(demo.where(**{trait: none_of(value)}))
+        assert ids(demo.where(**{trait: CliValue(text)})) == ids(demo.where(**{trait: value}))
+        assert ids(demo.where(**{trait: none_of(CliValue(text))})) == ids(demo.where(**{trait: none_of(value)}))
     # A text in Python is a text.
     with pytest.raises(ValueError, match="n_turns is a number, not '5'"):
         demo.where(n_turns="5")
@@ -150,7 +150,7 @@ def test_a_text_that_was_written_is_read_as_the_type_of_its_column() -> None:
         demo.where(asrs_6_screen="true")
     frame = pl.DataFrame({"id": ["a", "b"], "large": [2**53, 2**53 + 1]})
     traits = Traits(frame, Unit("record", ("id",), "record", "id"), {})
-    assert matching(traits, traits, "large", Match("any", (Written(f"{2**53 + 1}"),))) == [1]
+    assert matching(traits, traits, "large", Match("any", (CliValue(f"{2**53 + 1}"),))) == [1]
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ from terminals import show_on_terminal
 from attune_data.text import (
     columns_of_terminal,
     cut_in_middle,
+    did_you_mean,
     has_colours,
     lines,
-    meant,
-    printable,
+    sanitize,
     shortened,
     width,
     wrapped,
@@ -20,8 +20,8 @@ from attune_data.text import (
 
 def test_printable_keeps_joiners_and_nothing_else_that_is_invisible() -> None:
     family = "\U0001f468\u200d\U0001f4bb"
-    assert printable(family) == family
-    assert printable("a\x1b\n\u202e\u2066\ud800b") == "a\ufffd\ufffd\ufffd\ufffd\ufffdb"
+    assert sanitize(family) == family
+    assert sanitize("a\x1b\n\u202e\u2066\ud800b") == "a\ufffd\ufffd\ufffd\ufffd\ufffdb"
 
 
 def test_lines_are_those_of_the_text_with_plain_blanks() -> None:
@@ -65,7 +65,7 @@ def test_long_texts_take_little_time() -> None:
     ],
 )
 def test_what_may_be_meant(name: str, known: list[str], expected: str) -> None:
-    assert meant(name, known) == expected
+    assert did_you_mean(name, known) == expected
 
 
 def test_what_is_cut_off_may_hang() -> None:

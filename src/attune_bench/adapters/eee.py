@@ -281,7 +281,7 @@ def _metric(metric: Metric) -> Record:
                 "definition": metric.source,
                 "scale": None if metric.scale == 1 else f"reports show {metric.scale:g} times the score",
                 "direction": "neither is better" if metric.higher_is_better is None else None,
-                "rests_on": ", ".join(metric.rests_on),
+                "depends_on": ", ".join(metric.depends_on),
             }
         ),
     }

@@ -33,7 +33,7 @@ from attune_bench.runner.task import RunSettings
 from attune_bench.scores.benchmark import Benchmark, Option, Verb
 from attune_bench.stats.summary import summary
 from attune_data.record import Record
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 
 _PROVIDER = "lm-eval"
 _MOST_TOKENS = ("max_gen_toks", "max_tokens", "max_new_tokens")  # what the harness's models call it
@@ -100,7 +100,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         self._reported = {
             f"{metric}_{end}" if end else metric: (metric, end)
             for metric in self._empty.headline
-            if not self._empty.metric(metric).rests_on  # nobody judges
+            if not self._empty.metric(metric).depends_on  # nobody judges
             for end in ("", "low", "high", "coverage")
         }
 
@@ -214,7 +214,7 @@ def _check_names(benchmark: Benchmark, given: Mapping[str, Any]) -> None:
     known = ["source", *(name for option in benchmark.options for name in _names(option))]
     for name in given:
         if name not in known and name not in _OTHER and get_close_matches(name, known, n=1, cutoff=0.8):
-            raise ValueError(f"metadata: no {name!r}; {meant(name, known)}")
+            raise ValueError(f"metadata: no {name!r}; {did_you_mean(name, known)}")
 
 
 def _names(option: Option) -> tuple[str, ...]:

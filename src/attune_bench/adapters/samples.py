@@ -12,7 +12,7 @@ import polars as pl
 
 from attune_data.issues import SourceError
 from attune_data.references import require
-from attune_data.text import listed, meant
+from attune_data.text import did_you_mean, listed
 from attune_metrics.metric import MetricInputError
 
 _Path = str | os.PathLike[str]
@@ -219,7 +219,7 @@ def _fields(about: Any, cluster: str | None, traits: Sequence[str], place: str) 
 def _field(about: Any, name: str, place: str) -> str | None:
     for part in name.split("."):
         if not isinstance(about, Mapping) or part not in about:
-            known = meant(part, list(about)) if isinstance(about, Mapping) else "it has none"
+            known = did_you_mean(part, list(about)) if isinstance(about, Mapping) else "it has none"
             raise MetricInputError(f"{place}: no field {name!r}; {known}")
         about = about[part]
     return None if about is None else str(about)

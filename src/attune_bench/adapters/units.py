@@ -13,7 +13,7 @@ from attune_data.loading import load_records
 from attune_data.query import spelled_alike
 from attune_data.record import Record
 from attune_data.references import resolve
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 
 Questions = dict[str, list[int]]
 """By task, how many questions have a prediction and how many count."""
@@ -72,7 +72,7 @@ class BenchmarkUnits:
             given = options.get(option.name)
             for value in () if given is None or not option.values else given if option.multiple else [given]:
                 if value not in option.values:
-                    raise ValueError(f"{option.name}: no {value!r}; {meant(str(value), option.values)}")
+                    raise ValueError(f"{option.name}: no {value!r}; {did_you_mean(str(value), option.values)}")
 
     def settings(self, model: str, **options: Any) -> RunSettings:
         """Return the settings of a model, of options as the benchmark's task takes them.

@@ -24,15 +24,15 @@ from attune_bench.stats.compare import TESTED, paired, tested
 from attune_bench.stats.options import (
     AnalysisKeywords,
     AnalysisOptions,
-    Draws,
     Mask,
+    ResampleCache,
     ScoreSeries,
     direction,
     distribution_ends,
     interval_ends,
 )
 from attune_bench.stats.summary import per_unit
-from attune_metrics.metric import null
+from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.agreement import spearman_rho_rows
 from attune_metrics.stats.bootstrap import bootstrap, bootstrap_distribution, point_estimate
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
@@ -77,7 +77,7 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    draws = Draws(series, chosen)
+    draws = ResampleCache(series, chosen)
     metrics = chosen.names(scores, scores.headline)
     check_within_conditions(scores, metrics)
     values = {metric: series.values(metric) for metric in metrics}
@@ -97,7 +97,7 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
             if len(known) < _MIN_MODELS:
                 rows.append((condition, a, b, *empty, f"fewer than {_MIN_MODELS} models"))
                 continue
-            rho = null(float(spearman_rho_rows(points[a][known][np.newaxis], points[b][known][np.newaxis])[0]))
+            rho = nan_to_none(float(spearman_rho_rows(points[a][known][np.newaxis], points[b][known][np.newaxis])[0]))
             if rho is None:
                 rows.append((condition, a, b, *empty, "one of the two is the same for all models"))
                 continue
@@ -154,7 +154,7 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    draws = Draws(series, chosen)
+    draws = ResampleCache(series, chosen)
     rows: list[tuple[Any, ...]] = []
     pairs = [
         (condition, a, b) for condition, groups in series.by_condition().items() for a, b in permutations(groups, 2)
@@ -175,7 +175,7 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
             for place, interval in zip(places.tolist(), intervals, strict=True):
                 clusters = series.count(common[place])
                 low, high, reason = interval_ends(interval, clusters, scores)
-                found[place] = (null(interval.estimate), low, high, interval.n, clusters, reason)
+                found[place] = (nan_to_none(interval.estimate), low, high, interval.n, clusters, reason)
         for place, (condition, a, b) in enumerate(pairs):
             rows.append((condition, metric, series.groups[a][0], series.groups[b][0], *found[place]))
     schema: dict[str, Any] = {
@@ -241,7 +241,7 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    draws = Draws(series, chosen, weighted=True)
+    draws = ResampleCache(series, chosen, weighted=True)
     metrics = chosen.names_of_means(scores, scores.headline)
     check_comparable(scores, metrics=metrics)
     pairs = _pairs(series)
@@ -298,7 +298,7 @@ def rank_shifts(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.D
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    draws = Draws(series, chosen)
+    draws = ResampleCache(series, chosen)
     by_conditions: dict[tuple[str | None, str | None], list[tuple[int, int]]] = {}
     for a, b in _pairs(series):
         by_conditions.setdefault((series.groups[b][1], series.groups[a][1]), []).append((b, a))

@@ -22,14 +22,14 @@ from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisKeywords,
     AnalysisOptions,
-    Draws,
     Mask,
+    ResampleCache,
     ScoreSeries,
     direction,
     interval_ends,
 )
 from attune_bench.stats.summary import per_unit
-from attune_metrics.metric import null
+from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.repeats import RepeatVariance, crossed_variances, rank_shares, repeat_variance
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
@@ -81,7 +81,7 @@ def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) ->
         for source, part in parts.items():
             low, high, reason = interval_ends(part, part.clusters, scores)
             named = (condition, metric, model, source)
-            rows.append((*named, null(part.estimate), low, high, found.n, found.repeats, part.clusters, reason))
+            rows.append((*named, nan_to_none(part.estimate), low, high, found.n, found.repeats, part.clusters, reason))
     schema: dict[str, Any] = {
         **dict.fromkeys(("condition", "metric", "model", "source"), str),
         **dict.fromkeys(("variance", "low", "high"), float),
@@ -126,7 +126,7 @@ def repeats_worth(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl
     for condition, metric, model, found in _split(scores, "repeats_worth", chosen, [scores.primary]):
         for number in _NUMBERS:
             errors = found.standard_error(number), found.standard_error(1, units=number)
-            rows.append((condition, metric, model, number, *map(null, errors)))
+            rows.append((condition, metric, model, number, *map(nan_to_none, errors)))
     schema: dict[str, Any] = {
         **dict.fromkeys(("condition", "metric", "model"), str),
         "repeats": int,
@@ -233,7 +233,7 @@ class _Grids:
 
     def __init__(self, scores: ScoreTable, options: AnalysisOptions) -> None:
         self.series = ScoreSeries(scores)
-        self.draws = Draws(self.series, options)
+        self.draws = ResampleCache(self.series, options)
         self._repeats = scores.repeats
         self._places = {unit: place for place, unit in enumerate(self.series.units)}
 
@@ -300,7 +300,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    draws = Draws(series, chosen)
+    draws = ResampleCache(series, chosen)
     metrics = chosen.names(scores, [name for name in scores.headline if name in metrics_per_unit(scores)])
     check_within_conditions(scores, metrics)
     rows: list[tuple[Any, ...]] = []
@@ -325,7 +325,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
                 cells, reasons = [], []
                 for interval in (intervals[place], intervals[len(SOURCES) + place]):
                     low, high, reason = interval_ends(interval, sizes[2], scores)
-                    cells += [null(interval.estimate), low, high]
+                    cells += [nan_to_none(interval.estimate), low, high]
                     reasons.append(reason)
                 rows.append((condition, metric, source, *cells, *sizes, reasons[0] or reasons[1]))
     draws.skewed.warn_of_variances()
@@ -369,7 +369,7 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    Draws(series, chosen)  # refuses options as every analysis does
+    ResampleCache(series, chosen)  # refuses options as every analysis does
     rows: list[tuple[Any, ...]] = []
     for condition, groups in series.by_condition().items():
         for metric in chosen.names(scores, [scores.primary]):

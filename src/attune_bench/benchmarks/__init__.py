@@ -5,7 +5,7 @@ import sys
 from attune_bench.benchmarks import attunebench, eibench, emobench, eqbench, sage
 from attune_bench.scores.benchmark import Benchmark
 from attune_data.references import resolve
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     attunebench.BENCHMARK,
@@ -34,7 +34,7 @@ def benchmark_named(name: str) -> Benchmark:
     if name in _BY_NAME:
         return _BY_NAME[name]
     if ":" not in name:
-        raise ValueError(f"no benchmark {name!r}; {meant(name, _BY_NAME)} (module:NAME is one of your own)")
+        raise ValueError(f"no benchmark {name!r}; {did_you_mean(name, _BY_NAME)} (module:NAME is one of your own)")
     found = resolve(name)
     if not isinstance(found, Benchmark):
         raise ValueError(f"{name} is {type(found).__name__}, not a Benchmark")

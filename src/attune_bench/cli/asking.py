@@ -28,7 +28,7 @@ from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities
 from attune_data.loading import load_records
 from attune_data.references import resolve
-from attune_data.text import plural, printable
+from attune_data.text import plural, sanitize
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -339,7 +339,7 @@ def ask(
         if not _is_terminal():
             raise UserError(f"{error}; --replace lets it do so, {keeps}") from None
         try:
-            agreed = click.confirm(f"attune-bench: {printable(str(error))}; {keeps}. Replace?", err=True)
+            agreed = click.confirm(f"attune-bench: {sanitize(str(error))}; {keeps}. Replace?", err=True)
         except click.Abort:  # of a signal, or of an end of input, which is no answer
             if process.stopped:
                 raise

@@ -21,7 +21,7 @@ from attune_data.columns import RECORDS_TABLE, Column
 from attune_data.kinds import KINDS
 from attune_data.references import resolve
 from attune_data.tables import Frames
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric
 
@@ -100,9 +100,8 @@ def listed_tables(name: str | None = None) -> list[ListedTable]:
     if not parts:
         names = list(dict.fromkeys(one for _, own in known for one in own))
         every = [*names, *dict.fromkeys(column.column for table, _ in known for column in table.columns)]
-        raise ValueError(
-            f"no table or column {name!r:.60}; {meant(name, every if get_close_matches(name, every, n=1) else names)}"
-        )
+        hint = did_you_mean(name, every if get_close_matches(name, every, n=1) else names)
+        raise ValueError(f"no table or column {name!r:.60}; {hint}")
     return parts
 
 

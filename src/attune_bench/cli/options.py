@@ -12,7 +12,7 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.output import UserError, mistakes
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.stats.options import Margin
-from attune_data.query import Written
+from attune_data.query import CliValue
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMAT = ("table", "markdown", "csv", "json")
@@ -213,7 +213,7 @@ def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UserError(f"--where {text!r} is not of the form TRAIT=VALUE")
-        found.setdefault(name, []).append(Written(value))
+        found.setdefault(name, []).append(CliValue(value))
     return found
 
 

@@ -80,7 +80,7 @@ from attune_bench.stats.traits import strata_of
 from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, meant, plural
+from attune_data.text import columns_of_terminal, did_you_mean, plural
 
 """The options of a command, by name."""
 
@@ -366,7 +366,7 @@ def analyze(
     known: dict[str, Analysis] = {**ANALYSES, **(resolve(benchmark.analyses) if benchmark else {})}
     for asked in name:
         if asked not in known:
-            raise UserError(f"no analysis {asked!r}; {meant(asked, known)}")
+            raise UserError(f"no analysis {asked!r}; {did_you_mean(asked, known)}")
     sources = {"data": () if data is None else (data,), "results": results}
     left_out = {
         key: "needs " + " and ".join(f"--{need}" for need in lacking)

@@ -12,7 +12,7 @@ from attune_bench._version import __version__
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.cli.stopping import STOPPED, process
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, has_colours, meant, printable, toned
+from attune_data.text import columns_of_terminal, did_you_mean, has_colours, sanitize, toned
 
 _COMMANDS = {
     "demo": ("score_commands", "Score embedded synthetic data; print the report, write it as a page."),
@@ -66,7 +66,7 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called; an unknown one is told with the nearest name."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(f"no command {args[0]!r}; {meant(args[0], self.list_commands(ctx))}", ctx)
+            raise click.UsageError(f"no command {args[0]!r}; {did_you_mean(args[0], self.list_commands(ctx))}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -152,5 +152,5 @@ def _fail(message: str) -> int:
         with suppress(OSError, ValueError):  # It may be closed.
             sys.stdout.flush()  # Both may go to one file.
     with suppress(OSError):  # Where this cannot be said, the status tells.
-        sys.stderr.write(f"{name} {printable(message)}\n")
+        sys.stderr.write(f"{name} {sanitize(message)}\n")
     return 2

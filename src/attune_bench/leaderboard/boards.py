@@ -39,7 +39,7 @@ from typing_extensions import Unpack
 from attune_bench._version import __version__
 from attune_bench.report.columns import interval_words, under_condition
 from attune_bench.report.document import provenance_line, standing_notes
-from attune_bench.report.privacy import conceal, hides, shown_strata, shown_summary
+from attune_bench.report.privacy import hides, shown_strata, shown_summary, suppress
 from attune_bench.report.tables import TIERS
 from attune_bench.report.text import strict
 from attune_bench.scores.entries import entry_fields
@@ -58,7 +58,7 @@ from attune_data.issues import SourceError, shown
 from attune_data.licences import find_licence, licences
 from attune_data.query import spelled_alike
 from attune_data.record import canonical
-from attune_data.text import listed, meant, plural
+from attune_data.text import did_you_mean, listed, plural
 from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import hash_records
 from attune_metrics.stats.bootstrap import STATISTICS
@@ -101,7 +101,7 @@ def check_entry(path: Path, *, today: date | None = None, small_cells: bool = Fa
     except ValueError as error:
         return None, [f"{path} is not TOML: {error}"]
     latest = (today or date.today()) + timedelta(days=1)
-    mistakes = [f"{path}: {name}: no such key; {meant(name, _KEYS)}" for name in given if name not in _KEYS]
+    mistakes = [f"{path}: {name}: no such key; {did_you_mean(name, _KEYS)}" for name in given if name not in _KEYS]
     for name, check in _KEYS.items():
         if name not in given and name != "model":
             mistakes.append(f"{path}: {name} is missing; {_WANTED[name]}")
@@ -134,7 +134,7 @@ def check_entry(path: Path, *, today: date | None = None, small_cells: bool = Fa
     if model is None and len(models) != 1:
         mistakes.append(f"{path}: model is missing, and the scores are of {listed(models) or 'no model'}; name one")
     elif model is not None and model not in models:
-        mistakes.append(f"{path}: model: the scores have no model {shown(model)}; {meant(str(model), models)}")
+        mistakes.append(f"{path}: model: the scores have no model {shown(model)}; {did_you_mean(str(model), models)}")
     else:
         entry, found = _checked(path, table, [model or models[0]], about, small_cells)
         return entry, mistakes + found
@@ -341,7 +341,7 @@ def _base(table: ScoreTable) -> dict[str, Any]:
     metrics = {name: entry_fields(metric) for name, metric in table.metrics.items()}
     about = held.model_dump(
         include={"benchmark", "title", "protocol", "similarity", "codebook", "data", "variant", "unit", "cluster",
-                 "condition", "reference", "private", "synthetic", "headline", "decisive"}
+                 "condition", "reference", "private", "synthetic", "headline", "comparability_keys"}
     )  # fmt: skip
     return {**about, "primary": table.primary, "metrics": hash_records([canonical(metrics)])}
 
@@ -555,7 +555,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
         strata = _Strata.of(table, small_cells=small_cells, options=options)
     made_of_units = [name for name in names if table.metric(name).statistic in STATISTICS]
     exchanges = exchanges_of_all(table, AnalysisOptions(**options).resamples)
-    shown = Tiers(*(conceal(table, frame, small_cells=small_cells) for frame in found))
+    shown = Tiers(*(suppress(table, frame, small_cells=small_cells) for frame in found))
     families = dict(found.pairs.group_by("condition").agg(pl.col("p").count()).iter_rows())
     notes = [*standing_notes(table), *strata.notes]
     if hides(table, small_cells=small_cells):

@@ -24,7 +24,7 @@ from attune_bench.report.page import document, folded, table_element
 from attune_bench.report.pairs import pairs_matrix
 from attune_bench.scores.settings import setting_text
 from attune_data.issues import Html, element
-from attune_data.text import listed, plural, printable
+from attune_data.text import listed, plural, sanitize
 from attune_metrics.metric import Metric
 
 Content = Mapping[str, Any]
@@ -183,7 +183,7 @@ def _ranking(board: Content, one: Content, metrics: Mapping[str, Metric], called
     begins = {row["model"] for row, before in zip(one["models"], tiers, strict=False) if row["tier"] != before}
 
     def of_row(row: Content) -> Mapping[str, str]:
-        name = printable(row["model"])
+        name = sanitize(row["model"])
         kinds = [*(["first"] if row["model"] in begins else []), *(["even"] if (row["tier"] or 0) % 2 == 0 else [])]
         address = {} if name in seen or any(map(str.isspace, name)) else {"id": f"model={name}"}
         seen.add(name)
@@ -207,7 +207,7 @@ def _number(row: Content, key: str, small: str) -> Cell:
 
 
 def _model(row: Content) -> Cell:
-    name = printable(row["model"])
+    name = sanitize(row["model"])
     mark = [Html(" "), element("small", PERSON)] if row["kind"] == "person" else []
     link = element("a", element("bdi", name), href=f"#model={quote(name, safe='')}")
     return Cell(name, html=Html("".join((link, *mark))))

@@ -29,7 +29,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
-from attune_data.text import plural, printable
+from attune_data.text import plural, sanitize
 from attune_metrics.metric import Metric
 
 _MOST_NAMED = 4
@@ -160,7 +160,7 @@ _BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
 
 def _called(model: str) -> str:
     """Return a name as a sentence has it: between marks, and with what it is of."""
-    plain = printable(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
+    plain = sanitize(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
     return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
 
 
@@ -169,7 +169,7 @@ def sentence(text: str) -> Html:
     found = []
     for piece in text.split(_BEGIN):
         name, marked, rest = piece.partition(_END)
-        found += [element("strong", breakable(name)), escape(printable(rest))] if marked else [escape(printable(name))]
+        found += [element("strong", breakable(name)), escape(sanitize(rest))] if marked else [escape(sanitize(name))]
     return Html("".join(found))
 
 
@@ -272,7 +272,7 @@ def _row(
             ),
             class_="bar",
         ),
-        data_model=printable(row["model"]),
+        data_model=sanitize(row["model"]),
         title=said,
     )
 

@@ -29,7 +29,7 @@ from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import chance_of_units, summary
 from attune_data.issues import Html, page, table, tag
-from attune_data.text import listed, plural, printable
+from attune_data.text import listed, plural, sanitize
 from attune_metrics.stats.bootstrap import STATISTICS
 
 
@@ -51,7 +51,7 @@ def provenance_line(table: ScoreTable) -> str:
         *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
         *(["SYNTHETIC demonstration data"] if held.synthetic else []),
     ]
-    return printable(", ".join(parts))
+    return sanitize(", ".join(parts))
 
 
 def standing_notes(table: ScoreTable) -> list[str]:
@@ -82,8 +82,8 @@ def settings_table(table: ScoreTable) -> Table:
     """Return with which settings every model was run, a row a model and condition."""
     held = table.provenance
     names = [
-        *held.decisive,
-        *dict.fromkeys(name for own in table.settings.values() for name in own if name not in held.decisive),
+        *held.comparability_keys,
+        *dict.fromkeys(name for own in table.settings.values() for name in own if name not in held.comparability_keys),
     ]
     rows: list[dict[str, Any]] = []
     for model, condition in table.groups:
@@ -91,7 +91,7 @@ def settings_table(table: ScoreTable) -> Table:
         values = {name: ", ".join(map(setting_text, own[name])) if name in own else None for name in names}
         rows.append({"name": group_name(table, model, condition), "kind": kind_of_group(model), **values})
     columns = [text_column("row", "name", is_name=True), text_column("kind", "kind")]
-    columns += [text_column(held.decisive.get(name, name.replace("_", " ")), name) for name in names]
+    columns += [text_column(held.comparability_keys.get(name, name.replace("_", " ")), name) for name in names]
     return Table("settings", "How the rows were made", columns, rows)
 
 

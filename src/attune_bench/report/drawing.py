@@ -25,7 +25,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import sorted_groups
 from attune_data.io.documents import write_whole
 from attune_data.references import require
-from attune_data.text import cut_in_middle, plural, printable, shortened, width, wrapped
+from attune_data.text import cut_in_middle, plural, sanitize, shortened, width, wrapped
 from attune_metrics.metric import Metric
 
 _NARROW = 600
@@ -195,7 +195,7 @@ def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, me
     if condition is not None and condition not in conditions:
         raise ValueError(f"no condition {condition!r}; expected one of {', '.join(map(repr, conditions))}")
     rows = [
-        {key: printable(item) if isinstance(item, str) and key != "metric" else item for key, item in row.items()}
+        {key: sanitize(item) if isinstance(item, str) and key != "metric" else item for key, item in row.items()}
         for row in frame.iter_rows(named=True)
         if condition in (None, row["condition"]) and metric in (None, row.get("metric")) and row[value] is not None
     ]
@@ -228,9 +228,9 @@ def named(table: ScoreTable, rows: Rows, key: str) -> Rows:
 
 def labels(table: ScoreTable, metrics: Iterable[str]) -> dict[str, str]:
     """Return by metric what reports call it; metrics of one label with their names, too."""
-    found = {name: printable(label(table.metric(name))) for name in metrics}
+    found = {name: sanitize(label(table.metric(name))) for name in metrics}
     said = list(found.values())
-    return {name: text if said.count(text) == 1 else f"{text} ({printable(name)})" for name, text in found.items()}
+    return {name: text if said.count(text) == 1 else f"{text} ({sanitize(name)})" for name, text in found.items()}
 
 
 # What marks say.
@@ -245,7 +245,7 @@ def shown(row: Mapping[str, Any], key: str, metric: Metric, *, signed: bool = Fa
 def sizes(table: ScoreTable, row: Mapping[str, Any]) -> str:
     """Return what a number rests on."""
     held = table.provenance
-    clusters = f" ({printable(plural(row['clusters'], held.cluster))})" if has_clusters(table) else ""
+    clusters = f" ({sanitize(plural(row['clusters'], held.cluster))})" if has_clusters(table) else ""
     return f"n = {row['n']}{clusters}"
 
 
@@ -265,7 +265,7 @@ def axis(
     alt = altair()
     scale = alt.Scale(domain=domain) if domain else alt.Scale(zero=False, padding=8)
     marks = alt.Axis(tickCount=ticks, labelFlush=False, labelOverlap="greedy")
-    return getattr(alt, channel)(f"{field}:Q", title=printable(title), scale=scale, axis=marks)
+    return getattr(alt, channel)(f"{field}:Q", title=sanitize(title), scale=scale, axis=marks)
 
 
 def names(field: str, order: Sequence[str]) -> Any:
@@ -410,9 +410,7 @@ def numbered(table: ScoreTable, rows: Rows, *keys: str, numbers: Mapping[Any, in
     ranked = sorted_groups(table) if table.primary in table.values.columns else []
     given = numbers or {group: place for place, group in enumerate(ranked, start=1)}
     there = {(row[key], row["condition"]) for row in rows for key in keys}
-    found = {
-        (printable(model), condition and printable(condition)): place for (model, condition), place in given.items()
-    }
+    found = {(sanitize(model), condition and sanitize(condition)): place for (model, condition), place in given.items()}
     others = sorted(there.difference(found), key=str)
     places = found | {group: place for place, group in enumerate(others, start=len(found) + 1)}
     return {group[0]: place for group, place in places.items() if group in there}

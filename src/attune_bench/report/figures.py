@@ -62,7 +62,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, SamplingKeywords
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, chance_under, summary
-from attune_data.text import printable
+from attune_data.text import sanitize
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def ranks(
     whole = list(range(1, int(last) + 1))
     x = alt.X(
         "rank:Q",
-        title=f"rank by {printable(label(of))}",
+        title=f"rank by {sanitize(label(of))}",
         scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
         axis=alt.Axis(values=whole, format="d", labelOverlap="greedy", grid=len(whole) <= 30),
     )
@@ -258,7 +258,7 @@ def profile(
         row["place"] = places[row["metric"]]
         of = scores.metrics[row["metric"]]
         row["text"] = f"{row['model']}, {row['place']}: {shown(row, 'value', of)}, {sizes(scores, row)}"
-    own = [row for row in rows if row["model"] == printable(model)]
+    own = [row for row in rows if row["model"] == sanitize(model)]
     if not own:
         raise ValueError(f"nothing to draw: no score of model {model!r} among {', '.join(chosen)}")
     present = {row["place"] for row in own}
@@ -268,7 +268,7 @@ def profile(
     others = [
         {key: row[key] for key in ("value", "place", "text")}
         for row in rows
-        if row["model"] != printable(model) and row["place"] in present
+        if row["model"] != sanitize(model) and row["place"] in present
     ]
     ticks = alt.Chart(data(others)).mark_tick(color=MUTED, thickness=1.5, height=12).encode(x, y, **hover())
     expected = _chance(scores, found, condition)

@@ -232,7 +232,7 @@ def _methods(
         "of one trait for each model; metrics are not pooled."
     )
     parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
-    if table.provenance.decisive:
+    if table.provenance.comparability_keys:
         parts.append(settings_table(table))
     parts += [f"Warning: {text.rstrip('.')}." for text in warned]
     question = None if data is None else f"subgroups of data {fingerprint(data)}"

@@ -14,7 +14,7 @@ from attune_bench.report import drawing
 from attune_bench.report.columns import Cell, Figure, Folded, Markup, Part, Row, Section, Table
 from attune_data.issues import Html, element
 from attune_data.issues import style as records_style
-from attune_data.text import printable
+from attune_data.text import sanitize
 
 _DARK = {
     drawing.INK: "#e6e9ec",
@@ -62,7 +62,7 @@ def breakable(text: str) -> Html:
     >>> print(breakable("lab/a-b"))
     <bdi>lab/<wbr>a-<wbr>b</bdi>
     """
-    pieces = re.split(r"(?<=[/_-])(?=[^/_-])", printable(text))
+    pieces = re.split(r"(?<=[/_-])(?=[^/_-])", sanitize(text))
     return Html(f"<bdi>{'<wbr>'.join(map(escape, pieces))}</bdi>")
 
 
@@ -165,7 +165,7 @@ def _of_models(row: Row, models: Collection[str]) -> dict[str, str]:
     """Return the attributes by which the script knows of which model, or which two, a row is."""
     names = (row.get("model", row.get("model_a")), row.get("model_b"))
     return {
-        key: printable(name) for key, name in zip(("data_model", "data_other"), names, strict=True) if name in models
+        key: sanitize(name) for key, name in zip(("data_model", "data_other"), names, strict=True) if name in models
     }
 
 
@@ -239,7 +239,7 @@ def _drawing(svg: str, caption: str, models: Collection[str], kind: str) -> Html
     name = "http://www.w3.org/2000/svg"
     ElementTree.register_namespace("", name)
     root = ElementTree.fromstring(svg)  # noqa: S314 - drawn here
-    longest_first = sorted(map(printable, models), key=len, reverse=True)
+    longest_first = sorted(map(sanitize, models), key=len, reverse=True)
     for mark in root.iter():
         of_frame = mark.get("aria-roledescription") in {"axis", "legend", "title"}
         if mark.get("role") == "graphics-symbol" and not of_frame and (text := mark.get("aria-label")):
@@ -254,7 +254,7 @@ def _drawing(svg: str, caption: str, models: Collection[str], kind: str) -> Html
         for attribute in ("role", "aria-label", "aria-roledescription", "aria-hidden", "pointer-events"):
             mark.attrib.pop(attribute, None)
     root.set("role", "img")
-    root.set("aria-label", printable(caption))
+    root.set("aria-label", sanitize(caption))
     root.set("class", kind)
     # Letters grow with the figure.
     root.set("style", f"max-width: {_GROWTH * float(root.attrib.pop('width')):.0f}px")

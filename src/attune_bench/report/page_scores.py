@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from attune_bench.report.columns import Figure, Part, Section, in_words, profiled
-from attune_bench.report.privacy import conceal, hides, shown_summary, without_few
+from attune_bench.report.privacy import hides, shown_summary, suppress, without_few
 from attune_bench.report.tables import numbers, only_reason, standing, under
 from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
@@ -122,7 +122,7 @@ class PageScores:
         """
         found = compare_all(self.table, **self.options, metrics=[metric], margin=margin)
         families = found.select(pl.col("p").count().over("condition").alias("family")).to_series()
-        shown = self.conceal(found).with_columns(families)
+        shown = self.suppress(found).with_columns(families)
         # Which of two is named first, and in which row, would tell where a hidden model stands.
         hidden = pl.DataFrame(self.hidden, schema={"model": pl.String, "condition": pl.String}, orient="row")
         for side in ("model_a", "model_b"):
@@ -138,11 +138,11 @@ class PageScores:
     @cached_property
     def chance(self) -> pl.DataFrame:
         """What random answers score: `attune_bench.stats.summary.chance_of_units` without what must not be shown."""
-        return self.conceal(chance_of_units(self.table))
+        return self.suppress(chance_of_units(self.table))
 
-    def conceal(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def suppress(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a frame without what must not be shown."""
-        return conceal(self.table, frame, small_cells=self.small_cells)
+        return suppress(self.table, frame, small_cells=self.small_cells)
 
     def in_order(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame of an analysis with the models of each condition from the best."""
@@ -157,7 +157,7 @@ class PageScores:
     def analysis(self, name: str, metrics: Sequence[str]) -> pl.DataFrame:
         """Return what an analysis gives of some metrics, the best models first, without what must not be shown."""
         made = self.analyses[name].function(self.shown, **self.options, metrics=list(metrics))
-        return self.in_order(self.conceal(made))
+        return self.in_order(self.suppress(made))
 
     def metrics_of(self, name: str, default: Sequence[str]) -> list[str]:
         """Return the metrics that an analysis is about: its own, as far as the scores have them, else the default."""
@@ -217,7 +217,7 @@ def drawn_section(
     others : sequence
         Further parts.
     """
-    shown = page.conceal(frame)
+    shown = page.suppress(frame)
     charts = figures_of(page.table, shown, value, caption, draw)
     if charts:
         return Section(title, [*charts, *others])

@@ -8,7 +8,7 @@ from attune_bench.report.page import scrolled
 from attune_bench.report.tables import signs_of
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
-from attune_data.text import plural, printable
+from attune_data.text import plural, sanitize
 from attune_metrics.metric import Metric
 
 LARGE = 40  # models; the cells of their matrix are small
@@ -56,17 +56,17 @@ def pairs_matrix(
                 names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
                 said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
     heads = [
-        element("th", str(place), scope="col", title=printable(model), data_model=printable(model))
+        element("th", str(place), scope="col", title=sanitize(model), data_model=sanitize(model))
         for place, model in models
     ]
     rows = []
     for place, model in models:
-        cells = [element("th", f"{place} ", element("bdi", model), scope="row", title=printable(model))]
+        cells = [element("th", f"{place} ", element("bdi", model), scope="row", title=sanitize(model))]
         for _, other in models:
             kind, shown = ("self", "") if other == model else _SIGNS[signs.get((model, other))]
             title = {"title": said[model, other]} if (model, other) in said else {}
             cells.append(element("td", shown, class_=kind, **title))
-        rows.append(element("tr", *cells, data_model=printable(model)))
+        rows.append(element("tr", *cells, data_model=sanitize(model)))
     kind = "pairs large" if len(models) > LARGE else "pairs"
     top = element("thead", element("tr", element("td", ""), *heads))
     higher = "has higher values" if metric.higher_is_better is None else "is better"

@@ -82,14 +82,16 @@ def without_few(table: ScoreTable, *, small_cells: bool) -> ScoreTable:
     return replace(table, values=known(table.values), repeats=repeats) if few else table
 
 
-def conceal(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.DataFrame:
+def suppress(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.DataFrame:
     """Return the frame of an analysis without the numbers of rows that rest on fewer than 5 clusters."""
     if not hides(table, small_cells=small_cells) or "clusters" not in frame.columns:
         return frame
-    return withheld(frame, pl.col("clusters") < MIN_CLUSTERS, f"{too_few(table)}, not shown")
+    return suppressed(frame, pl.col("clusters") < MIN_CLUSTERS, f"{too_few(table)}, not shown")
 
 
-def withheld(frame: pl.DataFrame, rows: pl.Expr, reason: str, *, columns: Iterable[str] | None = None) -> pl.DataFrame:
+def suppressed(
+    frame: pl.DataFrame, rows: pl.Expr, reason: str, *, columns: Iterable[str] | None = None
+) -> pl.DataFrame:
     """Return a frame without the numbers of some rows, or those in some columns, and with the reason."""
     chosen = [
         name
@@ -126,7 +128,7 @@ def conceal_rated(
 
     hidden = pl.Series([tells_of_few(row) for row in frame.iter_rows(named=True)], dtype=pl.Boolean)
     why = f"the rated {table.provenance.unit}s, or the others, are of {too_few(table)}, not shown"
-    return withheld(frame, pl.lit(hidden), why)
+    return suppressed(frame, pl.lit(hidden), why)
 
 
 def conceal_strata(
@@ -146,9 +148,9 @@ def conceal_strata(
 
     if differences := [name for name in _DIFFERENCES if name in frame.columns]:
         why = "difference not shown, as a smaller stratum would follow"
-        frame = withheld(frame, is_hidden(complement=True), why, columns=differences)
-    frame = conceal(table, frame, small_cells=False)
-    return withheld(frame, is_hidden(complement=False) & pl.col("n").is_not_null(), _FOLLOWS)
+        frame = suppressed(frame, is_hidden(complement=True), why, columns=differences)
+    frame = suppress(table, frame, small_cells=False)
+    return suppressed(frame, is_hidden(complement=False) & pl.col("n").is_not_null(), _FOLLOWS)
 
 
 def hidden_strata(table: ScoreTable, metric: str, traits: Traits) -> dict[tuple[str, str | None], set[ShownSet]]:
@@ -213,7 +215,7 @@ def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[s
 def shown_summary(table: ScoreTable, *, small_cells: bool, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return what `attune_bench.stats.summary.summary` gives, without what must not be shown."""
     known = without_few(table, small_cells=small_cells)
-    return conceal(table, summary(known, **options), small_cells=small_cells)
+    return suppress(table, summary(known, **options), small_cells=small_cells)
 
 
 class Stratum(NamedTuple):

@@ -10,7 +10,7 @@ import polars as pl
 
 from attune_bench.report.columns import UNDEFINED, Cell, Row, Table
 from attune_data.export import to_csv, to_markdown
-from attune_data.text import WIDTH, Tone, grid, printable, toned, width, wrapped
+from attune_data.text import WIDTH, Tone, grid, sanitize, toned, width, wrapped
 
 _GAP = 2
 _NAME, _NAME_OF_SEVERAL = 24, 16  # columns that a name has at least, alone in its row or one of several
@@ -60,18 +60,18 @@ def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
         marks = [[_mark(row, reasons)] if marked else [] for row in table.rows]
         texts = [[*map(_shown, own), *mark] for own, mark in zip(cells, marks, strict=True)]
         tones: list[list[Tone]] = [[cell.tone for cell in own] + [""] * marked for own in cells]
-        head = [printable(column.head) for column in table.columns] + ([""] if marked else [])
+        head = [sanitize(column.head) for column in table.columns] + ([""] if marked else [])
         names = [place for place, column in enumerate(table.columns) if column.is_name]
         of_heads = any(column.head_is_name for column in table.columns)
-        notes = [printable(note) for note in table.notes]
-        found.append(TextTable(printable(table.title), head, texts, tones, names, of_heads, notes))
-    footnotes = [printable(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
+        notes = [sanitize(note) for note in table.notes]
+        found.append(TextTable(sanitize(table.title), head, texts, tones, names, of_heads, notes))
+    footnotes = [sanitize(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
     undefined = any(cell == UNDEFINED for one in found for row in one.rows for cell in row)
     return found, [*footnotes, *([f"{UNDEFINED}: undefined, or not known."] if undefined else [])]
 
 
 def _shown(cell: Cell) -> str:
-    return printable(f"{cell.text} {cell.small}".rstrip())
+    return sanitize(f"{cell.text} {cell.small}".rstrip())
 
 
 def _mark(row: Row, reasons: Sequence[str]) -> str:
@@ -258,9 +258,9 @@ def _markdown(document: Document) -> str:
 
 def _text(document: Document, columns: int, *, colours: bool) -> str:
     tables, footnotes = text_tables(document.tables)
-    notes = [*footnotes, *map(printable, [*document.notes, *document.warnings])]
+    notes = [*footnotes, *map(sanitize, [*document.notes, *document.warnings])]
     first, *others = [
-        paragraph(text, min(columns, WIDTH), colours=colours) for text in (printable(document.head), *notes)
+        paragraph(text, min(columns, WIDTH), colours=colours) for text in (sanitize(document.head), *notes)
     ]
     # A signature is one word, for copying: it is never broken.
     signature = [document.signature] if document.signature else []

@@ -36,7 +36,7 @@ from attune_data.issues import Html, element
 from attune_data.licences import canary, credits_of, named_licences, refusal
 from attune_data.record import is_generated
 from attune_data.references import resolve
-from attune_data.text import plural, printable
+from attune_data.text import plural, sanitize
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
 
@@ -181,14 +181,14 @@ def transcript_section(
     closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
     reasons = {row: _withheld(page, records, row, closed) for row in table.values.select(KEYS).iter_rows()}
     picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
-    withheld = _withheld_words(records, reasons)
+    suppressed = _withheld_words(records, reasons)
     if not picks:
-        return Section(_TITLE, left_out="; ".join(withheld) or "no result has a value")
+        return Section(_TITLE, left_out="; ".join(suppressed) or "no result has a value")
     units = _units(page, metric, records, picks, {row for row, why in reasons.items() if not why})
     beside = folder if folder and sum(len(unit.content.encode()) for unit in units) > _MOST_INLINE else None
     shown: list[PagePart] = [_intro(table, metric), Markup(_index(table, metric, units, picks, beside))]
-    if withheld:
-        shown.append(tuple(f"{one[0].upper()}{one[1:]}." for one in withheld))
+    if suppressed:
+        shown.append(tuple(f"{one[0].upper()}{one[1:]}." for one in suppressed))
     if beside:
         beside.files = {unit.file: _file(unit, beside) for unit in units}
         shown.append(f"The transcripts are in the folder {beside.name}, beside this page.")
@@ -412,22 +412,22 @@ def state_paths(
     order = list(dict.fromkeys(name for of_axis in known.values() for name in of_axis))
     if not order:
         raise ValueError("nothing to draw: no state is known")
-    short = short_names(map(printable, order))
+    short = short_names(map(sanitize, order))
     domain = list(short.values())
     colours = [_COLOURS[place % len(_COLOURS)] for place in range(len(domain))]
     # Two models of one colour differ in shape.
     shapes = [_SHAPES[(place % len(_COLOURS) + place // len(_COLOURS)) % len(_SHAPES)] for place in range(len(domain))]
     legend = alt.Legend(title=None, orient="bottom", columns=_LEGEND_COLUMNS, labelLimit=320, symbolSize=80)
     rows: Rows = [
-        {"axis": printable(axis), "name": short[printable(name)], "round": place, "state": state,
-         "text": f"{printable(name)}, round {place}: {printable(axis)} {state:.4g}"}
+        {"axis": sanitize(axis), "name": short[sanitize(name)], "round": place, "state": state,
+         "text": f"{sanitize(name)}, round {place}: {sanitize(axis)} {state:.4g}"}
         for axis, of_axis in known.items()
         for name, path in of_axis.items()
         for place, state in enumerate(path)
         if state is not None
     ]  # fmt: skip
     rows += [
-        {"axis": printable(axis), "anchor": f"{name} {state:.4g}", "state": state}
+        {"axis": sanitize(axis), "anchor": f"{name} {state:.4g}", "state": state}
         for axis in known
         for name, state in anchors.get(axis, {}).items()
         if state is not None
@@ -453,5 +453,5 @@ def state_paths(
     )
     chart = alt.layer(rules, lines, points, texts, data=data(rows)).properties(width=_PANEL, height=_HEIGHT)
     header = alt.Header(labelAnchor="start", labelFontWeight="bold", title=None)
-    panels = alt.Facet("axis:N", sort=list(map(printable, known)), header=header)
+    panels = alt.Facet("axis:N", sort=list(map(sanitize, known)), header=header)
     return styled(chart.facet(panels, columns=2, spacing=24))

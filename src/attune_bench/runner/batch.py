@@ -44,7 +44,7 @@ from attune_bench.runner.running import (
 from attune_bench.runner.task import S, Task, U
 from attune_data.io.documents import check_input, is_nested_too_deeply, read_input, whole_file, write_whole
 from attune_data.issues import shown
-from attune_data.text import listed, plural, printable, shortened
+from attune_data.text import listed, plural, sanitize, shortened
 
 _MOST_LINES, _MOST_BYTES = 50_000, 200_000_000  # what services take
 _NAMED = 3
@@ -328,7 +328,7 @@ def _response(answer: Mapping[str, Any], price: Price | None) -> Response | Faul
     said = (error.get("code"), error.get("message")) if isinstance(error, dict) else (error,)
     reason = ": ".join(str(one) for one in said if one)
     if reason or (error and not body):
-        return Fault(shortened(printable(reason or f"status {status}"), 200))
+        return Fault(shortened(sanitize(reason or f"status {status}"), 200))
     if status is not None and status not in range(100, 600):
         return Fault(f"status_code is {shown(status)}; expected a number from 100 to 599")
     failed = 0 if status is None or status in range(200, 300) else int(status)

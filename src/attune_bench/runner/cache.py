@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self, get_args
 from attune_bench.runner.calls import FinishReason, Response
 from attune_data.io.documents import parse_json, read_input, write_whole
 from attune_data.io.hub import is_address
-from attune_data.text import printable
+from attune_data.text import sanitize
 
 
 class CacheError(Exception):
@@ -228,7 +228,7 @@ def disk_errors(folder: Path) -> Iterator[None]:
     except CacheError as error:
         raise RunError(f"{error}; what was paid for is kept, the same command goes on") from None
     except OSError as error:
-        raise RunError(f"{printable(error.filename or folder)}: cannot be written: {error.strerror}") from None
+        raise RunError(f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}") from None
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from attune_bench.runner.calls import (
     SchemaRefusedError,
 )
 from attune_bench.runner.cost import Budget, Price
-from attune_data.text import printable, shortened
+from attune_data.text import sanitize, shortened
 
 LARGEST = 1_000_000
 """Bytes of a response, beyond which it is none."""
@@ -527,7 +527,7 @@ class Client:
 
     def _said(self, what: str) -> str:
         """Return what a server did, on one line, without secrets and without what could drive a terminal."""
-        return printable(self.endpoint.redact(f"{self.endpoint.url}: {what}"))
+        return sanitize(self.endpoint.redact(f"{self.endpoint.url}: {what}"))
 
     async def _send(self, call: Call, decoding: Decoding, turn: AsyncExitStack) -> tuple[Call, Response | Fault]:
         """Send a request, and where it is refused once more without its schema; return what was sent and what came.

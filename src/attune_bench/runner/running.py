@@ -67,7 +67,7 @@ from attune_bench.runner.cost import (
 from attune_bench.runner.task import RunSettings, S, Source, Task, U, answer_format_of, as_sent, condition_of
 from attune_data.io.documents import write_whole
 from attune_data.record import Record
-from attune_data.text import WIDTH, has_colours, plural, printable, shortened, toned, width, without_surrogates
+from attune_data.text import WIDTH, has_colours, plural, sanitize, shortened, toned, width, without_surrogates
 
 
 class Asked(NamedTuple):
@@ -424,7 +424,7 @@ class _Execution:
             except (CallFailedError, ValueError) as error:
                 if client.schema_refusal is not None:
                     return  # All jobs are begun anew, without schemas.
-                reason = printable(" ".join(str(error).split()))
+                reason = sanitize(" ".join(str(error).split()))
                 skipped[job.file_name] = Skipped(job.unit_id, job.model, job.condition, job.repeat, reason)
                 meter.failed += 1
             except OSError as error:
@@ -665,7 +665,7 @@ def warn(text: str) -> None:
     """Write a line to standard error, on a terminal in place of a line of progress."""
     clear = "\r\x1b[K" if _can_rewrite() else ""
     name = toned("attune-bench:", "warning" if has_colours(sys.stderr) else "")
-    _write_in_order(f"{clear}{name} {printable(text)}\n")
+    _write_in_order(f"{clear}{name} {sanitize(text)}\n")
 
 
 def _write_in_order(text: str) -> None:

@@ -37,7 +37,7 @@ from attune_bench.runner.calls import (
 from attune_data.codebook import Named
 from attune_data.io.documents import check_input, write_whole
 from attune_data.record import Record
-from attune_data.text import meant, plural, without_surrogates
+from attune_data.text import did_you_mean, plural, without_surrogates
 
 AnswerFormat = Literal["schema", "free"]
 """Whether the schema of an answer is sent with its call, or left out.
@@ -412,7 +412,7 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
         if name not in known:
             if name == _README:
                 continue
-            faults.append(f"{name}: no such template; {meant(name, known)}")
+            faults.append(f"{name}: no such template; {did_you_mean(name, known)}")
             continue
         try:
             check_input(path)
@@ -443,7 +443,7 @@ def _faults(text: str, bundled: str) -> Iterator[str]:
     own, known = (Template(one).get_identifiers() for one in (text, bundled))
     for name in own:
         if name not in known:
-            yield f": ${name} is no placeholder here; {meant(name, known) if known else 'it has none'}"
+            yield f": ${name} is no placeholder here; {did_you_mean(name, known) if known else 'it has none'}"
     yield from (f": ${name} is missing" for name in known if name not in own)
 
 

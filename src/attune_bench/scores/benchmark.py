@@ -188,8 +188,8 @@ class Benchmark:
     row : Reference, optional
         ``row(result)`` returns the model, the condition and the unit of a result: the row that it has in
         `attune_bench.Scores.values`. Samples of an export need it, and so do transcripts and
-        `decisive`.
-    decisive : mapping of str to str
+        `comparability_keys`.
+    comparability_keys : mapping of str to str
         The settings that change an answer, by the name under which results record them, and what messages call them,
         where the scoring does not say it: `attune_bench.score` then reads them from the results.
     streaming : Streaming, optional
@@ -230,7 +230,7 @@ class Benchmark:
     cluster: str = "id"
     score: Reference
     row: Reference = None
-    decisive: Mapping[str, str] = field(default_factory=dict)
+    comparability_keys: Mapping[str, str] = field(default_factory=dict)
     streaming: Streaming | None = None
     options: tuple[Option, ...] = ()
     choices: tuple[Choice, ...] = ()

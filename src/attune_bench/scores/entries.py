@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 from attune_metrics.metric import Metric, MetricInputError
 
 
@@ -25,7 +25,7 @@ class _Entry(BaseModel):
     statistic: str = "mean"
     terms: list[str] = []
     coverage: list[str] = []
-    rests_on: list[str] = []
+    depends_on: list[str] = []
     group: str = ""
     source: str = ""
     smallest_difference: float | None = None
@@ -39,7 +39,7 @@ def metric_entries(given: Mapping[str, Any], *, place: str = "metrics") -> dict[
     ----------
     given : mapping of str to Metric or mapping
         By the name of the metric: an entry, or its fields, which are all optional: ``label, short, low, high,
-        higher_is_better, scale, digits, statistic, terms, coverage, rests_on, group, source, smallest_difference,
+        higher_is_better, scale, digits, statistic, terms, coverage, depends_on, group, source, smallest_difference,
         smallest_difference_source``.
     place : str
         Where they stand, for errors.
@@ -75,7 +75,9 @@ def _metric(name: str, entry: Any, place: str) -> Metric:
         key = str(first["loc"][0])
         known = key in _Entry.model_fields
         why = (
-            f"{first['input']!r:.60}: {first['msg']}" if known else f"no such field; {meant(key, _Entry.model_fields)}"
+            f"{first['input']!r:.60}: {first['msg']}"
+            if known
+            else f"no such field; {did_you_mean(key, _Entry.model_fields)}"
         )
         raise MetricInputError(f"{place}.{key}: {why}") from None
     fields: dict[str, Any] = {"name": name, "label": name}

@@ -27,9 +27,9 @@ from attune_bench.scores.table import (
     KEYS,
     REPEAT,
     UNIT_KEYS,
+    JsonColumn,
     Provenance,
     ScoreTable,
-    Texts,
     split_repeats,
     term_columns,
 )
@@ -37,7 +37,7 @@ from attune_data.export import parquet_bytes
 from attune_data.io.documents import check_input, write_whole
 from attune_data.issues import SourceError, shown
 from attune_data.record import panics_as_errors
-from attune_data.text import meant, plural
+from attune_data.text import did_you_mean, plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
@@ -66,7 +66,7 @@ def check_scores(table: ScoreTable) -> None:
     """
     for metric in table.metrics.values():
         if metric.statistic not in (*STATISTICS, "z_score"):
-            known = meant(metric.statistic, STATISTICS)
+            known = did_you_mean(metric.statistic, STATISTICS)
             raise MetricInputError(f"metrics.{metric.name}.statistic: no {metric.statistic!r}; {known}")
         terms = len(metric.terms) if metric.statistic == "z_score" else len(term_columns(metric))
         expected = 1 if metric.statistic in _OF_ONE else terms if metric.statistic == "mean_of_means" else 4
@@ -79,7 +79,7 @@ def check_scores(table: ScoreTable) -> None:
         raise MetricInputError(f"provenance.variant: {variant}; the choices are {[*choices]}")
     for name, option in variant.items():
         if option not in choices[name]:
-            raise MetricInputError(f"provenance.variant.{name}: no {option!r}; {meant(option, choices[name])}")
+            raise MetricInputError(f"provenance.variant.{name}: no {option!r}; {did_you_mean(option, choices[name])}")
     if (table.provenance.expected or 0) < 0:
         raise MetricInputError(f"provenance.expected is {table.provenance.expected}; expected a count")
     _check_keys(table.units, ("unit",), "descriptions (cluster, traits, chance)")
@@ -92,7 +92,7 @@ def check_scores(table: ScoreTable) -> None:
     ranges = list(_ranges(table, "count" if table.repeats is None else "mean of counts"))
     for column, *_ in ranges:
         if column not in rows.columns:
-            raise MetricInputError(f"no column {column!r}; {meant(column, rows.columns)}")
+            raise MetricInputError(f"no column {column!r}; {did_you_mean(column, rows.columns)}")
     check_numbers(rows, ranges)
     if table.repeats is not None:
         _check_keys(table.repeats, (*KEYS, REPEAT), "repeats")
@@ -313,7 +313,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
         beside = {"cluster", *of_units}
         rows = frame.select(name for name in frame.columns if name not in beside).rename(named, strict=False)
         values, repeats = split_repeats(rows.filter(**provenance.variant).drop(choices) if choices else rows)
-        detail = Texts(values["detail"]) if "detail" in values.columns else None
+        detail = JsonColumn(values["detail"]) if "detail" in values.columns else None
         read = ScoreTable(
             values=values.select(*KEYS, pl.exclude(*KEYS, "detail")),
             units=units.rename(named, strict=False),

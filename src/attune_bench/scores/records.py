@@ -14,7 +14,7 @@ from attune_bench.scores.table import KEYS, ScoreTable
 from attune_data.collection import Kind
 from attune_data.record import is_generated
 from attune_data.references import Reference, resolve
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 from attune_metrics.metric import MetricInputError
 
 _NOT_SET = "not set"
@@ -185,7 +185,7 @@ def score_records(
     scorer = resolve(benchmark.score)
     known = {option: one.kind for option, one in signature(scorer).parameters.items() if option not in _OF_ALL}
     for option in options.keys() - known if Parameter.VAR_KEYWORD not in known.values() else ():
-        raise TypeError(f"{benchmark.title} has no option {option!r}; {meant(option, known)}")
+        raise TypeError(f"{benchmark.title} has no option {option!r}; {did_you_mean(option, known)}")
     scores: ScoreTable = scorer(*sources, progress=progress, **options)
     held = scores.provenance
     if held.benchmark is not None:
@@ -198,10 +198,10 @@ def score_records(
         "data": None if benchmark.data is None else fingerprint(sources[0]),
         "runs": results_fingerprint(sources[-1], resolve(benchmark.results)),
     }
-    if benchmark.decisive:
+    if benchmark.comparability_keys:
         row = resolve(benchmark.row)
-        settings = ((*row(result)[:2], _recorded(result, benchmark.decisive)) for result in sources[-1])
-        about |= {"settings": group_settings(settings), "decisive": dict(benchmark.decisive)}
+        settings = ((*row(result)[:2], _recorded(result, benchmark.comparability_keys)) for result in sources[-1])
+        about |= {"settings": group_settings(settings), "comparability_keys": dict(benchmark.comparability_keys)}
     return replace(scores, provenance=held.model_copy(update=about))
 
 

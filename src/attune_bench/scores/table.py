@@ -23,12 +23,12 @@ from attune_bench._version import __version__
 from attune_bench.scores.settings import GroupSettings
 from attune_data.issues import Issue
 from attune_data.record import canonical, content_hash
-from attune_data.text import meant, plural
+from attune_data.text import did_you_mean, plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
 
-class Texts(Sequence[Mapping[str, Any]]):
+class JsonColumn(Sequence[Mapping[str, Any]]):
     """JSON objects, each parsed anew when it is asked for.
 
     Parameters
@@ -38,7 +38,7 @@ class Texts(Sequence[Mapping[str, Any]]):
 
     Examples
     --------
-    >>> found = Texts.of([{"a": 1}, {"a": 0.5}])
+    >>> found = JsonColumn.of([{"a": 1}, {"a": 0.5}])
     >>> found[1], list(found.texts())
     ({'a': 0.5}, ['{"a":1}', '{"a":0.5}'])
     """
@@ -79,7 +79,7 @@ class Texts(Sequence[Mapping[str, Any]]):
         return len(self._stored)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Texts):
+        if not isinstance(other, JsonColumn):
             return NotImplemented
         if len(self) != len(other):
             return False
@@ -148,7 +148,7 @@ class Provenance(BaseModel):
         What was not scored, and why.
     settings : tuple of GroupSettings
         The settings of the runs, by model and condition; a model that is left out has none recorded.
-    decisive : dict of str to str
+    comparability_keys : dict of str to str
         The settings that change an answer, by name, and what messages call them. Models that differ in one are not
         compared; see `attune_bench.stats.comparability`.
     mixed : bool
@@ -178,7 +178,7 @@ class Provenance(BaseModel):
     notes: tuple[str, ...] = ()
     issues: tuple[Issue, ...] = ()
     settings: tuple[GroupSettings, ...] = ()
-    decisive: dict[str, str] = {}
+    comparability_keys: dict[str, str] = {}
     mixed: bool = False
 
     def __hash__(self) -> int:
@@ -219,7 +219,7 @@ class ScoreTable:
     metrics: Mapping[str, Metric]
     provenance: Provenance
     variants: pl.DataFrame | None = field(default=None, repr=False)
-    detail: Texts | None = field(default=None, repr=False)
+    detail: JsonColumn | None = field(default=None, repr=False)
     repeats: pl.DataFrame | None = field(default=None, repr=False)
 
     def __dir__(self) -> list[str]:
@@ -303,7 +303,7 @@ class ScoreTable:
             Where there is no such metric; the text has the nearest name.
         """
         if name not in self.metrics:
-            raise MetricInputError(f"no metric {name!r}; {meant(name, self.metrics)}")
+            raise MetricInputError(f"no metric {name!r}; {did_you_mean(name, self.metrics)}")
         return self.metrics[name]
 
     @property

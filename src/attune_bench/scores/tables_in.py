@@ -42,7 +42,7 @@ from attune_data.export import from_csv_text, to_csv
 from attune_data.io.documents import check_input, read_input, write_whole
 from attune_data.issues import SourceError, shown
 from attune_data.record import panics_as_errors
-from attune_data.text import meant, plural
+from attune_data.text import did_you_mean, plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
 
@@ -165,20 +165,22 @@ def score_table(
     known = metric_entries(metrics or {}, place=f"{name}: metrics")
     for metric in known.values():
         if metric.statistic not in PER_UNIT:
-            statistics = meant(metric.statistic, PER_UNIT)
+            statistics = did_you_mean(metric.statistic, PER_UNIT)
             raise MetricInputError(f"{name}: metrics.{metric.name}.statistic: no {metric.statistic!r}; {statistics}")
         if metric.terms or metric.coverage:
             field = "terms" if metric.terms else "coverage"
             raise MetricInputError(f"{name}: metrics.{metric.name}.{field}: a table has one value a row; leave it out")
     found = checked["metric"].unique(maintain_order=True).to_list()
     for unknown in known.keys() - set(found):
-        raise MetricInputError(f"{name}: metrics.{unknown}: the table has no such metric; {meant(unknown, found)}")
+        raise MetricInputError(
+            f"{name}: metrics.{unknown}: the table has no such metric; {did_you_mean(unknown, found)}"
+        )
     _check_ranges(checked, known, name)
     entries = {metric: known.get(metric) or Metric(name=metric, label=metric) for metric in [*known, *found]}
     named = _checked_about(about or {}, entries, name)
     primary = named.get("primary", "")
     if primary and primary not in entries:
-        raise MetricInputError(f"{name}: primary: no metric {primary!r}; {meant(primary, entries)}")
+        raise MetricInputError(f"{name}: primary: no metric {primary!r}; {did_you_mean(primary, entries)}")
     repeated = checked[REPEAT].null_count() == 0
     index = [*KEYS, REPEAT] if repeated else [*KEYS]
     values = checked.pivot(on="metric", index=index, values="value", maintain_order=True).select(*index, *entries)
@@ -206,7 +208,7 @@ def score_table(
 def _checked_about(about: Mapping[str, Any], metrics: Mapping[str, Metric], name: str) -> dict[str, Any]:
     for key, value in about.items():
         if key not in _ABOUT:
-            raise MetricInputError(f"{name}: {key}: no such key; {meant(key, ('metrics', *_ABOUT))}")
+            raise MetricInputError(f"{name}: {key}: no such key; {did_you_mean(key, ('metrics', *_ABOUT))}")
         if key in _WORDS and (not isinstance(value, str) or not value.strip()):
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is no text")
         if key not in _WORDS and not isinstance(value, bool):

@@ -1,8 +1,8 @@
 """Whether the numbers of models may be set side by side: only where their runs agree in what changes an answer.
 
-The settings of the runs are in `Provenance.settings`; those that count, in `Provenance.decisive`. One that a metric
-names in `Metric.rests_on` counts for such metrics only. People and baselines have no settings and are compared with
-anything. Results that record nothing count as one unknown setting.
+`Provenance.settings` has the settings of the runs, `Provenance.comparability_keys` the settings that count. A setting
+that a metric names in `Metric.depends_on` counts for that metric only. People and baselines have no settings and are
+compared with anything. Results that record nothing count as one unknown setting.
 """
 
 import json
@@ -57,14 +57,14 @@ def differences(
     {}
     """
     models = _models(table, groups)
-    decisive = _decisive(table, models)
-    of_all, of_some = _by_reach(table, metrics, decisive)
-    found = {decisive[name]: _values(models, name) for name in of_all}
+    comparability_keys = _comparability_keys(table, models)
+    of_all, of_some = _by_reach(table, metrics, comparability_keys)
+    found = {comparability_keys[name]: _values(models, name) for name in of_all}
     for name, resting in of_some.items():
         valued = _valued(table, resting)
         labels = ", ".join(table.metrics[metric].label for metric in resting)
         own = {group: settings for group, settings in models.items() if group in valued}
-        found[f"{decisive[name]} (for {labels})"] = _values(own, name)
+        found[f"{comparability_keys[name]} (for {labels})"] = _values(own, name)
     return {what: _named(values) for what, values in found.items() if len(values) > 1}
 
 
@@ -113,7 +113,7 @@ def allow_mixed(table: T) -> T:
 
 
 def common_settings(table: ScoreTable) -> tuple[dict[str, str], list[str]]:
-    """Return the decisive settings that all models have in common, and those that no result records.
+    """Return the comparability settings that all models have in common, and those that no result records.
 
     Both by what they are called; a setting in which models differ is in neither. Of settings that only some metrics
     rest on, those without a value are left out.
@@ -122,25 +122,25 @@ def common_settings(table: ScoreTable) -> tuple[dict[str, str], list[str]]:
     if not models:
         return {}, []
     common, unknown = {}, []
-    decisive = _decisive(table, models)
-    of_all, of_some = _by_reach(table, None, decisive)
+    comparability_keys = _comparability_keys(table, models)
+    of_all, of_some = _by_reach(table, None, comparability_keys)
     for name in (*of_all, *of_some):
         values = list(_values(models, name))
         if values == [NOT_RECORDED]:
-            unknown += [decisive[name]] if name in of_all else []
+            unknown += [comparability_keys[name]] if name in of_all else []
         elif len(values) == 1:
-            common[decisive[name]] = values[0]
+            common[comparability_keys[name]] = values[0]
     return common, unknown
 
 
 def settings_mark(table: ScoreTable, metrics: Sequence[str], *, groups: Iterable[Group] | None = None) -> str | None:
     """Return the short form of the settings for a signature; None where no model can have any.
 
-    The first decisive setting, as a rule the version of the prompts, and a hash of all of them; ``unknown`` where it is
-    not recorded, ``mixed`` where models differ.
+    The first comparability setting, as a rule the version of the prompts, and a hash of all of them; ``unknown`` where
+    it is not recorded, ``mixed`` where models differ.
     """
     models = _models(table, groups)
-    of_all, of_some = _by_reach(table, metrics, _decisive(table, models))
+    of_all, of_some = _by_reach(table, metrics, _comparability_keys(table, models))
     values = {name: sorted(_values(models, name)) for name in (*of_all, *of_some)}
     if not models or not values:
         return None
@@ -154,7 +154,7 @@ def settings_mark(table: ScoreTable, metrics: Sequence[str], *, groups: Iterable
 def settings_by_group(
     table: ScoreTable, *, beside: Iterable[ScoreTable] = ()
 ) -> dict[Group, dict[str, tuple[str, ...]]]:
-    """Return the decisive settings of every model and condition, by what they are called, as texts.
+    """Return the comparability settings of every model and condition, by what they are called, as texts.
 
     One that some metrics rest on is there where the model has a value of them; people and baselines have none. Two
     groups may be compared where each setting that both have is one and the same.
@@ -175,13 +175,13 @@ def settings_by_group(
     ('not recorded',)
     """
     models = _models(table, None)
-    decisive = _decisive(table, models, *(_models(other, None) for other in beside))
-    of_all, of_some = _by_reach(table, None, decisive)
+    comparability_keys = _comparability_keys(table, models, *(_models(other, None) for other in beside))
+    of_all, of_some = _by_reach(table, None, comparability_keys)
     valued = {name: _valued(table, resting) for name, resting in of_some.items()}
     found: dict[Group, dict[str, tuple[str, ...]]] = {}
     for group in models:
         names = [*of_all, *(name for name in of_some if group in valued[name])]
-        values = {decisive[name]: tuple(_values({group: models[group]}, name)) for name in names}
+        values = {comparability_keys[name]: tuple(_values({group: models[group]}, name)) for name in names}
         found[group] = {name: value for name, value in values.items() if value}
     return found
 
@@ -221,25 +221,25 @@ def _models(table: ScoreTable, groups: Iterable[Group] | None) -> Models:
     return {group: table.settings.get(group) for group in chosen if kind_of_group(group[0]) == "model"}
 
 
-def _decisive(table: ScoreTable, *compared: Models) -> dict[str, str]:
-    """Return the decisive settings: those of the benchmark, and of `SENT_WHERE_SET` those that a model records."""
+def _comparability_keys(table: ScoreTable, *compared: Models) -> dict[str, str]:
+    """Return the comparability settings: those of the benchmark, and of `SENT_WHERE_SET` those that a model records."""
     recorded = {name for models in compared for own in models.values() for name in own or ()}
     sent = {name: label for name, (label, _) in SENT_WHERE_SET.items() if name in recorded}
-    return table.provenance.decisive | sent
+    return table.provenance.comparability_keys | sent
 
 
 def _by_reach(
-    table: ScoreTable, metrics: Sequence[str] | None, decisive: Iterable[str]
+    table: ScoreTable, metrics: Sequence[str] | None, comparability_keys: Iterable[str]
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the decisive settings that count for any metric, and those that count for some, with these."""
-    some = {name for metric in table.metrics.values() for name in metric.rests_on}
+    """Return the comparability settings that count for any metric, and those that count for some, with these."""
+    some = {name for metric in table.metrics.values() for name in metric.depends_on}
     chosen = table.metrics if metrics is None else metrics
     resting = {
-        name: [metric for metric in chosen if name in table.metric(metric).rests_on]
-        for name in decisive
+        name: [metric for metric in chosen if name in table.metric(metric).depends_on]
+        for name in comparability_keys
         if name in some
     }
-    of_all = [name for name in decisive if name not in some]
+    of_all = [name for name in comparability_keys if name not in some]
     return of_all, {name: metrics for name, metrics in resting.items() if metrics}
 
 

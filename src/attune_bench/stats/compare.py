@@ -24,9 +24,9 @@ from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisOptions,
     ComparisonKeywords,
-    Draws,
     Margin,
     Mask,
+    ResampleCache,
     ScoreSeries,
     SkewedMeans,
     group_by_mask,
@@ -35,8 +35,8 @@ from attune_bench.stats.options import (
     sorted_groups,
     warn_out_of_reach,
 )
-from attune_data.text import meant, plural
-from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, null
+from attune_data.text import did_you_mean, plural
+from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, nan_to_none
 from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS, Interval, mean_of_sums
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import (
@@ -127,7 +127,7 @@ def paired(
     values: Floats,
     places: ArrayLike,
     families: Sequence[str],
-    draws: Draws,
+    draws: ResampleCache,
     options: AnalysisOptions,
     statistic: Statistic = mean_of_sums,
     *,
@@ -178,13 +178,13 @@ def paired(
             elif undetectable and reason is None:
                 reason = f"no minimum detectable effect with {undetectable}"
             found[place] = Paired(
-                null(first),
-                null(second),
-                null(test.difference),
+                nan_to_none(first),
+                nan_to_none(second),
+                nan_to_none(test.difference),
                 low,
                 high,
-                null(test.p_value),
-                null(test.p_min),
+                nan_to_none(test.p_value),
+                nan_to_none(test.p_min),
                 int(common[place].sum()),
                 clusters,
                 None if undetectable else mde,
@@ -213,7 +213,7 @@ def _part(
     both: NDArray[np.intp],
     mask: Mask,
     rows: NDArray[np.intp],
-    draws: Draws,
+    draws: ResampleCache,
     statistic: Statistic,
     *,
     weighs: bool,
@@ -232,7 +232,7 @@ def _part(
 
 
 def _blocks(
-    parts: Sequence[tuple[Mask, NDArray[np.intp]]], common: Mask, draws: Draws, series: int | None
+    parts: Sequence[tuple[Mask, NDArray[np.intp]]], common: Mask, draws: ResampleCache, series: int | None
 ) -> Iterator[list[tuple[Mask, NDArray[np.intp]]]]:
     """Return parts, and pieces of parts, in blocks of so few pairs that memory has room for the sums of their sides.
 
@@ -277,7 +277,7 @@ def _by_resampling(
     values: Floats,
     sides: NDArray[np.intp],
     mask: Mask,
-    draws: Draws,
+    draws: ResampleCache,
     options: AnalysisOptions,
     statistic: Statistic,
     tests: Sequence[PermutationTest],
@@ -317,7 +317,7 @@ def _by_resampling(
                 method=options.interval,
                 distribution=distribution,
             )
-        same += [null(one.p_same) for one in made]
+        same += [nan_to_none(one.p_same) for one in made]
     return intervals, same or [None] * len(sides)
 
 
@@ -352,7 +352,7 @@ def _undetectable(test: PermutationTest, drawn: str) -> str | None:
     return f"only {plural(test.differing, drawn)} that {'differs' if test.differing == 1 else 'differ'}"
 
 
-def tested(found: Sequence[Paired], families: Sequence[str], draws: Draws) -> list[tuple[Any, ...]]:
+def tested(found: Sequence[Paired], families: Sequence[str], draws: ResampleCache) -> list[tuple[Any, ...]]:
     """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with one label are a family.
 
     Warns of a family in which no corrected p-value could have been below 0.05.
@@ -363,7 +363,7 @@ def tested(found: Sequence[Paired], families: Sequence[str], draws: Draws) -> li
     return [
         (one.low, one.high, one.p, one.p_min, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde,
          one.reason)
-        for one, p in zip(found, map(null, corrected), strict=True)
+        for one, p in zip(found, map(nan_to_none, corrected), strict=True)
     ]  # fmt: skip
 
 
@@ -372,7 +372,7 @@ def tested_same(found: Sequence[Paired], families: Sequence[str], margin: float)
     different = holm_by_family([one.p for one in found], families)
     same = holm_by_family([one.p_same for one in found], families)
     return [
-        (margin, one.p_same, null(p_same), verdict(p_same, p, alpha=ALPHA))
+        (margin, one.p_same, nan_to_none(p_same), verdict(p_same, p, alpha=ALPHA))
         for one, p_same, p in zip(found, same, different, strict=True)
     ]
 
@@ -397,7 +397,7 @@ def holm_by_family(p_values: Sequence[float | None], families: Sequence[str]) ->
     return corrected.tolist()
 
 
-def _warn(found: Sequence[Paired], family: str, draws: Draws) -> None:
+def _warn(found: Sequence[Paired], family: str, draws: ResampleCache) -> None:
     """Warn where the smallest p-value of a family, times its size, is not below 0.05; not where all pairs are equal."""
     made = [one for one in found if one.p is not None]
     smallest = len(made) * min((one.p_min for one in made if one.p_min is not None), default=0)
@@ -417,7 +417,7 @@ def _detectable(one: Floats, other: Floats, labels: NDArray[np.intp]) -> float |
     """Return the minimum detectable effect of the means of two series, None where it is undefined."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        return null(minimum_detectable_effect(one, other, labels))
+        return nan_to_none(minimum_detectable_effect(one, other, labels))
 
 
 def _detectable_of_counts(pairs: Pairs, statistic: Statistic) -> list[float | None]:
@@ -430,7 +430,7 @@ def _detectable_of_counts(pairs: Pairs, statistic: Statistic) -> list[float | No
     for units, own in zip(pairs.units.T, moved.T, strict=True):
         error = jackknife_error(own[units > 0])
         factor = mde_factor(int((units > 0).sum()), units_cv=coefficient_of_variation(units)) if error > 0 else nan
-        found.append(null(factor * error))
+        found.append(nan_to_none(factor * error))
     return found
 
 
@@ -466,7 +466,7 @@ def margins_of(table: ScoreTable, margin: Margin | None, names: Sequence[str]) -
         given = {table.metric(name).name: value for name, value in margin.items()}
         for name in given:
             if name not in names:
-                raise MetricInputError(f"margin of {name!r}, which is not compared; {meant(name, names)}")
+                raise MetricInputError(f"margin of {name!r}, which is not compared; {did_you_mean(name, names)}")
     found = {}
     for name in names:
         metric = table.metric(name)
@@ -652,7 +652,7 @@ def pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
         conditions[model].append(condition)
     for model in (a, b):
         if model not in conditions:
-            raise MetricInputError(f"no scores of model {model!r}; {meant(model, conditions)}")
+            raise MetricInputError(f"no scores of model {model!r}; {did_you_mean(model, conditions)}")
     common = [one for one in table.conditions if one in conditions[a] and one in conditions[b]]
     if not common:
         raise MetricInputError(
@@ -678,7 +678,7 @@ def compare_pairs(
     `within` says of which units, where these are a stratum; `checked_from` is as for `paired`, which adds to `skewed`.
     """
     series = ScoreSeries(table)
-    draws = Draws(series, options, weighted=True)
+    draws = ResampleCache(series, options, weighted=True)
     draws.skewed = skewed
     place = {group: place for place, group in enumerate(series.groups)}
     sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)

@@ -28,7 +28,7 @@ from attune_bench.stats.compare import family_of_pairs, holm_by_family
 from attune_bench.stats.options import (
     ALPHA,
     AnalysisOptions,
-    Draws,
+    ResampleCache,
     SamplingKeywords,
     ScoreSeries,
     interval_ends,
@@ -36,14 +36,14 @@ from attune_bench.stats.options import (
     warn_out_of_reach,
 )
 from attune_data.record import canonical
-from attune_data.text import meant, plural
+from attune_data.text import did_you_mean, plural
 from attune_metrics.metric import (
     Metric,
     MetricInputError,
     UndefinedMetricWarning,
     UnreliableIntervalWarning,
     check_whole,
-    null,
+    nan_to_none,
 )
 from attune_metrics.signature import hash_records
 from attune_metrics.stats.bootstrap import PER_UNIT, symmetric_levels
@@ -155,7 +155,7 @@ def read_labels(
         key = _key(table, row, where)
         model, condition, unit = key
         if unit not in units:
-            raise MetricInputError(f"{where}: unit {unit!r:.80} is not in the scores; {meant(unit, units)}")
+            raise MetricInputError(f"{where}: unit {unit!r:.80} is not in the scores; {did_you_mean(unit, units)}")
         group = places[model, condition]
         if not series.scored[group, units[unit]]:
             raise MetricInputError(f"{where}: {model!r} has no score on unit {unit!r:.80}; is it another model's?")
@@ -213,14 +213,15 @@ def _key(table: ScoreTable, row: dict[str, Any], where: str) -> _Key:
         raise MetricInputError(f"{where}: unit is empty, and there is a rating")
     model = texts.get("model") or (table.models[0] if len(table.models) == 1 else "")
     if model not in table.models:
-        raise MetricInputError(f"{where}: model {model!r:.80} is not in the scores; {meant(model, table.models)}")
+        raise MetricInputError(
+            f"{where}: model {model!r:.80} is not in the scores; {did_you_mean(model, table.models)}"
+        )
     condition = texts.get("condition") or (table.conditions[0] if len(table.conditions) == 1 else None)
     if (model, condition) not in table.groups:
         known = [str(one) for _, one in table.groups if _ == model]
         called = table.provenance.condition
-        raise MetricInputError(
-            f"{where}: {called} {condition!r:.80} of {model!r} is not in the scores; {meant(str(condition), known)}"
-        )
+        hint = did_you_mean(str(condition), known)
+        raise MetricInputError(f"{where}: {called} {condition!r:.80} of {model!r} is not in the scores; {hint}")
     return model, condition, unit
 
 
@@ -444,7 +445,7 @@ def debias_pairs(
         found = frame.row(*differences, f"{frame.name(a)} minus {model_b}")
         rows.append({"model_a": model_a, "model_b": model_b, "condition": condition, **found})
     families = [family_of_pairs(table, row["condition"]) for row in rows]
-    for row, p in zip(rows, map(null, holm_by_family([row["p"] for row in rows], families)), strict=True):
+    for row, p in zip(rows, map(nan_to_none, holm_by_family([row["p"] for row in rows], families)), strict=True):
         row |= {"p_holm": p, "significant": None if p is None else p < ALPHA}
     for family in dict.fromkeys(families):
         made = [row for row, of in zip(rows, families, strict=True) if of == family and row["p"] is not None]
@@ -463,7 +464,7 @@ class _Frame:
         held.check_rated()
         self.table, self.options = table, options
         self.series = ScoreSeries(table)
-        self.draws = Draws(self.series, options)
+        self.draws = ResampleCache(self.series, options)
         self.scores = self.series.values(self.metric)[:, 0]
         self.ratings = held.ratings
 
@@ -499,12 +500,13 @@ class _Frame:
         }
         given = low is not None
         return {
-            "metric": self.metric, "judge": null(found.judge.estimate), "people": null(found.people.estimate), **ends,
-            "corrected": null(corrected.estimate), "low": low, "high": high,
-            "slope": null(found.slope), "correlation": null(found.correlation),
+            "metric": self.metric, **ends,
+            "judge": nan_to_none(found.judge.estimate), "people": nan_to_none(found.people.estimate),
+            "corrected": nan_to_none(corrected.estimate), "low": low, "high": high,
+            "slope": nan_to_none(found.slope), "correlation": nan_to_none(found.correlation),
             "n": found.judge.n, "labels": corrected.n, "clusters": clusters, "label_clusters": labelled,
-            "worth": null(found.worth) if given else None,
-            "p": null(found.p_value) if given else None, "p_min": null(found.p_min) if given else None,
+            "worth": nan_to_none(found.worth) if given else None,
+            "p": nan_to_none(found.p_value) if given else None, "p_min": nan_to_none(found.p_min) if given else None,
             "reason": reason, "note": "; ".join(notes) or None,
         }  # fmt: skip
 
@@ -591,8 +593,8 @@ def plan_labels(
                     raise
                 reason = str(error)
         rows.append(
-            (*frame.series.groups[group], frame.metric, float(width), null(pilot.spread), null(pilot.correlation),
-             null(pilot.design_effect), pilot.labels, n, needed, reason)
+            (*frame.series.groups[group], frame.metric, float(width), nan_to_none(pilot.spread),
+             nan_to_none(pilot.correlation), nan_to_none(pilot.design_effect), pilot.labels, n, needed, reason)
         )  # fmt: skip
     return pl.DataFrame(rows, schema=PLAN_SCHEMA, orient="row")
 

@@ -21,8 +21,8 @@ import polars as pl
 from attune_bench.scores.tables_in import read_table
 from attune_bench.stats.debias import rating_number
 from attune_bench.stats.options import MIN_CLUSTERS
-from attune_data.text import meant
-from attune_metrics.metric import MetricInputError, null
+from attune_data.text import did_you_mean
+from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import KappaDistances, KappaWeights
 from attune_metrics.stats.bootstrap import Interval, draw_resamples
 from attune_metrics.stats.reliability import JudgeCloseness, Reliability, judge_reliability
@@ -280,7 +280,7 @@ def _check_raters(table: RaterTable, experts: Sequence[str], judges: Sequence[st
     named: set[str] = set()
     for rater in (*experts, *judges):
         if rater not in table.raters:
-            raise MetricInputError(f"{table.name}: no rater {rater!r}; {meant(rater, table.raters)}")
+            raise MetricInputError(f"{table.name}: no rater {rater!r}; {did_you_mean(rater, table.raters)}")
         if rater in named:
             raise MetricInputError(f"{rater!r} is named twice; a rater is an expert or a judge, once")
         named.add(rater)
@@ -313,7 +313,7 @@ def _judge_row(judge: JudgeCloseness, found: Reliability, raters: Sequence[str])
         "judge": raters[judge.judge],
         **_estimate("with_experts", judge.with_experts),
         **_estimate("among_experts", judge.among_experts),
-        "difference": null(judge.difference.estimate), "low": low, "high": high,
+        "difference": nan_to_none(judge.difference.estimate), "low": low, "high": high,
         "verdict": None if low is None else judge.verdict,
         **_estimate("shift", judge.shift),
         "expert_shift": _largest(among_experts), "judge_shift": _largest(among_judges),
@@ -333,7 +333,7 @@ def _pair_rows(found: Reliability, raters: Sequence[str]) -> list[dict[str, Any]
         rows.append(
             {
                 "rater_a": raters[pair.one], "rater_b": raters[pair.other],
-                "kappa": null(pair.kappa.estimate), "low": low, "high": high, **_estimate("shift", pair.shift),
+                "kappa": nan_to_none(pair.kappa.estimate), "low": low, "high": high, **_estimate("shift", pair.shift),
                 "n": pair.kappa.n, "clusters": pair.kappa.clusters, "reason": reason,
             }
         )  # fmt: skip
@@ -342,7 +342,7 @@ def _pair_rows(found: Reliability, raters: Sequence[str]) -> list[dict[str, Any]
 
 def _estimate(name: str, interval: Interval) -> dict[str, float | None]:
     low, high, _ = _ends(interval)
-    return {name: null(interval.estimate), f"{name}_low": low, f"{name}_high": high}
+    return {name: nan_to_none(interval.estimate), f"{name}_low": low, f"{name}_high": high}
 
 
 def _ends(interval: Interval) -> tuple[float | None, float | None, str | None]:
@@ -357,4 +357,4 @@ def _ends(interval: Interval) -> tuple[float | None, float | None, str | None]:
         )
     if interval.clusters < MIN_CLUSTERS:
         return None, None, f"fewer than {MIN_CLUSTERS} items, or clusters of them"
-    return null(interval.low), null(interval.high), interval.reason
+    return nan_to_none(interval.low), nan_to_none(interval.high), interval.reason

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from attune_bench.scores.table import ScoreTable, term_columns
-from attune_data.text import listed, meant, plural
+from attune_data.text import did_you_mean, listed, plural
 from attune_metrics.metric import (
     Metric,
     MetricInputError,
@@ -26,7 +26,7 @@ from attune_metrics.metric import (
     UnreliableIntervalWarning,
     check_level,
     check_whole,
-    null,
+    nan_to_none,
 )
 from attune_metrics.stats.bootstrap import (
     MAX_MULTINOMIAL_CLUSTERS,
@@ -133,7 +133,7 @@ class AnalysisOptions:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                raise MetricInputError(f"no option {name!r}; {meant(name, known)}")
+                raise MetricInputError(f"no option {name!r}; {did_you_mean(name, known)}")
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -513,7 +513,7 @@ def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collec
     return bool((counts[counts.columns[-1]] > MAX_MULTINOMIAL_CLUSTERS).any())
 
 
-class Draws:
+class ResampleCache:
     """Resamples of the units of a question; questions on the same clusters have the same.
 
     Parameters
@@ -634,7 +634,7 @@ def interval_ends(interval: Interval, clusters: int, table: ScoreTable) -> Ends:
         return 0.0, 0.0, None
     if clusters < MIN_CLUSTERS:
         return None, None, too_few(table)
-    return null(interval.low), null(interval.high), interval.reason
+    return nan_to_none(interval.low), nan_to_none(interval.high), interval.reason
 
 
 def distribution_ends(
@@ -692,7 +692,7 @@ def points(series: ScoreSeries, name: str, options: AnalysisOptions | None = Non
             return [None] * len(values)
         values = series.counted(values, options)
     estimates = point_estimate(values, statistic=series.statistic(name))
-    return [null(value) for value in estimates.tolist()]
+    return [nan_to_none(value) for value in estimates.tolist()]
 
 
 def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> list[tuple[str, str | None]]:

@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import check_below_range, check_shared_units, compare, compare_all
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, ScoreSeries, have_values
-from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, check_whole, null
+from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, check_whole, nan_to_none
 from attune_metrics.stats.power import (
     MDE_MIN_CLUSTERS,
     MOST_UNITS,
@@ -188,7 +188,7 @@ def plan_from_assumptions(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UndefinedMetricWarning)
         if participants is not None:
-            difference = null(planned_effect(participants, looks=looks, **stated))
+            difference = nan_to_none(planned_effect(participants, looks=looks, **stated))
         elif difference is not None:
             found = participants_needed(difference, looks=looks, **stated)
             participants = None if isnan(found) else int(found)

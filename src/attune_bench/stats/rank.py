@@ -24,8 +24,8 @@ from attune_bench.stats.compare import compare_all
 from attune_bench.stats.options import (
     AnalysisKeywords,
     AnalysisOptions,
-    Draws,
     Mask,
+    ResampleCache,
     SamplingKeywords,
     ScoreSeries,
     direction,
@@ -34,7 +34,7 @@ from attune_bench.stats.options import (
 )
 from attune_bench.stats.summary import per_unit
 from attune_bench.stats.tiers import in_tiers
-from attune_metrics.metric import MetricInputError, null
+from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, point_estimate
 from attune_metrics.stats.ranking import Rating, bradley_terry_ratings
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
@@ -81,7 +81,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(table)
-    draws = Draws(series, chosen, weighted=True)
+    draws = ResampleCache(series, chosen, weighted=True)
     rows: list[tuple[Any, ...]] = []
     names = chosen.names_of_means(table, [table.primary])
     check_within_conditions(table, names)
@@ -120,7 +120,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
             found.sort(key=lambda row: (row[4], row[2]))
             why = f"no {table.provenance.unit} has a value"
             found += [
-                (condition, name, series.groups[group][0], null(np.nan), None, None, None, 0, 0, why)
+                (condition, name, series.groups[group][0], nan_to_none(np.nan), None, None, None, 0, 0, why)
                 for group in groups
                 if group not in known
             ]
@@ -182,7 +182,7 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(table)
-    draws = Draws(series, chosen)
+    draws = ResampleCache(series, chosen)
     names = chosen.names(table, [table.primary])
     check_within_conditions(table, names)
     if chosen.interval == "bca":
@@ -206,9 +206,9 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
                     low, high, why = interval_ends(one.strength, clusters, table)
                     reason = why or one.reason
                 rows.append(
-                    (condition, name, series.groups[group][0], null(one.strength.estimate), low, high, round(one.wins),
-                     round(one.ties), round(one.losses), one.group, null(one.rank), int(of_model.sum()), clusters,
-                     reason)
+                    (condition, name, series.groups[group][0], nan_to_none(one.strength.estimate), low, high,
+                     round(one.wins), round(one.ties), round(one.losses), one.group, nan_to_none(one.rank),
+                     int(of_model.sum()), clusters, reason)
                 )  # fmt: skip
             why = f"has no {table.provenance.unit} with another model"
             rows += [

@@ -32,9 +32,9 @@ from attune_bench.stats.options import (
     AnalysisKeywords,
     AnalysisOptions,
     ComparisonKeywords,
-    Draws,
     Mask,
     OneWarning,
+    ResampleCache,
     ScoreSeries,
     SkewedMeans,
     have_values,
@@ -45,7 +45,7 @@ from attune_bench.stats.summary import intervals_of
 from attune_bench.stats.traits import asked, strata_and_known, strata_of
 from attune_data.query import Queryable
 from attune_data.text import plural
-from attune_metrics.metric import MetricInputError, null
+from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import (
     STATISTICS,
     Interval,
@@ -196,7 +196,7 @@ def subgroups(
         raise MetricInputError(
             f"none of the {plural(len(series.units), unit)} scored is in the data; do both belong to one data set?"
         )
-    draws = Draws(series, chosen, weighted=True)
+    draws = ResampleCache(series, chosen, weighted=True)
     rows: list[tuple[Any, ...]] = []
     families: dict[str, list[_Difference]] = {}
     made_of_units = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
@@ -226,9 +226,9 @@ def subgroups(
                     continue
                 gap = family[place]
                 why = reason or (gap.reason and f"no difference: {gap.reason}")
-                p_holm = null(corrected[place])
+                p_holm = nan_to_none(corrected[place])
                 significant = None if p_holm is None else p_holm < ALPHA
-                p, p_min = null(gap.p), null(gap.smallest)
+                p, p_min = nan_to_none(gap.p), nan_to_none(gap.smallest)
                 rows.append((*row, why, gap.difference, gap.low, gap.high, p, p_min, p_holm, significant))
     draws.skewed.warn_of_means()
     _warn(families, chosen, draws)
@@ -255,7 +255,7 @@ def _differences(
     values: Floats,
     scored: Mask,
     stratum: Mask,
-    draws: Draws,
+    draws: ResampleCache,
     options: AnalysisOptions,
     statistic: Statistic,
 ) -> list[_Difference]:
@@ -304,7 +304,7 @@ def _difference(
     interval: Interval, distribution: Floats, clusters: int, drawn: int, options: AnalysisOptions, table: ScoreTable
 ) -> _Difference:
     """Return a difference with its ends and p-value; `clusters` and `drawn` are those of the smaller side."""
-    estimate = null(interval.estimate)
+    estimate = nan_to_none(interval.estimate)
     if clusters < MIN_CLUSTERS:
         side = f"{too_few(table)} on one side" if clusters else f"no {table.provenance.unit} on one side"
         return _Difference(estimate, None, None, nan, side)
@@ -331,7 +331,7 @@ def _p_value(share: float, clusters: int) -> float:
     return 2 * float(stdtr(clusters - 1, _NORMAL.inv_cdf(min(share, 0.5)) / _widening(clusters)))
 
 
-def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, draws: Draws) -> None:
+def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, draws: ResampleCache) -> None:
     """Warn of the family whose corrected p-values can be smallest the least, where that is not below 0.05."""
     worst: tuple[float, int, int, str] | None = None
     for name, family in families.items():

@@ -13,15 +13,15 @@ from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisKeywords,
     AnalysisOptions,
-    Draws,
     Mask,
+    ResampleCache,
     ScoreSeries,
     have_values,
     interval_ends,
     interval_method,
     points,
 )
-from attune_metrics.metric import Metric, MetricInputError, null
+from attune_metrics.metric import Metric, MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
 from attune_metrics.stats.sums import Floats
@@ -82,7 +82,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(table)
-    draws = Draws(series, chosen, weighted=True)
+    draws = ResampleCache(series, chosen, weighted=True)
     covered, expected = coverage(table), table.provenance.expected
     rows: list[tuple[Any, ...]] = []
     names = chosen.names(table)
@@ -106,7 +106,7 @@ def intervals_of(
     series: ScoreSeries,
     name: str,
     scored: Mask,
-    draws: Draws,
+    draws: ResampleCache,
     options: AnalysisOptions,
     *,
     checked_from: int = MIN_CLUSTERS,
@@ -155,7 +155,7 @@ def intervals_of(
             if method == "wilson":
                 interval = _trials(terms[0], options.level)  # noqa: PLW2901
             low, high, reason = interval_ends(interval, clusters, table)
-            found[group] = (null(interval.estimate), low, high, int(present[group].sum()), clusters, reason)
+            found[group] = (nan_to_none(interval.estimate), low, high, int(present[group].sum()), clusters, reason)
     return [found[group] for group in range(len(series.groups))]
 
 

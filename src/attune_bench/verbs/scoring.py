@@ -29,7 +29,7 @@ from attune_data.io.sources import frame_code, is_dataset, type_of_table
 from attune_data.record import Record
 from attune_data.references import resolve
 from attune_data.tables import Frames
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 from attune_metrics.metric import MetricInputError, check_whole
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -264,7 +264,7 @@ def _check_options(options: Iterable[str], score_records: Callable[..., Any]) ->
     known = ["seed", "repeats", "benchmark", *(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)]
     for name in options:
         if name not in known:
-            raise MetricInputError(f"no option {name!r}; {meant(name, known)}")
+            raise MetricInputError(f"no option {name!r}; {did_you_mean(name, known)}")
 
 
 def _of_scores(table: ScoreTable) -> pl.DataFrame:

@@ -31,7 +31,7 @@ from attune_data.display import entries_html
 from attune_data.io.documents import parse_json, read_input
 from attune_data.issues import shown
 from attune_data.record import Mode, Strategy
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Subset = UniqueSet[Annotated[int, Strict(), Field(ge=0)]]
@@ -84,7 +84,7 @@ class WideQuestion(Entry):
     @model_validator(mode="after")
     def _negative_is_an_option(self) -> Self:
         refuse(
-            (("negative", place), option, f"not in options; {meant(option, self.options)}")
+            (("negative", place), option, f"not in options; {did_you_mean(option, self.options)}")
             for place, option in enumerate(self.negative)
             if option not in self.options
         )

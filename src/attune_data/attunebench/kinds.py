@@ -13,7 +13,7 @@ from attune_data.attunebench.run_tables import RunList, RunTables, join_runs, ru
 from attune_data.attunebench.show import Conversation, Run, conversation_beside, conversation_parts, run_parts, topic
 from attune_data.attunebench.spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
 from attune_data.attunebench.tables import Tables, build_table
-from attune_data.collection import NOTED, Collection, Duplicate, Kind, Messages, OtherFile
+from attune_data.collection import NOTED, Collection, Duplicate, ForeignFile, Kind, Messages
 from attune_data.description import description, grouped
 from attune_data.query import count_people
 
@@ -233,7 +233,7 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     docs="attunebench.md",
     is_other=_is_run,
     other_files=(
-        OtherFile(
+        ForeignFile(
             "a file of scores", frozenset(("conversations", "aggregates")), "attune-bench report --scores reads it"
         ),
     ),

@@ -25,7 +25,7 @@ from attune_data.attunebench.records import (
 )
 from attune_data.attunebench.show import Conversation, Run
 from attune_data.record import Label
-from attune_data.repair import Findings
+from attune_data.repair import IssueCollector
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,14 @@ def _repeated(found: Iterable[Any]) -> list[Any]:
     return [value for value, count in Counter(found).items() if count > 1]
 
 
-def _report_repeated(found: Iterable[str], path: str, rule: str, message: str, findings: Findings) -> None:
+def _report_repeated(found: Iterable[str], path: str, rule: str, message: str, findings: IssueCollector) -> None:
     if repeated := _repeated(found):
         findings.add(path, rule, "warning", repeated, message, "kept; the last one counts")
 
 
-def _report_unknown(found: Iterable[str], path: str, rule: str, known: Collection[str], findings: Findings) -> None:
+def _report_unknown(
+    found: Iterable[str], path: str, rule: str, known: Collection[str], findings: IssueCollector
+) -> None:
     for item in found:
         near = get_close_matches(item.strip().lower(), known, n=1)
         message = f"not in the codebook; did you mean {near[0]!r}?" if near else "not in the codebook"
@@ -83,7 +85,7 @@ def _report_unknown(found: Iterable[str], path: str, rule: str, known: Collectio
         findings.add(path, rule, "warning", item, message, consequence)
 
 
-def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], findings: Findings) -> None:
+def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], findings: IssueCollector) -> None:
     numbers = [turn.turn_number for turn in turns]
     if not numbers:
         findings.add("$.turns", "no-turns", "warning", [], "the record has no turns", "kept; nothing to score per turn")
@@ -99,7 +101,7 @@ def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], findings: Fin
         findings.add("$.turns", "turn-number", "warning", numbers, message, "kept; turns are matched by number")
 
 
-def _check_tags(tags: Sequence[MoodShiftTag], path: str, known: frozenset[str], findings: Findings) -> None:
+def _check_tags(tags: Sequence[MoodShiftTag], path: str, known: frozenset[str], findings: IssueCollector) -> None:
     words = [tag.emotion.strip().lower() for tag in tags]
     _report_repeated(words, path, "repeated-tag", "an emotion is tagged twice in one turn", findings)
     for index, (word, tag) in enumerate(zip(words, tags, strict=True)):
@@ -109,7 +111,7 @@ def _check_tags(tags: Sequence[MoodShiftTag], path: str, known: frozenset[str], 
 
 
 def _check_wide(
-    wide: ConversationWideQuestions | PredictedConversationWide, path: str, known: _Vocabulary, findings: Findings
+    wide: ConversationWideQuestions | PredictedConversationWide, path: str, known: _Vocabulary, findings: IssueCollector
 ) -> None:
     """Check the answers to Q1-Q3 against the codebook's options."""
     strange = [goal for goal in wide.q1_looking_for if goal.strip() and goal.strip().lower() not in known.q1]
@@ -134,7 +136,7 @@ def _check_panas(
     path: str,
     where: str,
     known: _Vocabulary,
-    findings: Findings,
+    findings: IssueCollector,
 ) -> None:
     """Check the item words, and each recorded total against its ten items where all ten are there."""
     ratings = items
@@ -161,7 +163,7 @@ def _sums_of_ten(ratings: Mapping[str, int | None], known: _Vocabulary) -> dict[
 _MIDPOINT = 40  # of a total of ten items from 1 to 7
 
 
-def _check_predicted_panas(predicted: PredictedPanas, path: str, known: _Vocabulary, findings: Findings) -> None:
+def _check_predicted_panas(predicted: PredictedPanas, path: str, known: _Vocabulary, findings: IssueCollector) -> None:
     """Check a predicted PANAS; two totals at the midpoint against the items are one finding."""
     totals = (predicted.total_positive_affect, predicted.total_negative_affect)
     if totals == (_MIDPOINT, _MIDPOINT):
@@ -183,7 +185,7 @@ def _check_predicted_panas(predicted: PredictedPanas, path: str, known: _Vocabul
     _check_panas(predicted.items, totals, path, "items", known, findings)
 
 
-def _check_scores(scores: ComputedScores, path: str, known: _Vocabulary, findings: Findings) -> None:
+def _check_scores(scores: ComputedScores, path: str, known: _Vocabulary, findings: IssueCollector) -> None:
     """Check each score against the range of its instrument."""
     for name, (low, high) in known.score_ranges.items():
         score = getattr(scores, name)
@@ -192,7 +194,7 @@ def _check_scores(scores: ComputedScores, path: str, known: _Vocabulary, finding
             findings.add(f"{path}.{name}", "score-range", "warning", score, message, "kept; in no group")
 
 
-def check_conversation(conversation: Conversation, findings: Findings) -> None:
+def check_conversation(conversation: Conversation, findings: IssueCollector) -> None:
     """Check a conversation against the codebook and against itself."""
     known = _vocabulary()
     scores = conversation.participant_profile.computed_scores
@@ -246,14 +248,14 @@ def _strange(questions: Iterable[str | None], known: frozenset[str]) -> list[str
 
 
 def _check_judgements(
-    judgements: Sequence[BinaryJudgement], path: str, known: frozenset[str], findings: Findings
+    judgements: Sequence[BinaryJudgement], path: str, known: frozenset[str], findings: IssueCollector
 ) -> None:
     questions = [judgement.question_id for judgement in judgements]
     _report_repeated(questions, path, "repeated-question", "a question is judged twice in one turn", findings)
     _report_unknown(sorted(set(questions) - known), path, "unknown-question", known, findings)
 
 
-def _check_comparisons(turn: Turn, path: str, known: frozenset[str], findings: Findings) -> None:
+def _check_comparisons(turn: Turn, path: str, known: frozenset[str], findings: IssueCollector) -> None:
     comparisons = turn.annotations.pairwise_comparisons
     _report_unknown(_strange(map(_question, comparisons), known), path, "unknown-question", known, findings)
     for index, labels in enumerate(map(_labels, comparisons)):
@@ -270,7 +272,7 @@ def _check_comparisons(turn: Turn, path: str, known: frozenset[str], findings: F
         findings.add(path, "missing-winner", "note", unanswered, message, "kept; no prediction can match it")
 
 
-def check_run(run: Run, findings: Findings) -> None:
+def check_run(run: Run, findings: IssueCollector) -> None:
     """Check a run against the codebook and against itself."""
     known = _vocabulary()
     if "mode" not in run.model_fields_set:

@@ -24,7 +24,7 @@ from attune_data.attunebench.records import (
 )
 from attune_data.display import Compared, Message, Part, parts_html, parts_text, titled
 from attune_data.issues import page
-from attune_data.text import columns_of_terminal, plural, printable
+from attune_data.text import columns_of_terminal, plural, sanitize
 
 
 class Run(RunData):
@@ -42,7 +42,7 @@ class Run(RunData):
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""
         incomplete = "" if self.complete else ", incomplete"
-        return printable(f"<Run {self.id}: {plural(len(self.turns), 'turn')}{incomplete}>")
+        return sanitize(f"<Run {self.id}: {plural(len(self.turns), 'turn')}{incomplete}>")
 
     __str__ = __repr__
 
@@ -550,7 +550,7 @@ class Conversation(ConversationData):
         """Return one line; `print` shows the transcript, `model_dump` gives every field."""
         metadata = self.metadata
         facts = filter(None, (metadata.category, plural(len(self.turns), "turn"), metadata.model))
-        return printable(f"<Conversation {self.id}: {', '.join(facts)}>")
+        return sanitize(f"<Conversation {self.id}: {', '.join(facts)}>")
 
     def __str__(self) -> str:
         """Return the transcript with the annotations, wrapped to the width of the terminal."""

@@ -8,8 +8,8 @@ from attune_data.attunebench.records import ANSWER_FIELDS, ComputedScores, FourB
 from attune_data.attunebench.show import Conversation, Run
 from attune_data.record import Mode, Strategy
 from attune_data.repair import (
-    Findings,
     Fix,
+    IssueCollector,
     closed,
     each,
     keep,
@@ -50,7 +50,7 @@ _TITLE_CASE = frozenset(map(str.title, PANAS_WORDS))
 def words(fix: Fix, case: Callable[[str], str]) -> Fix:
     """Fix an object keyed by PANAS words: the words' case, then every value."""
 
-    def fix_all(value: Any, path: str, findings: Findings) -> Any:
+    def fix_all(value: Any, path: str, findings: IssueCollector) -> Any:
         if not isinstance(value, dict):
             return values(fix)(value, path, findings)
         renames = {key: case(key.strip()) for key in value if key.strip().lower() in PANAS_WORDS}
@@ -68,7 +68,7 @@ def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fi
         items: words(number(1, 7, clamps_always=clamps_always), case),
     }
 
-    def fix(value: Any, path: str, findings: Findings) -> Any:
+    def fix(value: Any, path: str, findings: IssueCollector) -> Any:
         if not isinstance(value, dict):
             return record(fixes)(value, path, findings)
         direct = {key: item for key, item in value.items() if key.strip().lower() in PANAS_WORDS}
@@ -88,7 +88,7 @@ def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fi
 def _intensity(clamps_always: bool) -> Fix:
     fix_number = number(1, 7, clamps_always=clamps_always)
 
-    def fix(value: Any, path: str, findings: Findings) -> Any:
+    def fix(value: Any, path: str, findings: IssueCollector) -> Any:
         if isinstance(value, str):
             key = value.strip().lower()
             if key in ("", "none", *INTENSITIES):
@@ -104,7 +104,7 @@ def _intensity(clamps_always: bool) -> Fix:
 def _tags(*, clamps_always: bool) -> Fix:
     fix_tag = record({"emotion": text, "intensity": _intensity(clamps_always)})
 
-    def fix(value: Any, path: str, findings: Findings) -> Any:
+    def fix(value: Any, path: str, findings: IssueCollector) -> Any:
         if isinstance(value, str):
             findings.add(
                 path, "bare-string", "note", value, "a tag is an object", "read as an emotion without intensity"
@@ -137,7 +137,7 @@ _JUDGEMENT = record(
 _COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL, "winner": WINNER}, COMPARISON_KEYS)
 
 
-def _comparison(value: Any, path: str, findings: Findings) -> Any:
+def _comparison(value: Any, path: str, findings: IssueCollector) -> Any:
     """Fix a comparison; what is none stays as an empty one, since predictions are keyed by position."""
     return _COMPARISON(value, path, findings) or {}
 

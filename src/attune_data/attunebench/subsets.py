@@ -9,7 +9,7 @@ from attune_data.io.documents import FILES, Choice
 from attune_data.io.hub import is_address, parse_address
 from attune_data.io.sources import Source, archive_stem, is_dataset, source_text
 from attune_data.issues import Issue, IssueLog, SourceError, shown
-from attune_data.text import meant
+from attune_data.text import did_you_mean
 
 
 def subset_choice(source: Source, subset: str, found: IssueLog) -> Choice:
@@ -24,7 +24,7 @@ def subset_choice(source: Source, subset: str, found: IssueLog) -> Choice:
     """
     subsets = load_codebook().subsets
     if subset not in subsets:
-        raise ValueError(f"unknown subset {subset!r}; {meant(subset, subsets)}")
+        raise ValueError(f"unknown subset {subset!r}; {did_you_mean(subset, subsets)}")
     named = _named(source)
     if named is None:
         given = "a Dataset" if is_dataset(source) else source

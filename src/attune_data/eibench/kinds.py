@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from attune_data.collection import Collection, Duplicate, Kind, Messages, OtherFile, Place, first_counts
+from attune_data.collection import Collection, Duplicate, ForeignFile, Kind, Messages, Place, first_counts
 from attune_data.display import Message, Part
 from attune_data.eibench.records import (
     SCENES,
@@ -27,7 +27,7 @@ from attune_data.eibench.tables import (
     episode_builder,
     scenario_builder,
 )
-from attune_data.repair import Findings
+from attune_data.repair import IssueCollector
 
 AXES = ("anger", "trust")
 
@@ -203,7 +203,7 @@ def _split(scenario: Scenario, place: Place | None) -> Scenario:
     return scenario.placed(split=named or scenario.split_of_id)
 
 
-def _check_scenes(scenarios: Sequence[Scenario], files: int, findings: Findings) -> None:
+def _check_scenes(scenarios: Sequence[Scenario], files: int, findings: IssueCollector) -> None:
     """Report the scenes that a set of several files lacks: a file may be missing."""
     counts = Counter(scenario.scene for scenario in scenarios)
     missing = [scene for scene in SCENES if not counts[scene]]
@@ -263,7 +263,7 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     docs="eibench.md",
     demo="eibench/demo_episodes.jsonl",
     other_files=(
-        OtherFile(
+        ForeignFile(
             "a summary of episodes",
             frozenset(("overall", "by_scene")),
             "load_episodes reads the results.jsonl beside it",

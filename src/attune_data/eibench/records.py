@@ -30,8 +30,8 @@ from attune_data.record import (
     says_generated,
 )
 from attune_data.repair import (
-    Findings,
     Fix,
+    IssueCollector,
     closed,
     each,
     number,
@@ -41,7 +41,7 @@ from attune_data.repair import (
     texts,
 )
 from attune_data.states import check_change
-from attune_data.text import plural, printable
+from attune_data.text import plural, sanitize
 
 Scene = Literal["support", "defense", "repair", "charm"]
 SCENES: tuple[Scene, ...] = get_args(Scene)
@@ -215,7 +215,7 @@ class Scenario(SnakeCaseRecord):
 
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""
-        return printable(f"<Scenario {self.id}: {self.scene}, {self.title or 'no title'}>")
+        return sanitize(f"<Scenario {self.id}: {self.scene}, {self.title or 'no title'}>")
 
     __str__ = __repr__
 
@@ -333,7 +333,7 @@ class Episode(SnakeCaseRecord):
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""
         facts = filter(None, (self.scene, plural(len(self.history), "message"), self.outcome))
-        return printable(f"<Episode {self.id}: {', '.join(facts)}>")
+        return sanitize(f"<Episode {self.id}: {', '.join(facts)}>")
 
     __str__ = __repr__
 
@@ -342,7 +342,7 @@ LEVEL = number(0, 100)
 _SCORED = scored(0, 100)
 
 
-def _anchor(value: Any, path: str, findings: Findings) -> Any:
+def _anchor(value: Any, path: str, findings: IssueCollector) -> Any:
     """Fix an anchor; what is no number stays, to be refused: only a missing one has a meaning."""
     found = _SCORED(value, path, findings)
     return value if found is None else found
@@ -370,7 +370,7 @@ _scenario = record(
 )
 
 
-def fix_scenario(value: Any, path: str, findings: Findings) -> Any:
+def fix_scenario(value: Any, path: str, findings: IssueCollector) -> Any:
     """Fix a scenario, which may be wrapped, or have its start at an older place."""
     # As the Hub's viewer gives rows, beside their number and what it cut off.
     if isinstance(value.get("row"), dict) and "id" not in value:
@@ -391,7 +391,7 @@ _ORDERS: tuple[tuple[Literal["anger", "trust"], str], ...] = (
 )
 
 
-def check_scenario(scenario: Scenario, findings: Findings) -> None:
+def check_scenario(scenario: Scenario, findings: IssueCollector) -> None:
     """Report anchors that are missing or out of order, and texts without which an episode starts badly."""
     for place in (missing := scenario.missing_anchors):
         message = "the scenario lacks this anchor; EIBench's evaluation fills it in without a message"
@@ -418,7 +418,7 @@ def check_scenario(scenario: Scenario, findings: Findings) -> None:
             findings.add(f"$.{place}", "missing-text", "warning", found, message, "kept; it can be scored")
 
 
-def _flag(value: Any, path: str, findings: Findings) -> Any:
+def _flag(value: Any, path: str, findings: IssueCollector) -> Any:
     return value if value is None or isinstance(value, bool) else findings.unknown(path, value, "true or false")
 
 
@@ -462,7 +462,7 @@ _WHY = {
 }
 
 
-def check_episode(episode: Episode, findings: Findings) -> None:
+def check_episode(episode: Episode, findings: IssueCollector) -> None:
     """Report failures, an end without a state, and states that contradict each other."""
     if episode.scene not in SCENES:
         message = f"expected one of {', '.join(SCENES)}"

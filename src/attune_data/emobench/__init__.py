@@ -9,7 +9,7 @@ from pydantic import Field
 
 from attune_data.collection import record_kind
 from attune_data.record import ByKey, Items, SnakeCaseRecord
-from attune_data.repair import Findings
+from attune_data.repair import IssueCollector
 
 LETTERS = "ABCDEFG"
 Letter = Literal["A", "B", "C", "D", "E", "F", "G"]
@@ -109,7 +109,7 @@ class EmoBenchPrediction(SnakeCaseRecord):
         return f"{self.item}/{self.model}/{self.condition}"
 
 
-def _check_item(item: EmoBenchItem, findings: Findings) -> None:
+def _check_item(item: EmoBenchItem, findings: IssueCollector) -> None:
     counts = {"emotion": (6,), "cause": (4, 6, 7), "answer": (4,)}
     for part, (choices, label) in item.questions.items():
         prefix, found = "" if part == "answer" else f"{part}_", choices.count(label)
@@ -121,7 +121,7 @@ def _check_item(item: EmoBenchItem, findings: Findings) -> None:
             findings.add(f"$.{prefix}label", "label-not-a-choice", "warning", label, message, "kept; not scored")
 
 
-def _check_prediction(prediction: EmoBenchPrediction, findings: Findings) -> None:
+def _check_prediction(prediction: EmoBenchPrediction, findings: IssueCollector) -> None:
     expected = ["answer"] if prediction.item.startswith("EA/") else ["cause", "emotion"]
     for place, answer in enumerate(prediction.answers or [EmoBenchAnswer(predictions={})]):
         path, parts = f"$.answers[{place}]", sorted(part for part, samples in answer.predictions.items() if samples)

@@ -12,7 +12,7 @@ from pydantic import Field, Strict
 
 from attune_data.collection import record_kind
 from attune_data.record import LARGEST, ByKey, Expected, Repeat, SnakeCaseRecord, Text, repeat_suffix
-from attune_data.repair import Findings
+from attune_data.repair import IssueCollector
 
 # The repository has numbers and texts of numbers; both are written back as they were.
 _Intensity = Annotated[
@@ -85,7 +85,7 @@ class EQBenchAnswer(SnakeCaseRecord):
         return f"{self.question}/{self.model}{repeat_suffix(self.repeat)}"
 
 
-def _check_question(question: EQBenchQuestion, findings: Findings) -> None:
+def _check_question(question: EQBenchQuestion, findings: IssueCollector) -> None:
     """Report emotions of the reference that no answer can have."""
     if len(question.reference) < 4 or not question.reference.keys() <= {*re.findall(r"\w+", question.prompt)}:
         message = "expected four different words that the prompt asks about; an answer is read word by word"
@@ -93,7 +93,7 @@ def _check_question(question: EQBenchQuestion, findings: Findings) -> None:
         findings.add(path, "unasked-emotion", "warning", found, message, "kept; no answer to it is parseable")
 
 
-def _check_answer(answer: EQBenchAnswer, findings: Findings) -> None:
+def _check_answer(answer: EQBenchAnswer, findings: IssueCollector) -> None:
     """Report an answer without intensities, and intensities beyond the scale."""
     if not (answer.respondent_answers.first_pass or answer.respondent_answers.revised):
         findings.add("$.respondent_answers", "no-intensities", "note", {}, "nothing was read from the answer", "kept")

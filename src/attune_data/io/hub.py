@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 from attune_data.io import documents as limits
 from attune_data.issues import SourceError
-from attune_data.text import listed, plural, printable
+from attune_data.text import listed, plural, sanitize
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -72,7 +72,7 @@ def parse_address(text: str) -> Address:
         raise SourceError(f"{text[:200]!r} is not the address of a data set on the Hub; {hint}")
     revision = match["revision"] and unquote(match["revision"])
     if revision and not _REVISION.fullmatch(revision):
-        raise SourceError(f"{printable(text[:200])!r}: no branch, tag or commit can have the name {revision[:200]!r}")
+        raise SourceError(f"{sanitize(text[:200])!r}: no branch, tag or commit can have the name {revision[:200]!r}")
     return Address(text, match["repo"], revision, (match["path"] or "").strip("/"))
 
 
@@ -189,7 +189,7 @@ class Listing:
         for name, place in places.items():
             if (found := place.stat().st_size) != self.files[name]:
                 raise SourceError(
-                    f"{address.text}, file {printable(paths[name])}: {found:,} bytes are in the cache,"
+                    f"{address.text}, file {sanitize(paths[name])}: {found:,} bytes are in the cache,"
                     f" {self.files[name]:,} in the Hub's list of files; delete {place} and load it again"
                 )
         return places
@@ -216,7 +216,7 @@ def _downloaded(address: Address, commit: str, paths: Sequence[str]) -> list[Pat
             return Path(hf_hub_download(address.repo, path, **given))
         except Exception as error:
             if path != address.path:
-                error.add_note(printable(path))
+                error.add_note(sanitize(path))
             raise
 
     with _explained(address), ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -333,7 +333,7 @@ def _nothing_there(address: Address, paths: Mapping[str, int]) -> SourceError:
     there = sorted({path[len(start) :].split("/")[0] for path in paths if path.startswith(start)})
     where = f"{address.repo}/{start}".rstrip("/")
     return SourceError(
-        f"{address.text}: there is no {address.path!r} in it; in {where} there are: {listed([*map(printable, there)])}"
+        f"{address.text}: there is no {address.path!r} in it; in {where} there are: {listed([*map(sanitize, there)])}"
     )
 
 
@@ -349,7 +349,7 @@ def trouble(error: BaseException) -> str:
     if isinstance(error, httpx2.TimeoutException):
         return f"{hub} does not answer"
     if isinstance(error, httpx2.TransportError | OSError) and not isinstance(error, FileMetadataError):
-        return f"{hub} cannot be reached: {redacted(printable(error))[:200]}"
+        return f"{hub} cannot be reached: {redacted(sanitize(error))[:200]}"
     proxies = "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
     return f"{hub} cannot be asked, or does not answer as a Hub does; check HF_ENDPOINT and, of proxies, {proxies}"
 

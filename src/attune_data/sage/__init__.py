@@ -13,10 +13,10 @@ from attune_data.description import description, grouped
 from attune_data.display import Message, Part
 from attune_data.query import Unit
 from attune_data.record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text, says_generated
-from attune_data.repair import Findings, Fix, closed, each, number, record, scored, text
+from attune_data.repair import Fix, IssueCollector, closed, each, number, record, scored, text
 from attune_data.states import check_change, step_columns, step_dtypes, step_meanings
 from attune_data.tables import Frames
-from attune_data.text import plural, printable
+from attune_data.text import plural, sanitize
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,7 +104,7 @@ class SageDialogue(SnakeCaseRecord):
 
     def __repr__(self) -> str:
         """Return one line; `model_dump` gives every field."""
-        return printable(f"<SageDialogue {self.id}: {plural(len(self.history), 'message')}, {self.emo_state}>")
+        return sanitize(f"<SageDialogue {self.id}: {plural(len(self.history), 'message')}, {self.emo_state}>")
 
     __str__ = __repr__
 
@@ -338,7 +338,7 @@ fix_dialogue: Fix = record(
 )
 
 
-def check_dialogue(dialogue: SageDialogue, findings: Findings) -> None:
+def check_dialogue(dialogue: SageDialogue, findings: IssueCollector) -> None:
     """Report what contradicts the final emotion, the changes or the order of the messages."""
     if dialogue.emo_state != emotion_state(dialogue.emo_point):
         message = f"an emotion of {dialogue.emo_point} is {emotion_state(dialogue.emo_point)}"

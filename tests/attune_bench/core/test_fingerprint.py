@@ -98,7 +98,7 @@ def test_what_a_result_notes_beside_its_answers_changes_no_hash(benchmark: Bench
 def test_any_other_field_changes_the_hash(benchmark: Benchmark) -> None:
     kind = resolve(benchmark.results)
     fields = {info.alias or name for name, info in kind.model.model_fields.items()} - kind.unhashed
-    settings = {*benchmark.decisive, "temperature", "seed", "provider", "prompt_hash"}
+    settings = {*benchmark.comparability_keys, "temperature", "seed", "provider", "prompt_hash"}
     for document in documents_of(kind):
         before = hashed(kind, document)
         paths = [path for path in leaves(document) if path[0] not in kind.unhashed]

@@ -11,7 +11,7 @@ import pytest
 from benchmark_scores import NAMES, scores_named
 
 from attune_bench import Scores
-from attune_bench.scores.table import Provenance, Texts
+from attune_bench.scores.table import JsonColumn, Provenance
 from attune_data import SourceError
 from attune_metrics.metric import Metric
 
@@ -225,7 +225,7 @@ def test_json_that_is_no_file_of_scores(content: bytes, message: str, tmp_path: 
 
 def test_scores_with_variants_and_records_are_read_back_the_same(tmp_path: Path) -> None:
     scores = scores_named("eibench")
-    detail = Texts.of({"place": place} for place in range(scores.values.height))
+    detail = JsonColumn.of({"place": place} for place in range(scores.values.height))
     with_detail = replace(scores, detail=detail).variant(failed="worst")
     with_detail.write(tmp_path / "scores.parquet")
     read = Scores.read(tmp_path / "scores.parquet")

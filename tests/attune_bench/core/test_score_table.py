@@ -17,7 +17,7 @@ from benchmark_scores import NAMES, TRAITS, scores_named, table_rows
 from polars.testing import assert_frame_equal
 
 from attune_bench import Scores
-from attune_bench.scores.table import KEYS, UNIT_KEYS, Provenance, ScoreTable, Texts, term_columns
+from attune_bench.scores.table import KEYS, UNIT_KEYS, JsonColumn, Provenance, ScoreTable, term_columns
 from attune_data.issues import Issue
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
@@ -299,7 +299,7 @@ def test_scores_are_not_equal_where_anything_differs(table: Scores) -> None:
         replace(table, metrics={**table.metrics, "grade": entry}),
         replace(table, metrics=dict([*table.metrics.items()][::-1])),
         replace(table, repeats=table.values.with_columns(repeat=pl.lit("1"))),
-        replace(table, detail=Texts.of([{}] * table.values.height)),
+        replace(table, detail=JsonColumn.of([{}] * table.values.height)),
         table.note("x"),
         table.keep(groups=table.groups[1:]),
     ]

@@ -123,7 +123,7 @@ def test_records_one_after_the_other() -> None:
 
 def test_what_generic_code_says_of_scores_of_ones_own() -> None:
     asked = Benchmark(
-        **ABOUT, data=QUESTION, score=score_answers, decisive={"temperature": "temperature", "wording": "W"}
+        **ABOUT, data=QUESTION, score=score_answers, comparability_keys={"temperature": "temperature", "wording": "W"}
     )
     questions = [Question(id="q1", text="Which?", kinder="first", synthetic=True)]
     answers = [
@@ -133,7 +133,7 @@ def test_what_generic_code_says_of_scores_of_ones_own() -> None:
     ]
     held = score(questions, answers, benchmark=asked).provenance
     assert (held.benchmark, held.title, held.synthetic) == ("kinder", "Kinder", True)
-    assert held.decisive == asked.decisive
+    assert held.comparability_keys == asked.comparability_keys
     assert [(group.model, group.settings) for group in held.settings] == [
         ("a", {"temperature": (0.5,), "wording": ("not set",)}),
         ("b", {"temperature": (0.5,), "wording": ("v1",)}),
@@ -145,6 +145,6 @@ def test_what_generic_code_says_of_scores_of_ones_own() -> None:
         "reasoning_effort": ("low",), "extra_body": ('{"top_k": 5}',), "token_limit": ("of the server",)
     }.items()  # fmt: skip
     plain = score([Question(id="q1", text="Which?", kinder="first")], answers, benchmark=BENCHMARK).provenance
-    assert (plain.synthetic, plain.settings, plain.decisive) == (False, (), {})
+    assert (plain.synthetic, plain.settings, plain.comparability_keys) == (False, (), {})
     assert (plain.data is None, plain.runs) == (False, held.runs)
     assert score(answers, benchmark=WITHOUT_DATA).provenance.data is None

@@ -29,7 +29,7 @@ def entry(model: str, values: Sequence[float | None] = (1.0, 2.0), *, traits: An
 def run_with(model: str, **settings: Any) -> Entry:
     """Return an entry of a model whose runs have settings."""
     own = GroupSettings(model=model, settings={name: (value,) for name, value in settings.items()})
-    return entry(model, settings=(own,), decisive=DECISIVE)
+    return entry(model, settings=(own,), comparability_keys=DECISIVE)
 
 
 def models(boards: Sequence[Board]) -> list[tuple[str, tuple[str, ...]]]:
@@ -99,7 +99,7 @@ def test_a_setting_that_does_not_apply_contradicts_none() -> None:
 
 
 def test_a_setting_that_is_not_recorded_is_another_board() -> None:
-    boards = make_boards([run_with("a", temperature=0.0, judge="j"), entry("b", decisive=DECISIVE)])
+    boards = make_boards([run_with("a", temperature=0.0, judge="j"), entry("b", comparability_keys=DECISIVE)])
     assert [board.table.models for board in boards] == [("a",), ("b",)]
 
 

@@ -158,7 +158,9 @@ def test_scores_that_no_board_can_rank(tmp_path: Path) -> None:
     few = checked(tmp_path, frame.filter(model="b"), private=True, cluster="person")
     assert few == ["own.parquet: b was run on 2, fewer than 5 persons; such values are not shown"]
     runs = GroupSettings(model="b", settings={"temperature": (0.0, 0.7)})
-    mixed = checked(tmp_path, frame.filter(model="b"), settings=(runs,), decisive={"temperature": "temperature"})
+    mixed = checked(
+        tmp_path, frame.filter(model="b"), settings=(runs,), comparability_keys={"temperature": "temperature"}
+    )
     assert mixed == ["own.parquet: the runs of b differ in temperature: 0, 0.7; enter runs made in one way"]
 
 

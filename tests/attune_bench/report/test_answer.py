@@ -201,7 +201,9 @@ def test_runs_that_differ_have_no_leader() -> None:
     settings = tuple(
         GroupSettings(model=name, settings={"temperature": (at,)}) for name, at in (("a", 0.0), ("b", 1.0))
     )
-    about = scores.provenance.model_copy(update={"decisive": {"temperature": "temperature"}, "settings": settings})
+    about = scores.provenance.model_copy(
+        update={"comparability_keys": {"temperature": "temperature"}, "settings": settings}
+    )
     said = answer(replace(scores, provenance=about).allow_mixed())
     assert (
         "a has the best value 2.0 in Hits. The runs differ in what changes an answer, so no model can be said" in said

@@ -205,7 +205,9 @@ def test_what_is_said_of_all_runs_is_true_of_all(temperatures: Sequence[Any], sa
     settings = tuple(
         GroupSettings(model=name, settings={"temperature": own}) for name, own in zip("ab", temperatures, strict=True)
     )
-    about = scores.provenance.model_copy(update={"decisive": {"temperature": "temperature"}, "settings": settings})
+    about = scores.provenance.model_copy(
+        update={"comparability_keys": {"temperature": "temperature"}, "settings": settings}
+    )
     notes = settings_notes(replace(scores, provenance=about))
     assert any("All runs: temperature" in note for note in notes) == said
 

@@ -18,7 +18,7 @@ from attune_bench import Scores
 from attune_bench.report.columns import number
 from attune_bench.report.tables import model_frame
 from attune_bench.report.text import FORMATS, Format
-from attune_data.text import printable
+from attune_data.text import sanitize
 from attune_metrics.catalog import CATALOG
 
 Json = dict[str, Any]
@@ -328,7 +328,7 @@ def test_json_has_the_interval_of_the_main_metric(make_scores: Make) -> None:
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "a\rb", "a\x00b", "\u202eltr", "a\x9bb"], ids=ascii)
 def test_control_characters_are_replaced(make_scores: Make, text: str) -> None:
-    shown = printable(text)
+    shown = sanitize(text)
     assert shown.isprintable()
     assert len(shown) == len(text)
     for format_ in TEXTS:
@@ -337,7 +337,7 @@ def test_control_characters_are_replaced(make_scores: Make, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["модель-é", "深度", "[red]x[/red]", "a b", "\U0001f600"])
 def test_ordinary_text_stays(text: str) -> None:
-    assert printable(text) == text
+    assert sanitize(text) == text
 
 
 @pytest.mark.parametrize("format_", TEXTS)

@@ -221,7 +221,7 @@ def test_judges_count_for_the_metrics_that_rest_on_them() -> None:
     assert list(differences(scores)) == ["judges (for Draft judge score, Draft binary alignment)"]
     assert differences(scores, metrics=["composite_score", "avg_emotion_f1"]) == {}
     for name in JUDGED:
-        assert scores.metrics[name].rests_on == ("judges",)
+        assert scores.metrics[name].depends_on == ("judges",)
     with pytest.raises(
         MixedSettingsError, match=r"judges .for Draft judge score. judge/one \(of vendor/a\), judge/two \(of vendor/b\)"
     ):
@@ -321,8 +321,8 @@ def test_settings_are_shown_whole() -> None:
 
 def test_scores_whose_metrics_all_rest_on_a_setting_are_signed() -> None:
     frame = pl.DataFrame({"model": ["a", "b"], "unit": ["q", "q"], "metric": ["hit"] * 2, "value": [1.0, 0.0]})
-    table = Scores.from_table(frame, metrics={"hit": {"rests_on": ["judges"]}})
-    about = {"decisive": {"judges": "judges"}, "settings": group_settings([("a", None, {"judges": "j"})])}
+    table = Scores.from_table(frame, metrics={"hit": {"depends_on": ["judges"]}})
+    about = {"comparability_keys": {"judges": "judges"}, "settings": group_settings([("a", None, {"judges": "j"})])}
     scores = replace(table, provenance=table.provenance.model_copy(update=about))
     assert str(Signature.parse(scores.sign(resamples=50)).settings).startswith("mixed.")
 

@@ -215,7 +215,7 @@ def test_ratings_of_mixed_runs_are_not_compared(make_scores: Any) -> None:
     name = "avg_draft_judge_score"
     held = {"model": "a", "condition": scores.conditions[0], "settings": {"temperature": (0.0,)}}
     other = {**held, "model": "b", "settings": {"temperature": (0.7,)}}
-    settings = {"settings": (held, other), "decisive": {"temperature": "temperature"}}
+    settings = {"settings": (held, other), "comparability_keys": {"temperature": "temperature"}}
     mixed = Scores.of(scores)
     object.__setattr__(mixed, "provenance", type(scores.provenance)(**{**scores.provenance.model_dump(), **settings}))
     with pytest.raises(MixedSettingsError):

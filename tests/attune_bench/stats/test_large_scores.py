@@ -11,7 +11,7 @@ from attune_bench import Scores
 from attune_bench.stats import compare as paired_module
 from attune_bench.stats import options as series_module
 from attune_bench.stats.compare import compare, compare_all
-from attune_bench.stats.options import AnalysisOptions, Draws, Mask, ScoreSeries
+from attune_bench.stats.options import AnalysisOptions, Mask, ResampleCache, ScoreSeries
 from attune_bench.stats.rank import rank
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
@@ -53,7 +53,7 @@ def poisson(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("poisson")
 def test_series_on_different_units_share_poisson_draws(scores: Scores) -> None:
     series = ScoreSeries(scores)
-    draws = Draws(series, AnalysisOptions(resamples=5))
+    draws = ResampleCache(series, AnalysisOptions(resamples=5))
     every = np.ones((1, UNITS), dtype=np.bool_)
     [(mask, rows)] = draws.parts(series.scored, every)
     assert mask.all()

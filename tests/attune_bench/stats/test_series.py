@@ -14,7 +14,7 @@ from attune_bench.analyses.models import win_rates
 from attune_bench.analyses.repeats import variance_split
 from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.stats.compare import compare_all
-from attune_bench.stats.options import AnalysisOptions, Draws, SamplingKeywords, ScoreSeries, group_by_mask
+from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, group_by_mask
 from attune_bench.stats.rank import rank, ratings, tiers
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
@@ -168,7 +168,7 @@ def test_no_scores_are_empty_series(scores_of: Build) -> None:
 
 def test_resamples_are_drawn_once_for_the_same_units(make_scores: Build) -> None:
     series = ScoreSeries(make_scores(["a", "b"], conversations=4))
-    draws = Draws(series, AnalysisOptions(resamples=5, seed=3))
+    draws = ResampleCache(series, AnalysisOptions(resamples=5, seed=3))
     [(mask, groups)] = group_by_mask(series.scored)
     assert groups.tolist() == [0, 1]
     assert draws.of(mask).counts is draws.of(mask.copy()).counts

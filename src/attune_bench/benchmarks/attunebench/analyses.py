@@ -51,7 +51,7 @@ from attune_bench.stats.compare import TESTED, paired, tested
 from attune_bench.stats.options import (
     AnalysisKeywords,
     AnalysisOptions,
-    Draws,
+    ResampleCache,
     SamplingKeywords,
     ScoreSeries,
     interval_ends,
@@ -65,11 +65,11 @@ from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
 from attune_data.attunebench.spellings import ANSWER
 from attune_data.query import Queryable
-from attune_data.repair import Findings
+from attune_data.repair import IssueCollector
 from attune_metrics.attunebench.composite import DOCUMENTED, get_protocol
 from attune_metrics.attunebench.holistic import BRANCHES
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS, score_draft_judge
-from attune_metrics.metric import MetricInputError, null
+from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import MeasurementLevel, krippendorff_alpha_interval
 from attune_metrics.stats.bootstrap import Interval, bootstrap, draw_resamples, point_estimate
 from attune_metrics.stats.sums import Floats
@@ -135,7 +135,7 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
             raise MetricInputError(f"turns do not have {metric!r}; expected one of {', '.join(TURN_KEYS)}")
     series = ScoreSeries(scores)
     grid = record_grid(scores, series)
-    draws = Draws(series, chosen)
+    draws = ResampleCache(series, chosen)
     thirds = [_thirds(of_group[unit] for of_group in grid) for unit in range(len(series.units))]
     families = [f"the models of mode {mode!r}" for _, mode in series.groups]
     rows: dict[tuple[int, str], tuple[Any, ...]] = {}
@@ -147,7 +147,7 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         columns = tested(found, families, draws)
         between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
         for group, (identity, pair, own) in enumerate(zip(series.groups, found, columns, strict=True)):
-            values = pair.second, null(between[group]), pair.first, pair.difference
+            values = pair.second, nan_to_none(between[group]), pair.first, pair.difference
             rows[group, metric] = (*identity, metric, *values, *own)
     draws.skewed.warn_of_differences()
     ordered = [rows[group, metric] for group in range(len(series.groups)) for metric in metrics]
@@ -258,7 +258,7 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
 def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], options: AnalysisOptions) -> pl.DataFrame:
     """Compare two metrics of the same models; each is a column's name and the metric."""
     series = ScoreSeries(scores)
-    draws = Draws(series, options, weighted=True)
+    draws = ResampleCache(series, options, weighted=True)
     both = np.concatenate([series.values(first[1]), series.values(second[1])])
     groups = len(series.groups)
     families = [f"the models of mode {mode!r}" for _, mode in series.groups]
@@ -473,7 +473,7 @@ def judge_agreement(scores: ScoreTable, *, results: Iterable[Run], **options: Un
     """
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
-    Draws(series, chosen)  # refuses what this analysis does not do
+    ResampleCache(series, chosen)  # refuses what this analysis does not do
     judgements = sorted(_judgements(scores, results), key=lambda one: (one.mode, one.conversation))
     rows: list[dict[str, Any]] = []
     for mode in dict.fromkeys(one.mode for one in judgements):
@@ -520,7 +520,7 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
     0
     """
     chosen = AnalysisOptions(**options)
-    Draws(ScoreSeries(scores), chosen, weighted=True)
+    ResampleCache(ScoreSeries(scores), chosen, weighted=True)
     clusters = dict(scores.units.select("unit", "cluster").iter_rows())
     by_judge: dict[str, list[tuple[str, str, str, float]]] = {}
     for run in scored_runs(scores, results):
@@ -566,7 +566,7 @@ def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[_Judgeme
                         ratings.setdefault(dimension, {})[judge] = min(max(float(rating), 1.0), 7.0)
             for judge, said in turn.em_draft_binary_assessment_by_model.items():
                 for question, answer in said.items() if isinstance(said, Mapping) else ():
-                    code = _CODES.get(ANSWER(answer, "", Findings("")))
+                    code = _CODES.get(ANSWER(answer, "", IssueCollector("")))
                     if code is not None:
                         answers.setdefault(question, {})[judge] = code
             if ratings or answers:
@@ -609,7 +609,7 @@ def _agreement(
     shift = fsum(table[:, 1] - table[:, 0]) / len(both) if pair and rated != _ANSWERS and both else None
     return {
         "judge_a": judges[0] if pair else ALL, "judge_b": judges[1] if pair else None,
-        "alpha": null(interval.estimate), "low": low, "high": high, "shift": shift,
+        "alpha": nan_to_none(interval.estimate), "low": low, "high": high, "shift": shift,
         "judged": len(both), "n": len(conversations), "clusters": clusters, "reason": reason,
     }  # fmt: skip
 
@@ -660,7 +660,7 @@ def question_agreement(
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
     counts = _counts(scores, series, data, results)
-    draws = Draws(series, chosen)
+    draws = ResampleCache(series, chosen)
     rows: list[tuple[Any, ...]] = []
     known = {question: place for place, question in enumerate(load_codebook().binary)}
     for task in BINARY_TASKS:
@@ -690,7 +690,16 @@ def question_agreement(
             coverage = float(found[_PRESENT, there].sum()) / asked if asked else None
             sizes = asked, interval.n, clusters, coverage
             rows.append(
-                (task, questions[question], *series.groups[group], null(interval.estimate), low, high, *sizes, reason)
+                (
+                    task,
+                    questions[question],
+                    *series.groups[group],
+                    nan_to_none(interval.estimate),
+                    low,
+                    high,
+                    *sizes,
+                    reason,
+                )
             )
     schema: dict[str, Any] = {
         **dict.fromkeys(("task", "question", "model", "condition"), str),

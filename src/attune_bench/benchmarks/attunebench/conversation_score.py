@@ -78,7 +78,7 @@ from attune_metrics.attunebench.questions import (
     om_reference,
     prepare_answers,
 )
-from attune_metrics.metric import Metric, MetricInputError, null
+from attune_metrics.metric import Metric, MetricInputError, nan_to_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +478,7 @@ def _score_turn(
     return {
         "turnNumber": number,
         "emotion_hit_rate": emotion.hit_rate,
-        "emotion_intensity_mae": null(emotion.intensity_mae),
+        "emotion_intensity_mae": nan_to_none(emotion.intensity_mae),
         "emotion_precision": emotion.precision,
         "emotion_recall": emotion.recall,
         "emotion_f1": emotion.f1,
@@ -494,16 +494,16 @@ def _score_turn(
         "binary_om_metrics_hp": None if om_hp is None else _counted(om_hp),
         "binary_human_metrics_hp": None if human_hp is None else _counted(human_hp),
         "pairwise_accuracy": pairwise.accuracy,
-        "pairwise_kendall_tau": null(pairwise.kendall_tau),
+        "pairwise_kendall_tau": nan_to_none(pairwise.kendall_tau),
         "response_similarity": response.similarity,
         "response_similarity_original": response.original,
         "response_similarity_llm_improved": response.llm_improved,
         "response_similarity_human_edited": response.human_edited,
         "response_preference_alignment": response.preference_alignment,
-        "draft_judge_score": null(
+        "draft_judge_score": nan_to_none(
             score_draft_judge({name: getattr(turn.em_draft_judge_scores, name) for name in JUDGE_DIMENSIONS})
         ),
-        "draft_binary_alignment": null(score_draft_binary(truth.preferred, turn.em_draft_binary_assessment)),
+        "draft_binary_alignment": nan_to_none(score_draft_binary(truth.preferred, turn.em_draft_binary_assessment)),
     }
 
 
@@ -512,18 +512,18 @@ def _score_post(truth: Truth, post: PostConversation, form: PreparedPanas, proto
     actual, predicted = truth.wide, post.predicted_conversation_wide
     branches = score_four_branch(truth.branches, branch_ratings(predicted.four_branch_scores))
     return {
-        "panas_mae": null(panas.mae),
-        "panas_normalized": null(panas.normalized),
-        "panas_pa_mae": null(panas.pa_mae),
-        "panas_na_mae": null(panas.na_mae),
-        "panas_pa_normalized": null(panas.pa_normalized),
-        "panas_na_normalized": null(panas.na_normalized),
-        "panas_pa_baseline_adjusted": null(panas.pa_baseline_adjusted),
-        "panas_na_baseline_adjusted": null(panas.na_baseline_adjusted),
-        "panas_baseline_adjusted": null(panas.baseline_adjusted),
-        "panas_item_baseline_adjusted": null(panas.item_baseline_adjusted),
-        "panas_item_mae": null(panas.item_mae),
-        "panas_item_normalized": null(panas.item_normalized),
+        "panas_mae": nan_to_none(panas.mae),
+        "panas_normalized": nan_to_none(panas.normalized),
+        "panas_pa_mae": nan_to_none(panas.pa_mae),
+        "panas_na_mae": nan_to_none(panas.na_mae),
+        "panas_pa_normalized": nan_to_none(panas.pa_normalized),
+        "panas_na_normalized": nan_to_none(panas.na_normalized),
+        "panas_pa_baseline_adjusted": nan_to_none(panas.pa_baseline_adjusted),
+        "panas_na_baseline_adjusted": nan_to_none(panas.na_baseline_adjusted),
+        "panas_baseline_adjusted": nan_to_none(panas.baseline_adjusted),
+        "panas_item_baseline_adjusted": nan_to_none(panas.item_baseline_adjusted),
+        "panas_item_mae": nan_to_none(panas.item_mae),
+        "panas_item_normalized": nan_to_none(panas.item_normalized),
         "panas_item_errors": panas.item_errors,
         "q1_looking_for_score": holistic.q1_looking_for_score(
             actual.q1_looking_for, predicted.q1_looking_for, protocol=protocol
@@ -738,7 +738,9 @@ def _of_panas(truth: Truth) -> dict[str, float | None]:
     after, before = truth.post_panas, truth.pre_panas
     rated = [score_panas(after, form, baseline=before) for form in _rated_forms()]
     # The metrics of items are means over items, so that all items may have one rating at a time.
-    of_items = {name: null(fmean(getattr(one, name.removeprefix("panas_")) for one in rated)) for name in _ITEM_METRICS}
+    of_items = {
+        name: nan_to_none(fmean(getattr(one, name.removeprefix("panas_")) for one in rated)) for name in _ITEM_METRICS
+    }
     return of_items | _of_totals(after.totals, before.totals)
 
 
@@ -749,7 +751,7 @@ def _of_totals(after: PanasTotals, before: PanasTotals) -> dict[str, float | Non
     summed = [(share, score_panas(reference, form, baseline=baseline)) for form, share in _summed_forms()]
     # Means over affects, each of one total.
     return {
-        name: null(fsum(share * getattr(one, name.removeprefix("panas_")) for share, one in summed))
+        name: nan_to_none(fsum(share * getattr(one, name.removeprefix("panas_")) for share, one in summed))
         for name in _TOTAL_METRICS
     }
 

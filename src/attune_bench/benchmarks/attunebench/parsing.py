@@ -18,7 +18,7 @@ from attune_bench.runner.calls import TEXT, YES_NO, Schema, choice_schema, integ
 from attune_bench.runner.task import Fields
 from attune_data import Codebook
 from attune_data.attunebench.spellings import ANSWER, CLAMPED, LABEL, PREDICTED_TAGS, WINNER
-from attune_data.repair import Findings, Fix, number, text, texts
+from attune_data.repair import Fix, IssueCollector, number, text, texts
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS
 
 TOTALS = {"positive": "totalPositiveAffect", "negative": "totalNegativeAffect"}
@@ -102,7 +102,7 @@ _DELTA = number(-6, 6, clamps_always=True)
 _NEUTRAL = frozenset(("neutral", "none", "stable", "no change", "no shift", "no clear shift", "no emotion"))
 
 
-class Tally(Findings):
+class Tally(IssueCollector):
     """Counts the values that had to be dropped."""
 
     def __init__(self) -> None:

@@ -39,7 +39,7 @@ from attune_bench.report.drawing import (
 from attune_bench.report.figures import Numbers
 from attune_bench.report.figures import scores as scores_figure
 from attune_bench.report.page_scores import PageScores, drawn_section
-from attune_bench.report.privacy import hidden_strata, hides, withheld
+from attune_bench.report.privacy import hidden_strata, hides, suppressed
 from attune_bench.report.sections import comparison_parts, lacking_units, subgroup_section
 from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.table import ScoreTable
@@ -132,7 +132,7 @@ def _pairwise(page: PageScores) -> Section:
 
 def _gap(page: PageScores) -> Section:
     entry = ANALYSES["perspective_gap"]
-    frame = page.in_order(page.conceal(entry.function(page.table, **page.options)))
+    frame = page.in_order(page.suppress(entry.function(page.table, **page.options)))
     return drawn_section(
         page,
         entry.title,
@@ -202,7 +202,7 @@ def _without_few(table: ScoreTable, frame: pl.DataFrame, data: Collection[Conver
         )
         for model, condition, group in rows
     ]
-    return withheld(frame, pl.lit(pl.Series(found, dtype=pl.Boolean)), "not shown")
+    return suppressed(frame, pl.lit(pl.Series(found, dtype=pl.Boolean)), "not shown")
 
 
 def _questions(page: PageScores, data: Collection[Conversation] | None, results: Sequence[Run] | None) -> list[Section]:

@@ -32,7 +32,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
 from attune_bench.benchmarks.attunebench.scoring import METRICS, chance_by_unit, provenance_of, scores_of
 from attune_bench.scores.files import Range, check_numbers, check_scores
 from attune_bench.scores.settings import GroupSettings
-from attune_bench.scores.table import KEYS, ScoreTable, Texts
+from attune_bench.scores.table import KEYS, JsonColumn, ScoreTable
 from attune_bench.stats.options import ScoreSeries, points
 from attune_bench.stats.summary import coverage, z_scores
 from attune_data import Issue
@@ -143,7 +143,7 @@ TURN_KEYS: Mapping[str, str] = {
 Record = Mapping[str, Any]
 
 
-def records_of(scores: ScoreTable) -> Texts:
+def records_of(scores: ScoreTable) -> JsonColumn:
     """Return the record of every run, with the keys of ``scores.json``.
 
     Raises

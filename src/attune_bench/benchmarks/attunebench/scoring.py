@@ -27,9 +27,9 @@ from attune_bench.scores.table import (
     CHANCE,
     KEYS,
     REPEAT,
+    JsonColumn,
     Provenance,
     ScoreTable,
-    Texts,
 )
 from attune_bench.scores.tables_in import over_repeats
 from attune_data import Collection, Conversation, Issue, Run
@@ -71,7 +71,7 @@ def provenance_of(**known: Any) -> Provenance:
         headline=HEADLINE,
         reference="default",
         private=True,
-        decisive=dict(DECISIVE),
+        comparability_keys=dict(DECISIVE),
         **known,
     )
 
@@ -100,12 +100,12 @@ def scores_of(
         raise MetricInputError(
             f"two records of conversation {unit!r}, model {model!r}, mode {mode!r}; leave one of them out"
         )
-    return scores_from(frame, Texts.of(records), _participants(records), provenance, chance or {}, others)
+    return scores_from(frame, JsonColumn.of(records), _participants(records), provenance, chance or {}, others)
 
 
 def scores_from(
     values: pl.DataFrame,
-    detail: Texts,
+    detail: JsonColumn,
     participants: Mapping[str, str | None],
     provenance: Provenance,
     chance: Mapping[str, Mapping[str, float | None]],
@@ -290,7 +290,7 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
     )
     scores = scores_from(
         counting.select(*KEYS, pl.Series(REPEAT, repeats, pl.String), *columns_of([], scorer.others)),
-        Texts(counting["detail"]),
+        JsonColumn(counting["detail"]),
         {unit: one.participant for unit, one in truth.items()},
         held,
         {unit: one.chance for unit, one in truth.items()},

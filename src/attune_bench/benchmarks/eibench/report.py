@@ -24,8 +24,8 @@ from attune_data.eibench.kinds import AXES, named_anchors, scenario_parts
 from attune_data.eibench.records import SCENES, Episode, Scenario, scenes
 from attune_data.eibench.tables import episode_builder
 from attune_data.issues import Html
-from attune_data.text import plural, printable
-from attune_metrics.metric import null
+from attune_data.text import plural, sanitize
+from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
 from attune_metrics.stats.sums import Floats
 
@@ -105,7 +105,7 @@ def mean_states(
             states = bootstrap(series, draws, method=chosen.interval, level=chosen.level)
         for place, state in enumerate(states):
             few = f"fewer than {MIN_CLUSTERS} scenarios" if state.n < MIN_CLUSTERS else None
-            low, high = (None, None) if few else (null(state.low), null(state.high))
+            low, high = (None, None) if few else (nan_to_none(state.low), nan_to_none(state.high))
             axis, number = divmod(place, rounds)
             rows.append(
                 (
@@ -113,7 +113,7 @@ def mean_states(
                     scene,
                     AXES[axis],
                     number,
-                    null(state.estimate),
+                    nan_to_none(state.estimate),
                     low,
                     high,
                     state.n,
@@ -218,10 +218,10 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int) -> "Chart":
     alt = altair()
     rows: Rows = states.filter(model=model).drop_nulls("mean").to_dicts()
     if not rows:
-        raise ValueError(f"nothing to draw: no state of model {printable(model)!r}")
+        raise ValueError(f"nothing to draw: no state of model {sanitize(model)!r}")
     for row in rows:
         ends = "" if row["low"] is None else f" [{row['low']:.1f}, {row['high']:.1f}]"
-        where = f"{printable(row['model'])}, {row['scene']}, round {row['round']}"
+        where = f"{sanitize(row['model'])}, {row['scene']}, round {row['round']}"
         row["text"] = f"{where}: mean {row['axis']} {row['mean']:.1f}{ends}, n = {plural(row['n'], 'scenario')}"
         row["title"] = scenes()[row["scene"]].title
     axes = list(_LOOKS)

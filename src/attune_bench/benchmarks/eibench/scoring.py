@@ -31,7 +31,7 @@ from attune_data.eibench.records import SCENES, Episode, Scenario
 from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.eibench import Anchors, Axis, Rule, Treatment, score_anchors, treat_failed
-from attune_metrics.metric import UnreliableIntervalWarning, null
+from attune_metrics.metric import UnreliableIntervalWarning, nan_to_none
 from attune_metrics.stats.sums import Floats
 
 NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
@@ -135,7 +135,7 @@ def score(
         runs=results_fingerprint(held, EPISODE),
         notes=(*_notes(held, given), *_notes_on_anchors(held, given, published)),
         settings=settings_of_episodes(scored),
-        decisive=dict(DECISIVE),
+        comparability_keys=dict(DECISIVE),
     )
     units = pl.DataFrame(
         {"unit": played, "cluster": [None] * len(played), "scene": [known[unit].scene for unit in played]},
@@ -251,13 +251,13 @@ def _variant(
         numbers[f"{axis}_score"] = scores if failed == "start" else treat_failed(scores, broken, failed)
         numbers[f"final_{axis}"] = final
     numbers["reward"] = (numbers["anger_score"] + numbers["trust_score"]) / 2
-    rewards = [null(value) for value in numbers["reward"].tolist()]
+    rewards = [nan_to_none(value) for value in numbers["reward"].tolist()]
     columns: dict[str, list[Any]] = {
         "model": [episode.model for episode in episodes],
         "condition": [None] * len(episodes),
         "unit": [scenario.id for _, scenario in pairs],
         REPEAT: [str(episode.repeat) for episode in episodes],
-        **{name: [null(value) for value in numbers[name].tolist()] for name in NUMBERS},
+        **{name: [nan_to_none(value) for value in numbers[name].tolist()] for name in NUMBERS},
     }
     for scene in scenes:
         pairs_of = list(zip(rewards, (scenario.scene == scene for _, scenario in pairs), strict=True))

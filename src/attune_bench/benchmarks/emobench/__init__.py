@@ -13,7 +13,7 @@ BENCHMARK = Benchmark(
     cluster="scenario_id",
     score=f"{_ROOM}:score",
     row=f"{_ROOM}:row",
-    decisive={
+    comparability_keys={
         "prompt_hash": "instructions",
         "orders": "number of orders of the choices",
         "samples_per_order": "number of samples",

@@ -13,7 +13,7 @@ BENCHMARK = Benchmark(
     cluster="dialogue",
     score=f"{_ROOM}:score",
     row=f"{_ROOM}:row",
-    decisive={"temperature": "temperature"},
+    comparability_keys={"temperature": "temperature"},
     task=f"{_ROOM}:TASK",
     limits=(
         "The references are one author's, of invented people: a score says how near a model comes to that author.",

@@ -127,7 +127,7 @@ def test_conditions_are_kept_apart() -> None:
 def test_models_that_were_asked_otherwise_are_not_compared() -> None:
     items = load_records("demo", ITEM)[:8]
     settings = TASK.settings("a").provenance()
-    assert {*score(items, answers_of(items, "a", 1)).provenance.decisive} <= {*settings}
+    assert {*score(items, answers_of(items, "a", 1)).provenance.comparability_keys} <= {*settings}
 
     def compared(**other: Any) -> Scores:
         told = {"a": settings, "b": {**settings, "model": "b", **other}}
