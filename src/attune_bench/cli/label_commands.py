@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import polars as pl
 
 from attune_bench.cli.options import (
     NamedPath,
@@ -22,7 +21,8 @@ from attune_bench.cli.reading import read_analysed, sampling_of
 from attune_bench.report.document import document
 from attune_bench.report.tables import judged_note, judged_tables, plan_note, plan_table
 from attune_bench.report.text import Document, Format
-from attune_bench.stats.debias import PLAN_SCHEMA, debias_pairs, draw_labels, plan_labels, read_labels
+from attune_bench.scores.columns import build_frame
+from attune_bench.stats.debias import RATINGS_NEEDED, debias_pairs, draw_labels, plan_labels, read_labels
 from attune_bench.stats.debias import debias as debias_scores
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv
@@ -48,9 +48,7 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
     Prints for every rated model, and for every two that people rated on the same units, what the judge says, what
     people say and the judge corrected; and which corrected differences are significant.
 
-    JSON: under models model, the condition, metric, judge, judge_low, judge_high, people, people_low, people_high,
-    corrected, low, high, slope, correlation, n, labels, clusters, label_clusters, worth, reason, note; under
-    differences the same with model_a and model_b, and p, p_min, p_holm, significant.
+    JSON: rows under models and differences; attune-bench columns debias describes their columns.
     """
     read = read_analysed(scores, given)
     sampled = sampling_of(given)
@@ -132,7 +130,7 @@ def plan(
 ) -> None:
     """Say how many ratings an interval of a width needs, from a pilot or from stated numbers.
 
-    JSON: under plan model, condition, metric, width, sd, correlation, design_effect, pilot, n, labels, reason.
+    JSON: rows under plan; attune-bench columns "ratings needed" describes their columns.
     """
     stated = {"--sd": sd, "--correlation": correlation, "--scored": scored, "--design-effect": design_effect}
     named = [name for name, value in stated.items() if value is not None]
@@ -154,7 +152,7 @@ def plan(
             width, spread=sd, correlation=correlation, units=scored, design_effect=effect, level=level
         )
     row = (None, None, None, width, sd, correlation, effect, None, scored, needed, None)
-    frame = pl.DataFrame([row], schema=PLAN_SCHEMA, orient="row")
+    frame = build_frame(RATINGS_NEEDED, [row])
     print_document(Document([plan_table(frame, {})], notes=[note]), format)
 
 

@@ -32,7 +32,7 @@ from attune_bench.report.columns import (
     under_condition,
     yes_column,
 )
-from attune_bench.scores.columns import Analysis
+from attune_bench.scores.columns import Analysis, undeclared
 from attune_bench.scores.settings import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import EQUAL, count_significant, enough_exchanges
@@ -415,7 +415,7 @@ def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Tabl
             size_column(),
             _plain("slope", "slope", 2),
             _plain("r", "correlation", 2),
-            _plain("worth", "worth", 0),
+            _plain("equivalent", "equivalent_ratings", 0),
         ]
         under = under_condition(table, None if condition is None else str(condition))
         title = f"{label(of)}{', A minus B' if paired else ''}{under}"
@@ -440,9 +440,9 @@ def _three(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     for kind, (value, low, high, n, clusters) in _KINDS.items():
         one = {"kind": kind, "value": row[value], "low": row[low], "high": row[high], "n": row[n]}
         one |= {name: row[name] for name in ("model", "model_a", "model_b") if name in row}
-        one |= dict.fromkeys(("slope", "correlation", "worth", "reason"))
+        one |= dict.fromkeys(("slope", "correlation", "equivalent_ratings", "reason"))
         if kind == "corrected":
-            one |= {name: row[name] for name in ("slope", "correlation", "worth", "reason")}
+            one |= {name: row[name] for name in ("slope", "correlation", "equivalent_ratings", "reason")}
         found.append({**one, "clusters": row[clusters], "kind": kind})
     return found
 
@@ -478,7 +478,7 @@ def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool) ->
     note = (
         f"judge: mean score of all {held.unit}s. people: mean rating of the rated ones. corrected: what people would "
         f"have given all {held.unit}s, if chance chose the rated ones. slope: by how much ratings rise with a point of "
-        "the judge. r: correlation of judge and people. worth: how many ratings without the judge would be as "
+        "the judge. r: correlation of judge and people. equivalent: how many ratings without the judge would be as "
         f"precise. In brackets: {interval_words(table, options)}."
     )
     tests = (
@@ -524,13 +524,6 @@ def plan_note(level: float, fewest: int) -> str:
     )
 
 
-_HEADS = {
-    **dict.fromkeys(("model_a", "metric_a"), "A"),
-    **dict.fromkeys(("model_b", "metric_b"), "B"),
-    "p_holm": "Holm p",
-    "significant": "differ",
-    "value_reference": "reference",
-}
 _PLAIN = Metric(name="", label="")
 # The title of a table says these instead of a column; pairs that share them are a family.
 _HEADED = ("condition", "reference", "metric")
@@ -603,49 +596,38 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
 
 
 def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed: list[str]) -> list[Column]:
-    """Return the columns: an estimate with its interval in one, as are units and clusters."""
+    """Return the columns as they are declared: an estimate with its interval in one, as are units and clusters."""
 
     def metric(row: Row) -> Metric:
         return scores.metrics[row["metric"]] if "metric" in row else _PLAIN
 
-    def share(_: Row) -> Metric:
-        return _PLAIN
-
-    def variance(row: Row) -> Metric:
-        return replace(metric(row), scale=metric(row).scale ** 2)
-
-    def place(_: Row) -> Metric:
-        return replace(_PLAIN, digits=1)
-
-    of = {"rank": place, "variance": variance} | dict.fromkeys(("rate", "coverage", "same", "strength"), share)
-    names = frame.columns
-    heads = {**_HEADS, **analysis.heads}
+    shown: dict[str, Callable[[Row], Metric]] = {
+        "metric": metric,
+        "plain": lambda _: _PLAIN,
+        "rank": lambda _: replace(_PLAIN, digits=1),
+        "square": lambda row: replace(metric(row), scale=metric(row).scale ** 2),
+    }
     # What one cell shows beside an estimate or a number of units.
     beside = {analysis.estimate: ("low", "high"), "share": ("share_low", "share_high"), "n": ("clusters",)}
-    joined = {name: also for name, also in beside.items() if {name, *also} <= {*names}}
+    joined = {name: also for name, also in beside.items() if {name, *also} <= {*frame.columns}}
     hidden = {*headed, "reason", "mark", *chain(*joined.values())}
     columns = []
-    for name, kind in frame.schema.items():
-        head = heads.get(name, name.replace("_", " "))
-        signed = name in analysis.signed
-        if name in hidden:
-            continue
-        if name in joined and name == analysis.estimate:
-            columns.append(estimate_column(head, name, of.get(name, metric), signed=signed))
-        elif name in joined and name == "share":
-            columns.append(estimate_column(head, name, share, low="share_low", high="share_high"))
-        elif name in {"p", "p_min", "p_holm"}:
-            columns.append(p_column(head, name))
-        elif name in joined and name == "n":
-            columns.append(size_column())
-        elif kind == pl.Boolean:
-            columns.append(yes_column(head, name))
-        elif kind.is_float():
-            columns.append(number_column(head, name, of.get(name, metric), signed=signed))
-        elif kind.is_integer():
-            columns.append(count_column(head, name))
-        else:
+    for name in (name for name in frame.columns if name not in hidden):
+        declared = analysis.columns.get(name) or undeclared(frame.schema[name])
+        head, signed = declared.head or name.replace("_", " "), declared.signed
+        if declared.type == "text":
             columns.append(text_column(head, name, is_name=name.startswith(("model", "metric"))))
+        elif declared.type == "true or false":
+            columns.append(yes_column(head, name))
+        elif declared.type == "whole number":
+            columns.append(size_column() if name in joined else count_column(head, name))
+        elif declared.shown == "p-value":
+            columns.append(p_column(head, name))
+        elif name in joined:
+            low, high = joined[name]
+            columns.append(estimate_column(head, name, shown[declared.shown], low=low, high=high, signed=signed))
+        else:
+            columns.append(number_column(head, name, shown[declared.shown], signed=signed))
     return columns
 
 

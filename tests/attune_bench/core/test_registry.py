@@ -343,7 +343,7 @@ def test_its_analyses_give_frames(benchmark: Benchmark, demo_scores: Mapping[str
         needs = {need: data[need] for need in analysis.needs}
         frame = analysis.function(scores, **needs)
         assert isinstance(frame, pl.DataFrame)
-        assert {*analysis.signed} <= {*frame.columns}
+        assert [*analysis.columns] == frame.columns
         assert {*(analysis.metrics or ())} <= {*scores.metrics}
 
 
