@@ -213,7 +213,6 @@ _TICK = 0.5
 _DURATION = "duration_seconds"
 _NAMED_SETTINGS = 5  # of the settings that differ
 _SWITCHED = ("schema", "free")
-_COSTS: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
 
 
 async def execute(
@@ -456,7 +455,11 @@ class _Execution:
 
         record = await job.make(complete)
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
-        noted: dict[str, Any] = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
+        noted: dict[str, Any] = {
+            "api_cost" if role == "model" else f"{role}_cost": _sum(costs[role])
+            for role in job.decoding
+            if role in costs
+        }
         # Of a record that has this field, unless it is made of another whose duration it keeps.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
             total = _sum(seconds)

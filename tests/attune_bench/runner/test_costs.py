@@ -251,7 +251,7 @@ def test_costs_by_price_are_recorded_apart(five_turns: Conversation, tmp_path: P
     # 21 calls and 5 judgements of 100 tokens and 10.
     assert made.api_cost == pytest.approx(21 * (100 * 2 + 10 * 10) / 1e6, rel=1e-12)
     assert (made.model_extra or {})["judge_cost"] == pytest.approx(5 * (100 * 1 + 10 * 4) / 1e6, rel=1e-12)
-    assert outcome.meter.cost == pytest.approx(made.api_cost, rel=1e-9)
+    assert outcome.meter.costs["model"] == pytest.approx(made.api_cost, rel=1e-9)
 
 
 def test_a_cost_that_the_server_tells_counts(five_turns: Conversation, tmp_path: Path) -> None:
