@@ -205,7 +205,6 @@ def print_estimate(
     task: Task[Any, Any],
     units: Sequence[Any],
     each: Sequence[RunSettings],
-    providers: Mapping[Role, str],
     *,
     options: RunOptions,
     output: Path,
@@ -213,7 +212,7 @@ def print_estimate(
 ) -> None:
     """Print the number of calls, of tokens and the cost of a run into a folder."""
     check_limited(options.max_cost, (one for own in each for one in own.decoding.values()))
-    _, units, each = prepare(task, units, each, providers, output)
+    _, units = prepare(task, units, each, output)
     once = [task.planned(unit, own) for unit in units for own in each]
     files = once * repeats
     calls = [call for file in files for call in file]

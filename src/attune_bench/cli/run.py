@@ -295,8 +295,8 @@ def run(
         options = run_options(given)
         units = load_units(data, chosen, limit, **where_traits(where))
         if dry_run:
-            providers = providers_of(provider, roles, of_servers)
-            print_estimate(task, units, each, providers, options=options, output=output, repeats=repeats)
+            providers_of(provider, roles, of_servers)  # Checks them.
+            print_estimate(task, units, each, options=options, output=output, repeats=repeats)
             return 0
         servers = servers_of(provider, given, roles, of_servers)
         return ask(

@@ -277,18 +277,6 @@ class IncompleteAnswerError(CallFailedError):
     """The answer ended early, see `FinishReason`; its text is not used, and another attempt may be made."""
 
 
-class SchemaRefusedError(CallFailedError):
-    """The endpoint refused a call that has a schema, and took the same call without it.
-
-    Attributes
-    ----------
-    unused : str
-        What answers to calls with schemas, which are not used, had taken; empty where none had come.
-    """
-
-    unused: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Decoding:
     """How a response is decoded, and what else the server is told about it; sent with every call.

@@ -162,10 +162,6 @@ class Meter:
     def _cost(self) -> float:
         return math.fsum(self.costs.values())
 
-    def spent(self) -> str:
-        """Return tokens, and the cost as far as it is known."""
-        return ", ".join([f"{self.tokens:,} tokens", *self._spent()])
-
     def _spent(self) -> list[str]:
         if self.responses == self.unpriced:
             return []

@@ -536,8 +536,7 @@ class RunSettings(Protocol):
     """What a run depends on apart from the units and the servers; of any benchmark a frozen dataclass.
 
     Where a benchmark has several conditions, an attribute ``condition`` names the one that the model is evaluated in.
-    Where its calls have schemas, a field ``answer_format``, "schema" or "free", says whether they are sent; a run on a
-    server that refuses them goes on with "free".
+    Where its calls have schemas, a field ``answer_format``, "schema" or "free", says whether they are sent.
     """
 
     @property
