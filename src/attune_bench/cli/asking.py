@@ -205,7 +205,6 @@ def print_estimate(
     task: Task[Any, Any],
     units: Sequence[Any],
     each: Sequence[RunSettings],
-    providers: Mapping[Role, str],
     *,
     options: RunOptions,
     output: Path,
@@ -213,7 +212,7 @@ def print_estimate(
 ) -> None:
     """Print the number of calls, of tokens and the cost of a run into a folder."""
     check_limited(options.max_cost, (one for own in each for one in own.decoding.values()))
-    _, units, each = prepare(task, units, each, providers, output)
+    _, units = prepare(task, units, each, output)
     once = [task.planned(unit, own) for unit in units for own in each]
     files = once * repeats
     calls = [call for file in files for call in file]
@@ -246,11 +245,24 @@ def providers_of(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -
 def servers_of(
     provider: str, given: Mapping[str, Any], roles: Sequence[Role], own: Mapping[str, Any]
 ) -> dict[Role, Endpoint]:
-    """Return where each role is served, from the options of a command and the benchmark's own for the other role.
+    """Return the server of each role.
 
-    The URL given is that of the model's server, or where another role alone is served by an OpenAI-compatible one, of
-    that. The key given is for the model's provider and is sent to no other server; keys that are found nowhere are
-    asked for on a terminal.
+    Parameters
+    ----------
+    provider : str
+        The provider of the model, and of each role that names no other.
+    given : mapping
+        The options of the command. ``base_url`` is the URL of every OpenAI-compatible server that has none of its own;
+        ``api_key`` is sent to the provider of the model alone.
+    roles : sequence of str
+        The roles that are asked.
+    own : mapping
+        The provider and the URL of roles, as ``judge_provider`` and ``judge_base_url``.
+
+    Raises
+    ------
+    ProviderError
+        A provider has no key (on a terminal the user is asked for it), or its URL cannot be used.
     """
     base_url, api_key = given["base_url"], given["api_key"]
     if api_key is not None:
@@ -258,20 +270,20 @@ def servers_of(
     ask: Callable[[str], str] | None = None
     if _is_terminal():
         from getpass import getpass as ask
-    role = next((role for role in roles if role != "model"), None)
-    of_model = provider_name(provider)
-    other = provider_name(own.get(f"{role}_provider", provider))
-    if base_url and OPENAI_COMPATIBLE not in (of_model, other):
-        raise ProviderError(f"{other} has a URL of its own; --base-url is for the provider {OPENAI_COMPATIBLE}")
-    model_url = base_url if of_model == OPENAI_COMPATIBLE else None
-    servers: dict[Role, Endpoint] = {"model": endpoint(of_model, base_url=model_url, api_key=api_key, ask=ask)}
-    if role is not None:
-        own_url = own.get(f"{role}_base_url")
-        if other == of_model and own_url is None:
-            servers[role] = servers["model"]
-        else:
-            url = own_url or (base_url if other == OPENAI_COMPATIBLE else None)
-            servers[role] = endpoint(other, base_url=url, ask=ask)
+    providers = providers_of(provider, ["model", *roles], own)
+    if base_url and OPENAI_COMPATIBLE not in providers.values():
+        named = " and ".join(dict.fromkeys(providers.values()))
+        raise ProviderError(f"--base-url is for the provider {OPENAI_COMPATIBLE}, and this is {named}; leave it out")
+    shared: dict[str, Endpoint] = {}
+    servers: dict[Role, Endpoint] = {}
+    for role, name in providers.items():
+        if own_url := own.get(f"{role}_base_url"):
+            servers[role] = endpoint(name, base_url=own_url, ask=ask)
+            continue
+        if name not in shared:
+            url, key = base_url if name == OPENAI_COMPATIBLE else None, api_key if role == "model" else None
+            shared[name] = endpoint(name, base_url=url, api_key=key, ask=ask)
+        servers[role] = shared[name]
     return servers
 
 
@@ -280,12 +292,20 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def take_server_options(benchmark: Benchmark, own: dict[str, Any]) -> dict[str, Any]:
+    """Take from a benchmark's options those that name the servers of its roles, which its task does not get."""
+    return {one.name: own.pop(one.name) for one in benchmark.options if one.role and one.name in own}
+
+
 def check_asking(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> None:
     """Refuse what cannot be asked, before anything is: options of a role that is not asked, the provider."""
     for name in own:
-        whose = name.partition("_")[0]
-        if whose not in roles:
-            raise UserError(f"--{name.replace('_', '-')} is given but no {whose}; name one with --{whose}-model")
+        role = name.removesuffix("_base_url").removesuffix("_provider")
+        if role not in roles:
+            flag = f"--{role.replace('_', '-')}-model"
+            raise UserError(
+                f"--{name.replace('_', '-')} is given but no {role.replace('_', ' ')}; name one with {flag}"
+            )
     provider_name(provider)
 
 
@@ -349,9 +369,10 @@ def ask(
         outcome = execution(replace(options, replace=True))
     if outcome.finished:
         note_source(output, source)
-        # Judges are served as the model is, where nothing else is said.
-        judge = servers.get("judge", servers["model"])
-        note_server(output, judge.provider, judge.url)
+        # Judges that are asked later are served as those of the run, or else as its model.
+        for role, server in servers.items():
+            if role != "model" or len(servers) == 1:
+                note_server(output, server.provider, server.url)
     status = report_outcome(outcome, made)
     if outcome.finished and benchmark is not None:
         forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
@@ -388,8 +409,8 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
         value = ctx.params[name]
         if isinstance(param, click.Argument):
             arguments.append(str(value))
-        elif name.endswith("_base_url"):
-            options[param.opts[0]] = servers[name.removesuffix("_base_url")].url  # type: ignore[index]
+        elif (role := name.removesuffix("_base_url")) != name and role in servers:
+            options[param.opts[0]] = servers[role].url
         elif name not in _SECRET:
             # What was given as "server" is None.
             said = "server" if value is None else json.dumps(value) if isinstance(value, dict) else value

@@ -87,7 +87,7 @@ class VerbCommand(click.Command):
         if "" not in sys.path:
             sys.path.append("")  # The folder of the call; a module in it takes the place of no installed one.
         with mistakes():
-            return (*BENCHMARKS, benchmark_named(name))
+            return (benchmark_named(name), *BENCHMARKS)  # Of options with one name, that of the benchmark in use.
 
     def _declared(self, ctx: click.Context) -> dict[str, tuple[Option | Choice, list[Benchmark]]]:
         """Return what benchmarks declare for this verb, with whose it is."""

@@ -24,6 +24,7 @@ from attune_bench.cli.asking import (
     run_options,
     servers_of,
     settings_and_roles,
+    take_server_options,
     task_of,
     usage_errors,
 )
@@ -109,7 +110,7 @@ def export(
     with usage_errors():
         check_batch(task_of(chosen))
     own = own_options(ctx, chosen, given)
-    if urls := [name for name in own if name.endswith("_base_url")]:
+    if urls := [name for name in take_server_options(chosen, dict(own)) if name.endswith("_base_url")]:
         raise UserError(f"--{urls[0].replace('_', '-')} is for run; a file of calls is answered where you send it")
     folder = output.parent
     paths = [name for name, value in own.items() if isinstance(value, Path)]
@@ -206,7 +207,7 @@ def _prepared(
     own = {
         name: Path(source_at(folder, value)) if name in asked.paths else value for name, value in asked.options.items()
     }
-    of_servers = {name: own.pop(name) for name in list(own) if name.endswith("_provider")}
+    of_servers = take_server_options(benchmark, own)
     each, roles = settings_and_roles(task, asked.model, asked.decoding, own)
     check_asking(asked.provider, roles, of_servers)
     units = load_units(source_at(folder, asked.data), benchmark, asked.limit, **where_traits(asked.where))
@@ -227,19 +228,19 @@ def _report(found: Imported, manifest: Manifest, calls: Path, unit: str, made: s
             f"{plural(found.waiting, 'call')} of the same export without an answer here: import those to {others} first"
         )
     if found.left:
-        judges = f", {found.left['judge']:,} of them of judges" if found.left["judge"] else ""
+        of_roles = [
+            f"{count:,} of them of {role.replace('_', ' ')}s" for role, count in found.left.items() if role != "model"
+        ]
+        left = ", ".join([f"{plural(found.left.total(), 'call')} left", *of_roles])
         then = "then export" if found.waiting else "export"
         emit(
-            f"{plural(found.left.total(), 'call')} left{judges}, about {plural(len(found.outcome.skipped), unit)}: "
-            f"{then} again with --again, or attune-bench run into this folder"
+            f"{left}, about {plural(len(found.outcome.skipped), unit)}: {then} again with --again, or attune-bench run "
+            "into this folder"
         )
 
 
 batch.add_command(export)
 batch.add_command(import_)
-
-
-_OF_SERVERS = ("_provider", "_base_url")
 
 
 @verb(own="run")
@@ -287,15 +288,15 @@ def run(
     if repeats > 1 and "repeat" not in made.model.model_fields:
         raise UserError(f"{made.plural} of {chosen.title} have no field repeat; each repeat needs a folder of its own")
     with usage_errors():
-        of_servers = {name: own.pop(name) for name in list(own) if name.endswith(_OF_SERVERS)}
+        of_servers = take_server_options(chosen, own)
         check_output(output, data)
         each, roles = settings_and_roles(task, model, decoding(ctx), own)
         check_asking(provider, roles, of_servers)
         options = run_options(given)
         units = load_units(data, chosen, limit, **where_traits(where))
         if dry_run:
-            providers = providers_of(provider, roles, of_servers)
-            print_estimate(task, units, each, providers, options=options, output=output, repeats=repeats)
+            providers_of(provider, roles, of_servers)  # Checks them.
+            print_estimate(task, units, each, options=options, output=output, repeats=repeats)
             return 0
         servers = servers_of(provider, given, roles, of_servers)
         return ask(

@@ -19,6 +19,7 @@ from attune_bench.runner.calls import (
     unit_file_name,
 )
 from attune_bench.runner.cost import Job, Meter, Price, PriceError, RunOptions, RunOutcome, Skipped, Watch, read_prices
+from attune_bench.runner.judge import Judge, JudgeAnswer, Judgements, Scale, judge_ratings
 from attune_bench.runner.running import run, run_sync
 from attune_bench.runner.task import (
     TRIES,
@@ -54,6 +55,9 @@ __all__ = [
     "Found",
     "IncompleteAnswerError",
     "Job",
+    "Judge",
+    "JudgeAnswer",
+    "Judgements",
     "Message",
     "Meter",
     "ModelSettings",
@@ -70,6 +74,7 @@ __all__ = [
     "RunOptions",
     "RunOutcome",
     "RunSettings",
+    "Scale",
     "Skipped",
     "Source",
     "Task",
@@ -79,6 +84,7 @@ __all__ = [
     "call_to_make",
     "endpoint",
     "find_object",
+    "judge_ratings",
     "load_prompts",
     "message",
     "read_answer",

@@ -432,7 +432,7 @@ def export_batch(
         raise RunError(f"there is no folder {calls.parent} to write {calls.name} to")
     served = _served(each, providers)
     with TemporaryDirectory() as empty, disk_errors(calls.parent):
-        folder, used, each = prepare(task, units, each, served, again or Path(empty))
+        folder, used = prepare(task, units, each, again or Path(empty))
         jobs = jobs_of(task, used, each, served, getattr(units, "files", {}))
         with CallFiles(calls) as files:
             _, failed = asyncio.run(_go_through(jobs, served, folder, files.add, task.unit))
@@ -491,11 +491,9 @@ def import_batch(
         `attune_bench.runner.run`.
     """
     manifest = read_manifest(calls)
-    given = listed_settings(settings)
-    served = _served(given, providers)
-    folder, used, each = prepare(task, units, given, served, output)
-    if each != given:
-        raise RunError(f"{folder} notes that a server refused schemas, which these calls have; choose another folder")
+    each = listed_settings(settings)
+    served = _served(each, providers)
+    folder, used = prepare(task, units, each, output)
     jobs = jobs_of(task, used, each, served, getattr(units, "files", {}))
     if _hash(jobs) != manifest.jobs:
         raise RunError(
@@ -580,7 +578,7 @@ class _Unsent(CachedCalls):
         if response is None:
             self._unanswered(asked)
             raise CallFailedError(f"{call.id}: no answer yet; it is in a batch, or attune-bench run asks for it")
-        self._count(call, response, is_new=False)
+        self._meter.count(response, role=call.role, is_new=False)
         return response
 
 

@@ -5,12 +5,12 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, Self, get_args
 
 from attune_bench.runner.calls import FinishReason, Response
 from attune_data.io.documents import parse_json, read_input, write_whole
@@ -199,17 +199,6 @@ def _amount(value: Any) -> float:
 _LOCK = ".lock"
 _SOURCES = ".sources.json"
 _SERVERS = ".servers.json"
-_REFUSALS = ".schema_refused.json"
-
-Served = tuple[str, str]
-"""A provider and the name of a model that it serves."""
-
-
-class _Refusal(NamedTuple):
-    """What a server said, and whether it has answered the same call without its schema."""
-
-    reason: str
-    confirmed: bool
 
 
 class RunError(Exception):
@@ -318,43 +307,3 @@ def noted_servers(folder: Path) -> dict[str, str]:
         return {provider: str(url) for provider, url in noted.items()}
     except (OSError, ValueError, AttributeError):
         return {}
-
-
-def noted_refusals(folder: Path) -> dict[Served, str]:
-    """Return which models' servers refused a schema in a folder, with what they said; those confirmed alone."""
-    return {served: refusal.reason for served, refusal in _read_refusals(folder).items() if refusal.confirmed}
-
-
-def note_refusal(folder: Path, served: Served, reason: str, *, confirmed: bool = False) -> None:
-    """Note in a folder that the server of a model refused a schema, and what it said.
-
-    It is confirmed once the server has answered the same call without the schema.
-    """
-    _write_refusals(folder, _read_refusals(folder) | {served: _Refusal(reason, confirmed)})
-
-
-def remove_refusal(folder: Path, served: Served) -> None:
-    """Remove the note of a refusal that was not the schema's."""
-    _write_refusals(folder, {other: refusal for other, refusal in _read_refusals(folder).items() if other != served})
-
-
-def _read_refusals(folder: Path) -> dict[Served, _Refusal]:
-    try:
-        noted = read_json(folder / _REFUSALS)
-        return {
-            (entry["provider"], entry["model"]): _Refusal(str(entry["reason"]), entry["confirmed"] is True)
-            for entry in noted
-        }
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
-
-
-def _write_refusals(folder: Path, noted: Mapping[Served, _Refusal]) -> None:
-    if not noted:
-        (folder / _REFUSALS).unlink(missing_ok=True)
-        return
-    entries = [
-        {"provider": provider, "model": model, "reason": refusal.reason, "confirmed": refusal.confirmed}
-        for (provider, model), refusal in noted.items()
-    ]
-    write_whole(folder / _REFUSALS, [json.dumps(entries, indent=2).encode() + b"\n"])

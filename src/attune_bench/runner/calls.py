@@ -12,7 +12,7 @@ from functools import lru_cache
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from attune_bench.runner.extra_body import check_extra_body
@@ -251,8 +251,8 @@ def _prime_config() -> dict[str, str]:
     return {name: value for name, value in config if isinstance(value, str) and value}
 
 
-Role = Literal["model", "judge", "simulator"]
-"""Who is asked: the evaluated model, a judge of it, or the simulator of the person that it talks with."""
+Role: TypeAlias = str
+"""As what a model is asked: ``model`` is the evaluated model; a benchmark names its others, such as ``judge``."""
 
 FinishReason = Literal["length", "content_filter", "error"]
 """Why an answer is incomplete: it reached the most tokens, was filtered, or broke off in an error of the server."""
@@ -275,18 +275,6 @@ class CallFailedError(Exception):
 
 class IncompleteAnswerError(CallFailedError):
     """The answer ended early, see `FinishReason`; its text is not used, and another attempt may be made."""
-
-
-class SchemaRefusedError(CallFailedError):
-    """The endpoint refused a call that has a schema, and took the same call without it.
-
-    Attributes
-    ----------
-    unused : str
-        What answers to calls with schemas, which are not used, had taken; empty where none had come.
-    """
-
-    unused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,8 +393,9 @@ class Call:
         Unique within one unit and its settings, for instance ``turn-3/read`` or ``turn-3/judge/<judge model>``.
     model : str
         The model that is asked.
-    role : {"model", "judge", "simulator"}
-        As what it is asked: this decides where it is served, how it is decoded and how its cost is counted.
+    role : str
+        The role of the model, ``model`` for the evaluated one, else a role of the benchmark, such as ``judge``. It
+        decides which server is asked, how the response is decoded and under which name its cost is recorded.
     messages : tuple of Message
         The request.
     schema : mapping

@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import random
+import re
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -12,14 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from attune_bench.runner.cache import note_refusal, remove_refusal
 from attune_bench.runner.calls import (
     SHORTEST_SECRET,
     Call,
@@ -28,7 +27,6 @@ from attune_bench.runner.calls import (
     Endpoint,
     FinishReason,
     Response,
-    SchemaRefusedError,
 )
 from attune_bench.runner.cost import Budget, Price
 from attune_data.text import sanitize, shortened
@@ -322,7 +320,8 @@ _LONGEST_WAIT = 60.0
 _TOTAL = 5  # times the timeout of one try, for all tries and the waits between them
 _DEAD = 8  # calls in a row that failed however often they were tried
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy")
-_SCHEMA_REFUSED = (400, 404, 422)  # what servers answer to a schema that they do not take, among other things
+_SCHEMA_REFUSED = (400, 422)  # what servers answer to a schema that they do not take, among other things
+_OF_SCHEMA = re.compile("response.?format|schema|structured|grammar|guided", re.IGNORECASE)
 
 
 class Client:
@@ -342,8 +341,6 @@ class Client:
         The limit of the cost.
     shared : asyncio.Semaphore, optional
         Limits the calls under way at this and other endpoints together.
-    folder : Path, optional
-        Where it is noted that the server refuses schemas.
 
     Attributes
     ----------
@@ -357,12 +354,10 @@ class Client:
     followed, as the key would go with them. After a refusal of every call (401, 402, 404, a quota that is used up, a
     redirect), or when eight calls in a row have failed, no more are sent. An answer that ended early is a response.
 
-    A call with a schema that is refused with 400, 404 or 422 is sent once more without it, while no other with a
-    schema is sent to the model. Where that is answered, no more calls are sent; else the refusal was not the schema's.
-    Where the model's server has taken a schema of that name before, the call failed as one without a schema does.
-    The folder notes the refusal before the call without the schema, as confirmed when its answer is recorded, and no
-    longer where it has none. Until a model's server has taken a schema, one call with a schema is under way, so that
-    a refusal costs one call.
+    Until the server has answered a call to a model, one call with a schema to the model is under way, so that a refusal
+    of every call costs one. Where a call with a schema is refused with 400, 404 or 422, and the server has answered no
+    call to the model with a schema of that name before, the reason names ``--free-json``. Where the server says that it
+    refuses the schema, it would refuse every such call, and no more calls are sent.
     """
 
     def __init__(
@@ -374,7 +369,6 @@ class Client:
         prices: Mapping[str, Price] | None = None,
         budget: Budget | None = None,
         shared: asyncio.Semaphore | None = None,
-        folder: Path | None = None,
     ) -> None:
         import httpx2
 
@@ -385,11 +379,9 @@ class Client:
         self._budget = budget or Budget()
         self._shared = shared or asyncio.Semaphore(concurrency)
         self._throttle = Throttle(concurrency)
-        self._folder = folder
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._begun: set[str] = set()
         self._taken: set[tuple[str, str]] = set()
-        self._refusal = ""
         self._failures = 0
         self._answered = False
         is_remote = not endpoint.is_loopback  # A proxy does not reach this machine's own servers.
@@ -431,9 +423,7 @@ class Client:
             for name in _LOGGERS:
                 logging.getLogger(name).removeFilter(self._redact)
 
-    async def request(
-        self, call: Call, decoding: Decoding, record: Callable[[Call, Response], Awaitable[None]]
-    ) -> Response:
+    async def request(self, call: Call, decoding: Decoding, record: Callable[[Response], Awaitable[None]]) -> Response:
         """Request a response, as often as it takes.
 
         Parameters
@@ -443,8 +433,7 @@ class Client:
         decoding : Decoding
             What is sent with it.
         record : callable
-            Records the response to the call as it was sent; no other call takes the place of this one before that is
-            done.
+            Records the response; no other call takes the place of this one before that is done.
 
         Returns
         -------
@@ -454,8 +443,7 @@ class Client:
         Raises
         ------
         CallFailedError
-            No response came; the text says why and contains no key. `BudgetExceededError` where it may cost too much,
-            `SchemaRefusedError` where the server takes the call without its schema only; that response is recorded.
+            No response came; the text says why and contains no key. `BudgetExceededError` where it may cost too much.
         """
         # All of it in one method: what it awaits shows as one frame in a traceback.
         tries, faults, began, loop = 0, 0, math.inf, asyncio.get_running_loop()
@@ -466,7 +454,7 @@ class Client:
             price: float | None = None
             try:
                 async with self._shared, AsyncExitStack() as turn:
-                    if call.schema:
+                    if call.schema and call.model not in self._begun:
                         await turn.enter_async_context(self._turns[call.model])
                         if call.model in self._begun:
                             await turn.aclose()
@@ -475,16 +463,15 @@ class Client:
                     self._check_stopped()
                     await self._budget.sent(bound)
                     price = bound  # Also where this is cancelled: the server may go on and charge for it.
-                    sent, result = await self._send(call, decoding, turn)
+                    result = await self._post(call, decoding)
                     if isinstance(result, Response):
                         price = bound if result.cost is None else result.cost
                         result = replace(result, bound=bound)
-                        await record(sent, result)
+                        await record(result)
                         self._throttle.answered()
-                        self._count(result)
-                        if sent is not call:
-                            raise self._refused(call)
+                        self._count(call, result)
                         return result
+                    result = self._named_refusal(call, result)
                     if not result.charged:
                         price = 0.0
                         await self._budget.not_charged(bound)
@@ -512,8 +499,11 @@ class Client:
         if self.stopped is not None:
             raise CallFailedError(self.stopped)
 
-    def _count(self, response: Response) -> None:
+    def _count(self, call: Call, response: Response) -> None:
         """Begin to count failures anew, unless the server broke off the answer, which is one of them."""
+        self._begun.add(call.model)
+        if call.schema:
+            self._taken.add((call.model, call.schema_name))
         if response.finish_reason == "error":
             self._failed(self._said("the answer broke off in an error"))
         else:
@@ -529,45 +519,16 @@ class Client:
         """Return what a server did, on one line, without secrets and without what could drive a terminal."""
         return sanitize(self.endpoint.redact(f"{self.endpoint.url}: {what}"))
 
-    async def _send(self, call: Call, decoding: Decoding, turn: AsyncExitStack) -> tuple[Call, Response | Fault]:
-        """Send a request, and where it is refused once more without its schema; return what was sent and what came.
-
-        For the second, `turn` enters the turn of the model, unless it has it as the first call.
-        """
-        result = await self._post(call, decoding)
-        if not call.schema:
-            return call, result
-        kind = (call.model, call.schema_name)
-        if isinstance(result, Response):
-            self._taken.add(kind)
-        if isinstance(result, Response) or not result.status:  # Silence says nothing, and may last.
+    def _named_refusal(self, call: Call, fault: Fault) -> Fault:
+        """Return a fault, which names the option where it may be that the server takes no schemas."""
+        if not fault.status:  # Silence says nothing, and may last: further calls do not wait for it.
             self._begun.add(call.model)
-        elif result.status in _SCHEMA_REFUSED and kind not in self._taken:
-            if call.model in self._begun:
-                await turn.enter_async_context(self._turns[call.model])
-            if self.stopped is not None or kind in self._taken:
-                return call, result
-            served, said = (self.endpoint.provider, call.model), self._said(result.reason)
-            if self._folder is not None:
-                note_refusal(self._folder, served, said)
-            # What was refused is not charged, so that one bound is enough for both.
-            bare, answered = call.without_schema(), False
-            try:
-                result = await self._post(bare, decoding)
-                answered = isinstance(result, Response)
-            finally:  # Also where this is cancelled.
-                if not answered and self._folder is not None:
-                    remove_refusal(self._folder, served)
-            if answered:
-                self._refusal = self.stopped = said
-                return bare, result
-        return call, result
-
-    def _refused(self, call: Call) -> SchemaRefusedError:
-        """Confirm that the schema of a call was refused, as the answer without it is recorded."""
-        if self._folder is not None:
-            note_refusal(self._folder, (self.endpoint.provider, call.model), self._refusal, confirmed=True)
-        return SchemaRefusedError(self._refusal)
+        names_schema = _OF_SCHEMA.search(fault.reason) is not None
+        may_refuse = fault.status in _SCHEMA_REFUSED or (fault.status == 404 and names_schema)
+        if not call.schema or not may_refuse or (call.model, call.schema_name) in self._taken:
+            return fault
+        reason = f"{fault.reason}; where the server takes no JSON schemas, --free-json asks without them"
+        return replace(fault, reason=reason, fatal=fault.fatal or names_schema)
 
     async def _post(self, call: Call, decoding: Decoding) -> Response | Fault:
         """Send a request once and read what comes."""

@@ -139,9 +139,7 @@ class Meter:
     responses: int = 0
     requested: int = 0
     tokens: int = 0
-    cost: float = 0.0
-    judge_cost: float = 0.0
-    simulator_cost: float = 0.0
+    costs: dict[Role, float] = field(default_factory=dict)
     unpriced: int = 0
     _began: float = field(default_factory=monotonic)
 
@@ -152,12 +150,8 @@ class Meter:
         self.tokens += (response.prompt_tokens or 0) + (response.completion_tokens or 0)
         if response.cost is None:
             self.unpriced += 1
-        elif role == "judge":
-            self.judge_cost += response.cost
-        elif role == "simulator":
-            self.simulator_cost += response.cost
         else:
-            self.cost += response.cost
+            self.costs[role] = self.costs.get(role, 0.0) + response.cost
 
     @property
     def rate(self) -> float:
@@ -166,18 +160,13 @@ class Meter:
 
     @property
     def _cost(self) -> float:
-        return self.cost + self.judge_cost + self.simulator_cost
-
-    def spent(self) -> str:
-        """Return tokens, and the cost as far as it is known."""
-        return ", ".join([f"{self.tokens:,} tokens", *self._spent()])
+        return math.fsum(self.costs.values())
 
     def _spent(self) -> list[str]:
         if self.responses == self.unpriced:
             return []
-        others = {"judges": self.judge_cost, "the simulator": self.simulator_cost}
-        whose = "".join(f" ({dollars(amount)} of {who})" for who, amount in others.items() if amount)
-        return [f"{dollars(self._cost)} USD{whose}"]
+        others = ", ".join(f"{role} {dollars(cost)}" for role, cost in self.costs.items() if role != "model" and cost)
+        return [f"{dollars(self._cost)} USD ({others})" if others else f"{dollars(self._cost)} USD"]
 
     @property
     def share(self) -> float:

@@ -31,7 +31,6 @@ from attune_bench.runner.cache import (
     cache_key,
     disk_errors,
     locked,
-    noted_refusals,
     read_json,
 )
 from attune_bench.runner.calls import (
@@ -46,7 +45,6 @@ from attune_bench.runner.calls import (
     IncompleteAnswerError,
     Response,
     Role,
-    SchemaRefusedError,
     attempt_id,
     in_repeat,
     safe_part,
@@ -98,17 +96,11 @@ class CachedCalls(ABC):
         The reason why no more calls are sent.
     disk_error : CacheError, OSError or None
         The error of the disk, if that is the reason.
-    schema_refusal : SchemaRefusedError or None
-        What a server said that takes calls without their schemas only, if that is the reason.
-    of_schemas : Meter
-        Counts the responses to calls with schemas.
     """
 
     def __init__(self, providers: Mapping[Role, str], cache: Cache, meter: Meter) -> None:
         self.stopped: str | None = None
         self.disk_error: CacheError | OSError | None = None
-        self.schema_refusal: SchemaRefusedError | None = None
-        self.of_schemas: Meter = Meter(0, 0)
         self._providers = providers
         self._cache = cache
         self._meter = meter
@@ -126,10 +118,6 @@ class CachedCalls(ABC):
             cached = None  # The job failed for it; the server may be well again.
         self._meter.calls += attempt > 0  # What is asked again was not planned.
         return asked, cached
-
-    def _count(self, call: Call, response: Response, *, is_new: bool) -> None:
-        for meter in (self._meter, self.of_schemas) if call.schema else (self._meter,):
-            meter.count(response, role=call.role, is_new=is_new)
 
     def _key(self, call: Call, attempt: int, job: Job, decoding: Decoding) -> str:
         """Return the key of a response to a call as it is sent."""
@@ -167,8 +155,6 @@ class CachedClient(CachedCalls):
         As of `CachedCalls`.
     """
 
-    schema_refusal: SchemaRefusedError | None
-
     def __init__(self, clients: Mapping[Role, Client], cache: Cache, meter: Meter) -> None:
         super().__init__({role: client.endpoint.provider for role, client in clients.items()}, cache, meter)
         self._clients = clients
@@ -179,26 +165,18 @@ class CachedClient(CachedCalls):
         response, client = cached, self._clients[call.role]
         if response is None:
             try:
-                response = await client.request(call, asked.decoding, partial(self._record, asked))
+                response = await client.request(call, asked.decoding, partial(self._cache.add, asked.key))
             except CacheError as error:
                 self.stop_for(error)
                 raise CallFailedError(str(error)) from None
             except CallFailedError as error:
-                if isinstance(error, SchemaRefusedError):
-                    self.schema_refusal = error
                 if isinstance(error, BudgetExceededError):
                     self._stop(str(error))
                 elif client.stopped is not None:
                     self._stop(client.stopped)
                 raise
-        self._count(call, response, is_new=cached is None)
+        self._meter.count(response, role=call.role, is_new=cached is None)
         return response
-
-    async def _record(self, asked: Asked, sent: Call, response: Response) -> None:
-        """Record the response to a call as it was sent."""
-        is_same = sent is asked.call
-        key = asked.key if is_same else self._key(sent, asked.attempt, asked.job, asked.decoding)
-        await self._cache.add(key, response)
 
     def _stop(self, reason: str) -> None:
         super()._stop(reason)
@@ -212,8 +190,6 @@ CACHE = ".cache.jsonl"
 _TICK = 0.5
 _DURATION = "duration_seconds"
 _NAMED_SETTINGS = 5  # of the settings that differ
-_SWITCHED = ("schema", "free")
-_COSTS: dict[Role, str] = {"model": "api_cost", "judge": "judge_cost", "simulator": "simulator_cost"}
 
 
 async def execute(
@@ -260,9 +236,6 @@ async def execute(
         `ReplaceError` where it has finished results of other settings, which are to stay.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
-    SchemaRefusedError
-        A server takes calls without their schemas only, which is noted in the folder. Calls that were under way then
-        have been answered, and no job was finished since.
     """
     if len({job.file_name.casefold() for job in jobs}) < len(jobs):
         raise RunError(f"two results would have the same file; name each {unit}, model and condition once")
@@ -325,15 +298,8 @@ class _Execution:
 
     def _check_settings(self) -> None:
         """Refuse to replace files of other settings."""
-        refused = {model for _, model in noted_refusals(self._folder)}
-        found = []
-        for name, content in self._outdated.items():
-            job, _ = self._jobs[name]
-            differing = _differences(content, job.recorded)
-            if differing.get("answer_format") == _SWITCHED and refused.intersection(job.models):
-                del differing["answer_format"]  # The run goes on without the schemas that its server refused.
-            found.append(differing)
-        if found := [one for one in found if one]:
+        differing = (_differences(content, self._jobs[name][0].recorded) for name, content in self._outdated.items())
+        if found := [one for one in differing if one]:
             said = [
                 f"{name} {shortened(repr(then), 40)}, here {shortened(repr(now), 40)}"
                 for one in found
@@ -367,10 +333,6 @@ class _Execution:
                 listed = tuple(skipped[name] for name in pending if name in skipped)
                 with suppress(OSError) if client.disk_error else nullcontext():
                     self._list(listed)
-            if (refusal := client.schema_refusal) is not None:
-                if answers := client.of_schemas.responses:
-                    refusal.unused = f"{plural(answers, 'answer')} with schemas ({client.of_schemas.spent()})"
-                raise refusal
             if client.disk_error is not None:
                 raise client.disk_error
         unread = [count for count in self._unread.values() if count]
@@ -400,7 +362,6 @@ class _Execution:
                         prices=options.prices,
                         budget=budget,
                         shared=shared,
-                        folder=self._folder,
                     )
                 )
                 for endpoint in dict.fromkeys(self._endpoints.values())
@@ -416,14 +377,10 @@ class _Execution:
                 if client.stopped is not None:
                     raise CallFailedError(client.stopped)
                 record = await self._make(job, key, client, meter)
-                if client.schema_refusal is not None:
-                    return
                 path = self._folder / job.file_name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, [record.to_json(indent=2) + b"\n"])
             except (CallFailedError, ValueError) as error:
-                if client.schema_refusal is not None:
-                    return  # All jobs are begun anew, without schemas.
                 reason = sanitize(" ".join(str(error).split()))
                 skipped[job.file_name] = Skipped(job.unit_id, job.model, job.condition, job.repeat, reason)
                 meter.failed += 1
@@ -456,7 +413,11 @@ class _Execution:
 
         record = await job.make(complete)
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
-        noted: dict[str, Any] = {name: _sum(costs[role]) for role, name in _COSTS.items() if role in costs}
+        noted: dict[str, Any] = {
+            "api_cost" if role == "model" else f"{role}_cost": _sum(costs[role])
+            for role in job.decoding
+            if role in costs
+        }
         # Of a record that has this field, unless it is made of another whose duration it keeps.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
             total = _sum(seconds)
@@ -715,9 +676,7 @@ async def run(
         Folder of the files; created where it does not exist. It also contains the cache file of all responses, by
         which a run goes on where it was stopped. A file whose unit, settings, requests and providers are unchanged
         stays; any other of its name is made anew, from the cache as far as that has the responses; one of other
-        settings only with `RunOptions.replace`. Where a server
-        refuses the schema of an answer, the folder notes it: this run, and later ones that ask the same model, go on
-        with ``answer_format="free"`` in all settings, and a line on standard error says so.
+        settings only with `RunOptions.replace`.
     repeats : int
         How often everything is asked. The files of further repeats name it, ``repeat``, and are in folders
         ``repeat-2`` and so on. A seed is that of the first repeat; that of each further one is 1,000 higher.
@@ -735,8 +694,8 @@ async def run(
     ------
     RunError
         The folder is in use or cannot be written, or contains other files of these names; two units would have the
-        same file; no settings, endpoint or units are given, or none about which anything can be asked; a server
-        refuses schemas, and the settings have no ``answer_format``. The cache file is intact. `ReplaceError` where the
+        same file; no settings, endpoint or units are given, or none about which anything can be asked. The cache file
+        is intact. `ReplaceError` where the
         folder has finished results of other settings, and `RunOptions.replace` is not set.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
@@ -748,29 +707,19 @@ async def run(
     servers = for_roles(each, {"model": endpoints} if isinstance(endpoints, Endpoint) else endpoints)
     providers = {role: server.provider for role, server in servers.items()}
     _check_secrets(each, servers)
-    folder, units, each = prepare(task, units, each, providers, Path(output))
+    folder, units = prepare(task, units, each, Path(output))
     of_model = [own.decoding["model"] for own in each]
     if repeats > 1 and any((one.temperature, one.seed) == (0, None) for one in of_model):
         warn("at temperature 0 without a seed, answers of repeats differ only as far as the server's own do")
 
-    async def execution() -> RunOutcome:
-        jobs = jobs_of(task, units, each, providers, files, repeats)
-        within = _results(task, folder, units, each[0], servers, repeats)
-        called = task.unit if len(each) * repeats == 1 else "result"  # of several a unit
-        return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=called, within=within)
-
-    try:
-        return await execution()
-    except SchemaRefusedError as error:
-        unused = f"; not used: {error.unused}" if error.unused else ""
-        each = _free(each, f"the schemas of answers are refused ({error})", unused)
-    return await execution()
+    jobs = jobs_of(task, units, each, providers, files, repeats)
+    within = _results(task, folder, units, each[0], servers, repeats)
+    called = task.unit if len(each) * repeats == 1 else "result"  # of several a unit
+    return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=called, within=within)
 
 
-def prepare(
-    task: Task[U, S], units: Sequence[U], each: Sequence[S], providers: Mapping[Role, str], output: Path
-) -> tuple[Path, list[U], list[S]]:
-    """Return the folder of a run, its units and its settings, and say what is left out of them before any call.
+def prepare(task: Task[U, S], units: Sequence[U], each: Sequence[S], output: Path) -> tuple[Path, list[U]]:
+    """Return the folder of a run and its units; a line on standard error names the units that are left out.
 
     Parameters
     ----------
@@ -778,14 +727,11 @@ def prepare(
         As of `run`.
     each : sequence of RunSettings
         The settings, as of `run`.
-    providers : mapping of str to str
-        Who serves each role.
 
     Returns
     -------
-    tuple of Path, list and list
-        Units without those about which nothing can be asked; settings without schemas, where the folder notes that
-        they were refused.
+    tuple of Path and list
+        The folder, and the units about which something can be asked.
 
     Raises
     ------
@@ -798,10 +744,7 @@ def prepare(
     if len(folders) > 1 or (task.results is not None and len(each) > 1):
         raise RunError(f"{task.name} is run with one settings at a time; here are {len(each)}")
     (folder,) = folders
-    used = askable(task, units)
-    if (refusal := _noted_refusal(task, used, each, providers, folder)) is not None:
-        return folder, used, _free(each, f"an earlier run in {folder} was refused its schemas ({refusal})")
-    return folder, used, list(each)
+    return folder, askable(task, units)
 
 
 def askable(task: Task[U, S], units: Sequence[U]) -> list[U]:
@@ -886,26 +829,6 @@ def _check_secrets(each: Sequence[RunSettings], servers: Mapping[Role, Endpoint]
     for server in servers.values():
         if any(server.redact(text, min_length=SHORTEST_SECRET) != text for text in texts):
             raise RunError("extra_body or reasoning_effort contains a key of a server, and results would contain it")
-
-
-def _noted_refusal(
-    task: Task[U, S], units: Sequence[U], each: Sequence[S], providers: Mapping[Role, str], folder: Path
-) -> str | None:
-    """Return what a server said that, as the folder notes, refused schemas for a model that is asked; else None."""
-    if not (noted := noted_refusals(folder)):
-        return None
-    calls = (call for unit in units for own in each for call in task.planned(unit, own) if call.schema)
-    asked = {(providers[call.role], call.model) for call in calls}
-    return next((reason for served, reason in noted.items() if served in asked), None)
-
-
-def _free(each: Sequence[S], why: str, unused: str = "") -> list[S]:
-    """Return the settings without schemas, and say why."""
-    if not all(hasattr(own, "answer_format") for own in each):
-        raise RunError(f"{why}, and these settings have no answer_format that could be free")
-    warn(f"{why}; the run asks for JSON without them, as with --free-json{unused}")
-    changed: list[S] = [replace(own, answer_format="free") for own in each]  # type: ignore[type-var]  # A dataclass, see RunSettings.
-    return changed
 
 
 def jobs_of(

@@ -243,6 +243,7 @@ def _whole(digits: str) -> float:
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
+_MAX_TOKENS = 4096
 _README = "README.md"
 _NAMED = 10  # faults
 
@@ -535,8 +536,7 @@ class RunSettings(Protocol):
     """What a run depends on apart from the units and the servers; of any benchmark a frozen dataclass.
 
     Where a benchmark has several conditions, an attribute ``condition`` names the one that the model is evaluated in.
-    Where its calls have schemas, a field ``answer_format``, "schema" or "free", says whether they are sent; a run on a
-    server that refuses them goes on with "free".
+    Where its calls have schemas, a field ``answer_format``, "schema" or "free", says whether they are sent.
     """
 
     @property
@@ -571,7 +571,12 @@ class ModelSettings:
         The wording, or the folder of one's own; by default that which a class below names in ``bundled``, by package
         and version, as `attune_bench.runner.task.load_prompts` takes them.
     reasoning_effort, extra_body
-        Sent with every call where set, see `Decoding`.
+        Sent with the calls of the model where set, see `Decoding`.
+
+    Notes
+    -----
+    A class below that asks other models too names their roles in ``roles``, and has for each a field with the names
+    of its models: ``judge_model`` for the role ``judge``, a text or a tuple of texts.
 
     Raises
     ------
@@ -588,13 +593,14 @@ class ModelSettings:
     model: str
     seed: int | None = None
     temperature: float | None = 0.0
-    max_tokens: int | None = 4096
+    max_tokens: int | None = _MAX_TOKENS
     answer_format: AnswerFormat = "schema"
     prompts: Prompts | Path | None = None
     reasoning_effort: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     bundled: ClassVar[tuple[str, str] | None] = None
+    roles: ClassVar[tuple[Role, ...]] = ()
 
     def __post_init__(self) -> None:
         check_answer_format(self.answer_format)
@@ -611,12 +617,26 @@ class ModelSettings:
 
     @property
     def decoding(self) -> dict[Role, Decoding]:
-        """How responses are decoded."""
-        return {"model": Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)}
+        """How responses are decoded, by role: of the model, and of each role that a model is named for."""
+        own = Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
+        return {"model": own} | {
+            role: own.for_other_role(_MAX_TOKENS) for role in self.roles if self.models_in_roles()[f"{role}_model"]
+        }
+
+    def models_in_roles(self) -> dict[str, list[str]]:
+        """Return the models of each role in `roles`, by the name of its field, as JSON.
+
+        A task records them as fields of its results, so that results of other judges are not replaced unasked.
+        """
+        named = {f"{role}_model": getattr(self, f"{role}_model") for role in self.roles}
+        return {name: [models] if isinstance(models, str) else list(models or ()) for name, models in named.items()}
 
     def provenance(self) -> dict[str, Any]:
-        """Return the settings, as JSON; of the wording its version and hash."""
-        left_out = ("prompts", *WHERE_SET)
+        """Return the settings of the model, as JSON; of the wording its version and hash.
+
+        Models in other roles are not among them: other judges change no answer of the model, which is not paid again.
+        """
+        left_out = ("prompts", *WHERE_SET, *self.models_in_roles())
         told = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in left_out}
         wording = self.prompts
         of_wording = (
@@ -644,7 +664,8 @@ def as_sent(call: Call, settings: RunSettings) -> Call:
 
 def recorded_settings(settings: RunSettings) -> dict[str, Any]:
     """Return what a file says of settings: their provenance, and None for what is recorded only where it is set."""
-    return dict.fromkeys(WHERE_SET) | settings.provenance()
+    others = settings.models_in_roles() if isinstance(settings, ModelSettings) else {}
+    return dict.fromkeys(WHERE_SET) | settings.provenance() | others
 
 
 U = TypeVar("U", bound=Unit)

@@ -49,6 +49,8 @@ class Option:
         Whether it must be given.
     flag : str
         On the command line, where it is not ``--name``.
+    role : str
+        The role whose server the option names, see `role_options`; empty for any other option.
     """
 
     name: str
@@ -59,6 +61,49 @@ class Option:
     multiple: bool = False
     required: bool = False
     flag: str = ""
+    role: str = ""
+
+
+def role_options(
+    role: str,
+    help: str,  # noqa: A002 - as of `Option`
+    *,
+    multiple: bool = False,
+    required: bool = False,
+) -> tuple[Option, Option, Option]:
+    """Return the options of ``run`` for a role that a benchmark asks beside the evaluated model.
+
+    Parameters
+    ----------
+    role : str
+        The role, as `attune_bench.runner.Call.role` and the settings name it, such as ``judge``. The options are
+        ``--judge-model``, ``--judge-provider`` and ``--judge-base-url``; the task's settings take ``judge_model``.
+    help : str
+        What the models of the role do, in a sentence.
+    multiple, required : bool
+        Whether several models may have the role, and whether one must be named.
+
+    Examples
+    --------
+    >>> [option.name for option in role_options("judge", "Models that judge the drafts.")]
+    ['judge_model', 'judge_provider', 'judge_base_url']
+    """
+    who = role.replace("_", " ")
+    return (
+        Option(name=f"{role}_model", help=help, verbs=("run",), multiple=multiple, required=required),
+        Option(
+            name=f"{role}_provider",
+            help=f"The provider that serves the {who}; by default the provider of the model.",
+            verbs=("run",),
+            role=role,
+        ),
+        Option(
+            name=f"{role}_base_url",
+            help=f"URL of an OpenAI-compatible server of the {who}, where it differs from --base-url.",
+            verbs=("run",),
+            role=role,
+        ),
+    )
 
 
 PROMPTS_OPTION = Option(

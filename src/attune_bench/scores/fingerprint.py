@@ -34,7 +34,8 @@ def digest(record: Record) -> bytes:
 def results_fingerprint(results: Iterable[Record], kind: Kind[Any, Any]) -> str:
     """Return the hash of results, whatever their order: what was answered, to what, by whom, with which settings.
 
-    When results were made, how long that took and what it cost, see `attune_data.Kind.unhashed`, changes no hash.
+    When results were made, how long that took and what it cost, see `attune_data.Kind.unhashed`, changes no hash. The
+    runner also notes the cost of each role of a benchmark, such as ``judge_cost``, in results that have no such field.
 
     Examples
     --------
@@ -54,7 +55,8 @@ def result_digests(result: Record, kind: Kind[Any, Any]) -> tuple[bytes, bytes]:
     A result names its model, which a file may tell by its place alone.
     """
     content = from_json(result.to_line())
-    unhashed = {key: content.pop(key) for key in kind.unhashed & content.keys()}
+    costs = {key for key in result.model_extra or () if key.endswith("_cost")}
+    unhashed = {key: content.pop(key) for key in (kind.unhashed | costs) & content.keys()}
     counted = sha256(canonical(content)).digest()
     return counted, sha256(counted + canonical(unhashed)).digest()
 

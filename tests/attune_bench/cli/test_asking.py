@@ -69,20 +69,6 @@ def test_an_estimate_of_free_answers_counts_no_schema_and_two_tries_more(call: C
     assert less < most
 
 
-@pytest.mark.slow
-def test_an_estimate_is_of_the_run_that_the_folder_s_note_makes_free(call: Call) -> None:
-    refused = reply("400 Bad Request", '{"error": "no schemas"}')
-    with ModelServer(lambda _number, body: refused if has_schema(body) else None) as server:
-        given = ("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url)
-        assert call(*given)[0] == 0
-        sent = server.calls
-        status, noted, err = call(*given, "--dry-run")
-        assert server.calls == sent
-    assert (status, noted) == (0, call(*given, "--free-json", "--dry-run")[1])
-    assert "an earlier run in results was refused its schemas" in err
-    assert call(*given, "--dry-run", "-o", "other")[1] != noted
-
-
 @pytest.mark.parametrize("command", ["run", "rejudge"])
 def test_an_empty_name_of_templates_is_an_error(command: str, call: Call) -> None:
     asked = {"run": ("local", "m", "demo", "--dry-run"), "rejudge": ("results", "--judge-model", "j")}[command]
@@ -91,22 +77,16 @@ def test_an_empty_name_of_templates_is_an_error(command: str, call: Call) -> Non
     assert "Invalid value for '--prompts': the name is empty" in err
 
 
-@pytest.mark.slow
-def test_the_switch_is_told_on_one_line_and_the_command_is_the_same(call: Call) -> None:
-    def refuse(_number: int, body: Json) -> bytes | None:
-        return b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n" if has_schema(body) else None
-
-    with ModelServer(refuse) as server:
-        command = ("run", "local", "m", "demo", "--base-url", server.url)
-        status, out, err = call(*command, "--limit", 1)
-        assert (status, err.count("\n")) == (0, 1)
-        assert err.startswith(f"attune-bench: the schemas of answers are refused ({server.url}: status 400); ")
-        assert out.startswith("results: 1 run\n")
-        status, out, err = call(*command, "--limit", 2)
-        assert (status, err.count("\n")) == (0, 1)
-        assert out.startswith("results: 2 runs, 1 of them from before\n")
-        assert [has_schema(body) for body in server.bodies].count(True) == 1
-    assert [one["answer_format"] for one in made("results")] == ["free", "free"]
+def test_a_refusal_of_schemas_names_the_option(call: Call) -> None:
+    refused = reply("400 Bad Request", '{"error": "response_format is not supported"}')
+    with ModelServer(lambda _number, body: refused if has_schema(body) else None) as server:
+        command = ("run", "local", "m", "demo", "--base-url", server.url, "--limit", 1)
+        status, _, err = call(*command)
+        assert status == 1
+        said = f"stopped: {server.url}: status 400 (response_format is not supported); where the server takes no JSON"
+        assert f"{said} schemas, --free-json asks without them" in err
+        assert call(*command, "--free-json")[0] == 0
+    assert [one["answer_format"] for one in made("results")] == ["free"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 import polars as pl
@@ -24,7 +24,6 @@ from attune_bench.cli.options import VerbCommand
 from attune_bench.report.columns import Section
 from attune_bench.report.page_scores import PageScores
 from attune_bench.runner.calls import Call as ModelCall
-from attune_bench.runner.calls import Role
 from attune_bench.runner.task import Source, Task
 from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import KEYS, term_columns
@@ -40,7 +39,6 @@ from attune_metrics.stats.bootstrap import STATISTICS
 ROOT = Path(__file__).parents[3]
 NO_TASK = {"sage": "its simulator and the scenarios in full are not published; only results are scored"}
 OF_WHOEVER_RAN = {"run": "a run is made by whoever asked the model, under a licence of their own"}
-OF_SERVERS = ("_provider", "_base_url")
 MISSING = Path("no-such-file.json")
 
 NO_RULE = {field.name: field.default for field in fields(Kind)}["check"]
@@ -213,9 +211,7 @@ def test_scoring_takes_its_options(benchmark: Benchmark) -> None:
 def test_its_settings_take_the_options_of_run(benchmark: Benchmark) -> None:
     options = options_of(benchmark, "run")
     for option in options:
-        if option.name.endswith(OF_SERVERS):
-            role, _, _ = option.name.partition("_")
-            assert role in get_args(Role)
+        if role := option.role:
             # Where the role is asked is an option of the runner, which needs a model in it.
             (model,) = [one for one in options if one.name == f"{role}_model"]
             assert role in settings_of(benchmark, **{model.name: value_of(model)})[0].decoding

@@ -26,7 +26,7 @@ def ask(
     """Make calls one after another; return what came of each."""
     kept: list[Response] = []
 
-    async def keep(_sent: Call, answer: Response) -> None:
+    async def keep(answer: Response) -> None:
         kept.append(answer)
 
     async def each() -> list[Any]:
@@ -96,7 +96,7 @@ def test_eight_failures_in_a_row_are_the_end_and_an_answer_between_them_is_not()
 
 @pytest.mark.parametrize(("concurrency", "connections"), [(1, 1), (4, 4), (50, 10)])
 def test_as_many_connections_are_made_as_calls_are_under_way_at_once(concurrency: int, connections: int) -> None:
-    async def keep(_sent: Call, _answer: Response) -> None:
+    async def keep(_answer: Response) -> None:
         pass
 
     async def ask_in_waves(server: ModelServer) -> None:

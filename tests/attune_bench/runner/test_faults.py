@@ -211,8 +211,7 @@ def test_a_model_that_refuses_everything_is_soon_left_alone(demo: list[Conversat
     refused = reply("400 Bad Request", error("vendor/model is not a valid model ID"))
     with ModelServer(lambda _number, _body: refused) as server:
         outcome = run(server, demo[:4], tmp_path, concurrency=1)
-        # Eight calls, each with its schema and without.
-        assert server.calls == 16
+        assert server.calls == 8
     assert outcome.stopped is not None
     assert "not a valid model ID" in outcome.stopped
     accounted(outcome, demo[:4], tmp_path)
@@ -269,34 +268,16 @@ def test_a_refusal_of_everything_is_met_once(name: str, demo: list[Conversation]
     raw, reason = REFUSALS[name]
     with ModelServer(lambda _number, _body: raw) as server:
         outcome = run(server, demo[:4], tmp_path, concurrency=2)
-        # One call; after a 404 once more, without its schema.
-        assert server.calls == (2 if name == "404" else 1)
+        assert server.calls == 1
     assert outcome.stopped is not None
     assert reason in outcome.stopped
     accounted(outcome, demo[:4], tmp_path)
 
 
-@pytest.mark.parametrize(
-    "status", slow_except(["400 Bad Request", "404 Not Found", "422 Unprocessable Content"], "400 Bad Request")
-)
-def test_a_refused_schema_is_left_out_from_then_on(status: str, demo: list[Conversation], tmp_path: Path) -> None:
-    def refuse(_number: int, body: Json) -> bytes | None:
-        return reply(status, error("response_format")) if "response_format" in body else None
-
-    with ModelServer(refuse) as server:
-        outcome = run(server, demo[:1], tmp_path, concurrency=1)
-        # Of the judge, which is served there too, none is sent.
-        assert [body["model"] for body in server.bodies if "response_format" in body] == ["vendor/model"]
-    accounted(outcome, demo[:1], tmp_path)
-    assert outcome.skipped == ()
-
-
 def test_other_refusals_are_not_the_schema_s(demo: list[Conversation], tmp_path: Path) -> None:
     with ModelServer(lambda _number, _body: reply("400 Bad Request", error("too long"))) as server:
         outcome = run(server, demo[:1], tmp_path, concurrency=1)
-        # Each call twice, with its schema and without.
-        with_format = ["response_format" in body for body in server.bodies]
-    assert with_format[:4] == [True, False, True, False]
+        assert server.calls == 8
     assert "status 400 (too long)" in outcome.skipped[0].reason
 
 

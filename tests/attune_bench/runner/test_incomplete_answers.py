@@ -100,7 +100,7 @@ def test_an_error_in_place_of_a_message_is_an_answer_that_broke_off(choice: Json
 
 
 def asked_once(raw: bytes) -> Response:
-    async def keep(_sent: Call, _response: Response) -> None:
+    async def keep(_response: Response) -> None:
         pass
 
     async def ask() -> Response:

@@ -156,24 +156,6 @@ def test_repeats_of_episodes_have_results_of_their_own(call: Call, tmp_path: Pat
     assert call("report", "--scores", scored)[0] == 0
 
 
-@pytest.mark.slow
-def test_repeats_go_on_without_schemas_that_a_server_refuses_later(call: Call, tmp_path: Path) -> None:
-    refuses = False
-
-    def fault(_number: int, body: Json) -> bytes | None:
-        return reply("400 Bad Request", "{}") if refuses and "response_format" in body else None
-
-    asked: tuple[object, ...] = ("run", "local", "vendor/model", "demo", "--benchmark", "eibench", "--repeats", 2)
-    asked = (*asked, "--simulator-model", "vendor/person", "--output", tmp_path / "results", "--seed", 7)
-    with ModelServer(fault, answer=talk) as server:
-        assert call(*asked, "--limit", 1, "--base-url", server.url)[0] == 0
-        refuses = True
-        status, _, err = call(*asked, "--limit", 2, "--base-url", server.url)
-    assert status == 0, err
-    found = [(one.repeat, (one.model_extra or {})["answer_format"]) for one in load_episodes(tmp_path / "results")]
-    assert sorted(found) == [(1, "free"), (1, "free"), (2, "free"), (2, "free")]
-
-
 def test_repeats_below_1_are_refused(tmp_path: Path) -> None:
     task: Task[Any, Any] = Task(name="t", calls=lambda *_: [], assemble=lambda *_: None)  # type: ignore[arg-type]
     with pytest.raises(RunError, match="repeats is 0; expected 1 or more"):

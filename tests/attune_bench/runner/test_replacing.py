@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import Json, ModelServer, reply
+from model_server import Json, ModelServer
 from slow_cases import slow_after
 
 from attune_bench.benchmarks.attunebench.profile import PROFILE, ProfileSettings, profile_options
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings
 from attune_bench.runner import ReplaceError, RunError, RunOptions, RunOutcome, endpoint, run_sync
-from attune_bench.runner.cache import note_refusal
 from attune_data import Conversation, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -98,18 +97,6 @@ def replace_model(settings: AttuneBenchSettings, model: str) -> AttuneBenchSetti
     return replace(settings, model=model)
 
 
-def test_the_switch_to_free_answers_does_not_ask(short: list[Conversation], tmp_path: Path) -> None:
-    refuses = False
-
-    def refuse(_number: int, body: Json) -> bytes | None:
-        return reply("400 Bad Request", "{}") if refuses and "response_format" in body else None
-
-    with ModelServer(refuse) as server:
-        run(server, short[:1], tmp_path)
-        refuses = True
-        assert run(server, short, tmp_path).replaced == 1
-
-
 def test_judgements_and_profiles_of_other_settings(short: list[Conversation], tmp_path: Path) -> None:
     profile = ProfileSettings("vendor/model", profile_options(short))
     with ModelServer() as server:
@@ -160,14 +147,6 @@ def test_runs_and_rejudged_runs_do_not_replace_each_other(short: list[Conversati
         with pytest.raises(ReplaceError, match=r"\(judge_settings \{.*, here None\)$"):
             run(server, short[:1], tmp_path / "judged")
         assert content(tmp_path) == before
-
-
-def test_schemas_that_another_model_was_refused_replace_nothing(short: list[Conversation], tmp_path: Path) -> None:
-    with ModelServer() as server:
-        run(server, short[:1], tmp_path)
-        note_refusal(tmp_path, ("openai-compatible", "vendor/other"), "status 400", confirmed=True)
-        with pytest.raises(ReplaceError, match="answer_format 'schema', here 'free'"):
-            run(server, short[:1], tmp_path, replace(SETTINGS, answer_format="free"))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])

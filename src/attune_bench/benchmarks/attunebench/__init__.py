@@ -2,7 +2,15 @@
 
 from pathlib import Path
 
-from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Command, Option, ScoresFormat, Streaming
+from attune_bench.scores.benchmark import (
+    PROMPTS_OPTION,
+    Benchmark,
+    Command,
+    Option,
+    ScoresFormat,
+    Streaming,
+    role_options,
+)
 
 _ROOM = "attune_bench.benchmarks.attunebench"
 
@@ -42,17 +50,7 @@ BENCHMARK = Benchmark(
             values=("default", "verbose", "omniscient", "verbose_omniscient", "all"),
             multiple=True,
         ),
-        Option(name="judge_model", help="Models that judge the drafts.", verbs=("run",), multiple=True),
-        Option(
-            name="judge_provider",
-            help="Who serves them; by default the provider of the model.",
-            verbs=("run",),
-        ),
-        Option(
-            name="judge_base_url",
-            help="URL of an OpenAI-compatible server of the judges, where it is another.",
-            verbs=("run",),
-        ),
+        *role_options("judge", "Models that judge the drafts.", multiple=True),
         Option(
             name="panas_strategy",
             help="How the PANAS after the conversation is asked for; by default absolute.",

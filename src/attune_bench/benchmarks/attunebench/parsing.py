@@ -10,6 +10,7 @@ the answer was of no use.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -35,17 +36,6 @@ _INTENSITY: Schema = {"type": ["integer", "null"], "enum": [*range(1, 8), None]}
 def draft(*, verbose: bool) -> Schema:
     """Return the schema of a drafted reply."""
     return object_schema({"drafted_response": TEXT, **({"response_reasoning": TEXT} if verbose else {})})
-
-
-def judge(questions: Iterable[str], *, rated: bool) -> Schema:
-    """Return the schema of a judgement: ratings where there is something to rate against, and answers."""
-    asked = list(questions)
-    return object_schema(
-        {
-            **(dict.fromkeys(JUDGE_DIMENSIONS, integer_schema(1, 7)) if rated else {}),
-            **({"answers": object_schema(dict.fromkeys(asked, YES_NO))} if asked else {}),
-        }
-    )
 
 
 def read(codebook: Codebook, questions: Iterable[str], *, verbose: bool) -> Schema:
@@ -166,17 +156,41 @@ def _choice(said: Any, pair: Pair, tally: Tally) -> str | None:
     return choice
 
 
-def read_judgement(answer: Json, tally: Tally, questions: Iterable[str], *, rated: bool) -> Fields:
-    """Read one judge's ratings, if they were asked for, and answers."""
-    asked = list(questions)
-    ratings = {name: answer[name] for name in JUDGE_DIMENSIONS if rated and name in answer}
-    answers = _entries(answer, "answers", asked, tally) if asked else {}
-    return _present(
-        {
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judge's answer about a draft.
+
+    Attributes
+    ----------
+    questions : tuple of str
+        The questions that are asked about the draft.
+    rated : bool
+        Whether the draft is rated, against a response that the participant edited.
+    """
+
+    questions: tuple[str, ...]
+    rated: bool
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON schema of the answer."""
+        return object_schema(
+            {
+                **(dict.fromkeys(JUDGE_DIMENSIONS, integer_schema(1, 7)) if self.rated else {}),
+                **({"answers": object_schema(dict.fromkeys(self.questions, YES_NO))} if self.questions else {}),
+            }
+        )
+
+    def read(self, said: Fields) -> tuple[Fields, int]:
+        """Return the ratings and the answers to the questions, and how many values were dropped."""
+        tally = Tally()
+        ratings = {name: said[name] for name in JUDGE_DIMENSIONS if self.rated and name in said}
+        answers = _entries(said, "answers", self.questions, tally) if self.questions else {}
+        fields = {
             "em_draft_judge_scores": _fixed(ratings, _JUDGED, tally),
             "em_draft_binary_assessment": _fixed(answers, ANSWER, tally),
         }
-    )
+        return _present(fields), tally.dropped
 
 
 def merge_judgements(by_judge: Mapping[str, Fields]) -> Fields:
@@ -185,7 +199,7 @@ def merge_judgements(by_judge: Mapping[str, Fields]) -> Fields:
     Parameters
     ----------
     by_judge : mapping of str to dict
-        What `read_judgement` gave of each judge.
+        What `Judgement.read` gave of each judge.
 
     Returns
     -------

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from attune_bench.benchmarks.attunebench import BENCHMARK
+from attune_bench.benchmarks.attunebench.baselines import SeenTurn
 from attune_bench.benchmarks.attunebench.parsing import merge_judgements
 from attune_bench.benchmarks.attunebench.profile import (
     PROFILE,
@@ -20,9 +21,7 @@ from attune_bench.benchmarks.attunebench.profile import (
 from attune_bench.benchmarks.attunebench.task import (
     AttuneBenchSettings,
     ConversationCalls,
-    Step,
     bundled_prompts,
-    judgement,
     run_file_name,
 )
 from attune_bench.cli.asking import (
@@ -39,11 +38,11 @@ from attune_bench.cli.asking import (
 )
 from attune_bench.cli.options import NamedPath, data_option, many, verb
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes
-from attune_bench.cli.reading import read_all
+from attune_bench.cli.reading import check_usable, load_all
 from attune_bench.runner.cache import RunError, noted_servers, noted_sources
 from attune_bench.runner.calls import OPENAI_COMPATIBLE, Call, Endpoint, Role, provider_name
 from attune_bench.runner.running import warn
-from attune_bench.runner.task import TRIES, Fields, Source, Task, call_to_make, read_prompts, recorded_settings
+from attune_bench.runner.task import Fields, Source, Task, read_prompts, recorded_settings
 from attune_data import Conversation, Run, load_codebook
 from attune_data.text import columns_of_terminal, plural
 
@@ -97,32 +96,35 @@ def drafted_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> 
     return drafted
 
 
-def _steps(drafted: DraftedRun, settings: AttuneBenchSettings) -> Iterator[Step]:
-    calls = ConversationCalls(drafted.conversation, settings)
+def _judged(calls: ConversationCalls, drafted: DraftedRun) -> Iterator[tuple[SeenTurn, str]]:
+    """Yield the turns whose draft is judged, with the draft."""
     drafts = {turn.turn_number: turn.em_drafted_response for turn in drafted.run.turns}
     for turn in calls.turns:
         draft = drafts.get(turn.number, "")
         if draft.strip() and calls.is_judged(turn):
-            for judge in settings.judges:
-                yield judgement(calls, turn, judge, draft)
+            yield turn, draft
 
 
 def _calls(drafted: DraftedRun, settings: AttuneBenchSettings, answers: Mapping[str, str] | None = None) -> list[Call]:
-    note, tries = settings.prompts.render("retry"), TRIES[settings.answer_format]
-    known, steps = answers or {}, _steps(drafted, settings)
-    calls = (call_to_make(step.call, known, step.read, note=note, tries=tries) for step in steps)
-    return [call for call in calls if call is not None]
+    calls = ConversationCalls(drafted.conversation, settings)
+    return [
+        call
+        for turn, draft in _judged(calls, drafted)
+        for call in calls.judge(turn).calls_to_make(
+            f"turn-{turn.number}", calls.judge_request(turn, draft), answers or {}
+        )
+    ]
 
 
 def _assemble(drafted: DraftedRun, answers: Mapping[str, str], settings: AttuneBenchSettings) -> Run:
     """Return the run with these judgements in place of its own."""
     by_turn: dict[int, dict[str, Fields]] = {}
-    calls = {}
-    for step in _steps(drafted, settings):
-        reading = step.reading(answers)
-        calls[step.call.id] = {"outcome": reading.outcome, "dropped": reading.dropped}
-        if step.turn is not None:
-            by_turn.setdefault(step.turn.number, {})[step.call.model] = reading.fields
+    calls: dict[str, Fields] = {}
+    asked = ConversationCalls(drafted.conversation, settings)
+    for turn, _ in _judged(asked, drafted):
+        judgements = asked.judge(turn).read(f"turn-{turn.number}", answers)
+        calls |= judgements.calls
+        by_turn[turn.number] = judgements.by_model
     content = drafted.run.model_dump(by_alias=True, exclude_unset=True)
     for turn in content["turns"]:
         for field in _JUDGED:
@@ -216,7 +218,14 @@ def rejudge(
                 **decoding(ctx),
             )
         options = run_options(given)
-        runs = read_all(kind_of(BENCHMARK.results), [str(directory)], lambda _: None)
+        kind, sources = kind_of(BENCHMARK.results), [str(directory)]
+        runs = load_all(kind, sources, lambda _: None)
+        if set(runs.issues["rule"]) == {"not-a-record"} and not runs:
+            raise UserError(
+                f"rejudge is for run files of {BENCHMARK.title}, and {directory} contains none; of another benchmark, "
+                "attune-bench run with other judges asks the judges alone: the model's answers are in the cache"
+            )
+        check_usable(kind, sources, runs)
         source = data or _noted(directory)
         drafted = drafted_runs(runs, load_units(source, BENCHMARK))
         servers = _judge_servers(directory, judge_provider, given)

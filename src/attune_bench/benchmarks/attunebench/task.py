@@ -14,12 +14,14 @@ from attune_bench.benchmarks.attunebench import parsing
 from attune_bench.benchmarks.attunebench.baselines import MASKS, SeenTurn, see
 from attune_bench.benchmarks.attunebench.parsing import Tally
 from attune_bench.runner.calls import Call, Complete, Decoding, Message, Role, in_repeat, message, unit_file_name
+from attune_bench.runner.judge import Judge
 from attune_bench.runner.task import (
     TRIES,
     AnswerFormat,
     Fence,
     Fields,
     Prompts,
+    Reader,
     Reading,
     Source,
     Task,
@@ -227,15 +229,20 @@ class ConversationCalls:
             f"turn-{turn.number}/draft", "draft", schema, [*self._thread(turn), self._requests[turn.number][0]]
         )
 
-    def judge(self, turn: SeenTurn, judge: str, draft: str | None) -> Call:
-        """Ask a judge about a draft: ratings relative to the edited response, if any, and the questions.
+    def judge(self, turn: SeenTurn) -> Judge:
+        """Return the judges of a draft, who rate it relative to the edited response, if any, and answer questions."""
+        return Judge(
+            models=self.settings.judges,
+            answer=parsing.Judgement(self.questions(turn), self.is_rated(turn)),
+            note=self._render("retry"),
+            tries=TRIES[self.settings.answer_format],
+        )
 
-        The judge sees nothing of other turns. Where the draft is not known yet (None), the call is what is asked about
-        an empty one.
-        """
+    def judge_request(self, turn: SeenTurn, draft: str) -> tuple[Message, ...]:
+        """Return the request to the judges of a draft, who see nothing of other turns."""
         reference, questions, rated = turn.responses["human"], self.questions(turn), self.is_rated(turn)
         # A draft may contain the code of the conversation's own fence, which its model was shown.
-        fence = Fence.around(self.id, [draft or "", *self._texts()])
+        fence = Fence.around(self.id, [draft, *self._texts()])
         tasks = [self._render("judge-ratings", reference=fence.block("reference", reference))] if rated else []
         if questions:
             tasks.append(self._render("judge-questions", questions=self._observer(questions)))
@@ -244,19 +251,11 @@ class ConversationCalls:
         request = self._render(
             "judge",
             message=fence.block("message", turn.message),
-            draft=fence.block("draft", draft or ""),
+            draft=fence.block("draft", draft),
             tasks="\n\n".join(tasks),
             form=", ".join(form),
         )
-        return Call(
-            f"turn-{turn.number}/judge/{judge}",
-            judge,
-            "judge",
-            (message("system", self._render("judge-system", boundary=fence.code)), message("user", request)),
-            parsing.judge(questions, rated=rated),
-            "judge",
-            pending=int(draft is None),
-        )
+        return message("system", self._render("judge-system", boundary=fence.code)), message("user", request)
 
     def read(self, turn: SeenTurn) -> Call:
         """Ask for the emotions of a turn, and for the questions in the observer phrasing."""
@@ -464,23 +463,18 @@ class Step:
     """A call and the reader of its answer."""
 
     call: Call
-    reader: Callable[[Mapping[str, Any], Tally], Fields]
+    read: Reader
     turn: SeenTurn | None = None
 
-    def read(self, said: Fields) -> tuple[Fields, int]:
-        """Read the object of an answer; count the values that were dropped."""
+
+def _step(call: Call, reader: Callable[[Mapping[str, Any], Tally], Fields], turn: SeenTurn | None = None) -> Step:
+    """Return a step whose reader counts the values that it drops."""
+
+    def read(said: Fields) -> tuple[Fields, int]:
         tally = Tally()
-        return self.reader(said, tally), tally.dropped
+        return reader(said, tally), tally.dropped
 
-    def reading(self, answers: Mapping[str, str]) -> Reading:
-        """Read the answers to the call."""
-        return read_answer(answers, self.call.id, self.read)
-
-
-def judgement(calls: ConversationCalls, turn: SeenTurn, judge: str, draft: str) -> Step:
-    """Return the step in which a judge is asked about a draft."""
-    reader = partial(parsing.read_judgement, questions=calls.questions(turn), rated=calls.is_rated(turn))
-    return Step(calls.judge(turn, judge, draft), reader, turn)
+    return Step(call, read, turn)
 
 
 def planned_calls(
@@ -588,7 +582,7 @@ class _Plan:
         self._calls = calls = ConversationCalls(conversation, settings)
         self._settings = settings
         self._turns = [
-            (turn, Step(calls.draft(turn), parsing.read_draft, turn), list(self._steps_after_draft(turn)))
+            (turn, _step(calls.draft(turn), parsing.read_draft, turn), list(self._steps_after_draft(turn)))
             for turn in calls.turns
         ]
         reader = partial(
@@ -597,23 +591,23 @@ class _Plan:
             strategy=settings.panas_strategy,
             pre_items=calls.pre_items,
         )
-        self._post = Step(calls.post(), reader)
-        self._judgements: dict[tuple[int, str], Step] = {}
+        self._post = _step(calls.post(), reader)
+        self._judging: dict[int, list[Step]] = {}
         self._readings: dict[str, Reading] = {}
 
     def _steps_after_draft(self, turn: SeenTurn) -> Iterator[Step]:
         calls, codebook = self._calls, self._settings.codebook
         asked = calls.questions(turn)
-        yield Step(calls.read(turn), partial(parsing.read_emotions, questions=asked, codebook=codebook), turn)
+        yield _step(calls.read(turn), partial(parsing.read_emotions, questions=asked, codebook=codebook), turn)
         if asked:
-            yield Step(calls.read_hp(turn), partial(parsing.read_questions, questions=asked, suffix="_hp"), turn)
+            yield _step(calls.read_hp(turn), partial(parsing.read_questions, questions=asked, suffix="_hp"), turn)
         if turn.pairs:
-            yield Step(calls.pairwise(turn), partial(parsing.read_pairwise, pairs=turn.pairs), turn)
+            yield _step(calls.pairwise(turn), partial(parsing.read_pairwise, pairs=turn.pairs), turn)
 
     def _read(self, step: Step, answers: Mapping[str, str]) -> Reading:
         reading = self._readings.get(step.call.id)
         if reading is None or reading.outcome == "failed":
-            reading = self._readings[step.call.id] = step.reading(answers)
+            reading = self._readings[step.call.id] = read_answer(answers, step.call.id, step.read)
         return reading
 
     def _steps(self, answers: Mapping[str, str]) -> Iterator[Step]:
@@ -622,11 +616,11 @@ class _Plan:
             yield drafting
             draft = self._read(drafting, answers).fields.get("em_drafted_response")
             if draft is not None and self._calls.is_judged(turn):
-                for judge in self._settings.judges:
-                    key = turn.number, judge
-                    if key not in self._judgements:
-                        self._judgements[key] = judgement(self._calls, turn, judge, draft)
-                    yield self._judgements[key]
+                if turn.number not in self._judging:
+                    judge, request = self._calls.judge(turn), self._calls.judge_request(turn, draft)
+                    calls = judge.calls(f"turn-{turn.number}", request)
+                    self._judging[turn.number] = [Step(call, judge.answer.read, turn) for call in calls]
+                yield from self._judging[turn.number]
             yield from others
         yield self._post
 
@@ -636,7 +630,8 @@ class _Plan:
         for turn, drafting, others in self._turns:
             calls.append(drafting.call)
             if self._calls.is_judged(turn):
-                calls += [self._calls.judge(turn, judge, None) for judge in self._settings.judges]
+                request = self._calls.judge_request(turn, "")
+                calls += self._calls.judge(turn).calls(f"turn-{turn.number}", request, pending=1)
             calls += [step.call for step in others]
         return [*calls, self._post.call]
 

@@ -1,6 +1,6 @@
 """EIBench: models in conversation with simulated people, scored by where it led."""
 
-from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Choice, Option, temperature
+from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Choice, Option, role_options, temperature
 
 _ROOM = "attune_bench.benchmarks.eibench"
 
@@ -13,22 +13,7 @@ BENCHMARK = Benchmark(
     score=f"{_ROOM}.scoring:score",
     row=f"{_ROOM}.scoring:row",
     options=(
-        Option(
-            name="simulator_model",
-            help="The model that plays the person and judges each reply.",
-            verbs=("run",),
-            required=True,
-        ),
-        Option(
-            name="simulator_provider",
-            help="Who serves it; by default the provider of the model.",
-            verbs=("run",),
-        ),
-        Option(
-            name="simulator_base_url",
-            help="URL of an OpenAI-compatible server of the simulator, where it is another.",
-            verbs=("run",),
-        ),
+        *role_options("simulator", "The model that plays the person and judges each reply.", required=True),
         Option(
             name="simulator_temperature",
             help="Sent with the calls of the simulator, or server for the server's own; by default 0.7.",

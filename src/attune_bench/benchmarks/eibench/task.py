@@ -76,7 +76,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from attune_bench.benchmarks.eibench.scoring import model_summary, score
-from attune_bench.runner.cache import RunError, cache_key, noted_refusals, read_json
+from attune_bench.runner.cache import RunError, cache_key, read_json
 from attune_bench.runner.calls import (
     TEXT,
     WHERE_SET,
@@ -885,9 +885,6 @@ def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None
         differ = {name: (before.get(name), now) for name, now in asked.items() if before.get(name) != now}
     except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise RunError(f"{path} does not say how the episodes of its folder were made; choose another folder") from None
-    # A refusal is noted in the folder of the run, in which those of repeats are.
-    if differ.get("answer_format") == ("schema", "free") and (noted_refusals(folder) or noted_refusals(folder.parent)):
-        del differ["answer_format"]  # The run goes on without the schemas that its server refused.
     if differ:
         said = ", ".join(f"{name} {then!r}, here {now!r}" for name, (then, now) in differ.items())
         raise RunError(f"{folder} contains episodes of another configuration ({said}); choose another folder")

@@ -167,13 +167,12 @@ def test_comparisons(said: Any, pair: tuple[str | None, str | None], choice: str
 
 
 def test_judgements() -> None:
-    tally = Tally()
     answer = {"overall_score": "6", "helpfulness": 9, "tone_match": 4.5, "answers": {"B1": "yes", "B7": "dunno"}}
-    fields = parsing.read_judgement(answer, tally, ASKED, rated=True)
+    fields, dropped = parsing.Judgement(tuple(ASKED), rated=True).read(answer)
     scores = {"overall_score": 6, "helpfulness": 7, "tone_match": 4.5}
     assert fields == {"em_draft_judge_scores": scores, "em_draft_binary_assessment": {"B1": "yes"}}
-    assert tally.dropped == 1
-    assert parsing.read_judgement(answer, Tally(), (), rated=False) == {}
+    assert dropped == 1
+    assert parsing.Judgement((), rated=False).read(answer) == ({}, 0)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +327,7 @@ READERS: list[Callable[[Json, Tally], Json]] = [
     lambda answer, tally: parsing.read_emotions(answer, tally, ASKED, CODEBOOK),
     lambda answer, tally: parsing.read_questions(answer, tally, ASKED, "_hp"),
     lambda answer, tally: parsing.read_pairwise(answer, tally, [Pair("general", "original", "human")] * 12),
-    lambda answer, tally: parsing.merge_judgements({"judge": parsing.read_judgement(answer, tally, ASKED, rated=True)}),
+    lambda answer, _: parsing.merge_judgements({"judge": parsing.Judgement(tuple(ASKED), rated=True).read(answer)[0]}),
 ]
 
 

@@ -145,7 +145,7 @@ def test_all_modes(call: Invoke) -> None:
     [
         (["local", "m", "demo"], "openai-compatible needs the URL of its server"),
         (["openrouter", "m", "demo"], "no key for openrouter: set OPENROUTER_API_KEY"),
-        (["openai", "m", "demo", "--base-url", "http://h/v1"], "openai has a URL of its own"),
+        (["openai", "m", "demo", "--base-url", "http://h/v1"], "and this is openai; leave it out"),
         ([*LOCAL, "--judge-provider", "openai"], "no judge; name one"),
         (["local", "m", "demo", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range"),
         ([*LOCAL, "--concurrency", "0"], "concurrency is 0"),
@@ -317,7 +317,7 @@ def test_a_meter_tells_what_is_expected() -> None:
     meter.failed = 1
     # 20 calls cost 0.30, so that 100 cost 1.50.
     assert meter.text() == (
-        "0/4 conversations, 20/100 calls, 1 failed, 0.30 USD (0.20 of judges), about 1.50 expected, 2,000 tokens"
+        "0/4 conversations, 20/100 calls, 1 failed, 0.30 USD (judge 0.20), about 1.50 expected, 2,000 tokens"
     )
 
 

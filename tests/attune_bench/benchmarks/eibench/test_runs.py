@@ -412,8 +412,8 @@ def test_the_cost_of_the_simulator_is_counted_apart(tmp_path: Path) -> None:
     found = lines(tmp_path)
     assert sum(line["api_cost"] for line in found) == pytest.approx(model, rel=1e-12)
     assert sum(line["simulator_cost"] for line in found) == pytest.approx(person, rel=1e-12)
-    assert outcome.meter.simulator_cost == pytest.approx(person, rel=1e-12)
-    assert "of the simulator)" in outcome.meter.text()
+    assert outcome.meter.costs["simulator"] == pytest.approx(person, rel=1e-12)
+    assert "(simulator " in outcome.meter.text()
     assert "judge" not in outcome.meter.text()
 
 
