@@ -14,7 +14,7 @@ from attune_bench.benchmarks import benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.cli.options import benchmark_option, format_option, results_option, verb
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say
-from attune_bench.cli.reading import benchmarks_by_kind, kind_of_source, load_all
+from attune_bench.cli.reading import benchmark_of_kind, kind_of_source, load_all
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score
 from attune_data.collection import Kind
@@ -159,7 +159,7 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
     if name is not None:
         with mistakes():
             return benchmark_named(name)
-    if (found := benchmarks_by_kind("data").get(kind)) is not None:
+    if (found := benchmark_of_kind(kind, "data")) is not None:
         return found
     raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
 

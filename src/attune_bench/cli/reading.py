@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use, benchmark_named
+from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_in_use, benchmark_named
 from attune_bench.cli.options import (
     ANALYSIS,
     chosen_variant,
@@ -62,9 +62,10 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     return recognise(source, [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None])
 
 
-def benchmarks_by_kind(side: Side) -> dict[Kind[Any, Any], Benchmark]:
-    """Return the benchmark whose data, or results, are of a kind, by kind."""
-    return {kind_of(one): benchmark for benchmark in BENCHMARKS if (one := getattr(benchmark, side)) is not None}
+def benchmark_of_kind(kind: Kind[Any, Any], *sides: Side) -> Benchmark | None:
+    """Return the benchmark whose data, or results, are records of a kind."""
+    named = ((benchmark, getattr(benchmark, side)) for benchmark in all_benchmarks() for side in sides)
+    return next((benchmark for benchmark, one in named if one is not None and kind_of(one) is kind), None)
 
 
 def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
@@ -74,12 +75,12 @@ def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
             return benchmark_named(name)
     if source == "demo":
         return BENCHMARKS[0]
-    kinds = benchmarks_by_kind(side)
     kind = kind_of_source(source, None)
-    if kind not in kinds:
-        expected = ", ".join(known.plural for known in kinds)
+    if (found := benchmark_of_kind(kind, side)) is None:
+        known = (getattr(benchmark, side) for benchmark in BENCHMARKS)
+        expected = ", ".join(kind_of(one).plural for one in known if one is not None)
         raise UserError(f"{source} contains {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
-    return kinds[kind]
+    return found
 
 
 def read_scores(path: Path) -> Scores:
@@ -130,7 +131,7 @@ def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[i
 def check_usable(kind: Kind[Any, Any], sources: Sequence[str], found: Collection[Any]) -> None:
     """Raise a UserError where sources have no usable record."""
     if not found:
-        of_kind = (benchmarks_by_kind("data") | benchmarks_by_kind("results")).get(kind)
+        of_kind = benchmark_of_kind(kind, "data", "results")
         see = validate_command(sources[:1], benchmark=of_kind)
         raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import click
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks import benchmark_named, benchmark_names
 from attune_bench.cli.asking import (
     ask,
     asking_options,
@@ -162,7 +162,7 @@ def import_(
             asked = _Asked.model_validate(manifest.command)
         except ValidationError:
             raise UserError(f"the manifest of {calls} is damaged; export the calls again") from None
-        known = {one.name for one in BENCHMARKS}
+        known = benchmark_names()
         if asked.benchmark not in known and asked.benchmark != benchmark:  # No file decides what is imported.
             raise UserError(f"these calls are of {asked.benchmark}; if that is yours, name it with --benchmark")
         if benchmark not in (None, asked.benchmark):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use
+from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
 from attune_bench.report import figures
 from attune_bench.report.document import report_document, scores_html
 from attune_bench.report.text import Format, render
@@ -241,7 +241,7 @@ class Scores(ScoreTable):
             except (ValueError, RecursionError) as error:
                 raise SourceError(f"{path} is not JSON: {error}") from None
             keys = content.keys() if isinstance(content, dict) else set()
-            for benchmark in BENCHMARKS:
+            for benchmark in all_benchmarks():
                 if benchmark.scores_format and benchmark.scores_format.keys <= keys:
                     return cls.of(resolve(benchmark.scores_format.read)(target))
             raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks import all_benchmarks, benchmark_named
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.columns import build_frame
 from attune_bench.scores.records import check_records, score_records
@@ -149,7 +149,7 @@ def benchmark_of(data: Sequence[Any], results: Sequence[Any] | None) -> Benchmar
     for records in (data, results):
         if records is None or not len(records):
             continue
-        own = next((benchmark for benchmark in BENCHMARKS if _has(benchmark, records[0])), None)
+        own = next((benchmark for benchmark in all_benchmarks() if _has(benchmark, records[0])), None)
         if own is None:
             kind = type(records[0]).__name__
             hint = "load them with attune_data" if isinstance(records[0], dict) else "name one with benchmark=..."
