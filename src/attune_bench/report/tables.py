@@ -990,13 +990,3 @@ def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[T
         title = f"{model}{under_condition(table, condition)}"
         tables.append(Table("distribution", title, columns, shown, None if tables else distribution))
     return tables
-
-
-def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
-    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
-    found: dict[tuple[str, str], int | None] = {}
-    for row in pairs:
-        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
-        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
-        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
-    return found
