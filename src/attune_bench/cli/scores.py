@@ -48,24 +48,26 @@ from attune_bench.cli.output import (
 )
 from attune_bench.report.columns import Table, in_words, interval_words
 from attune_bench.report.document import Document, Format, document, json_content, report_document
+from attune_bench.report.judges import (
+    closeness_note,
+    closeness_tables,
+    judged_note,
+    judged_tables,
+    plan_note,
+    plan_table,
+)
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,
     assumed_notes,
     assumed_table,
-    closeness_note,
-    closeness_tables,
     comparison_note,
     comparison_tables,
     distribution_tables,
     exchanges_of,
-    judged_note,
-    judged_tables,
     only_reason,
     pilot_notes,
     pilot_tables,
-    plan_note,
-    plan_table,
     rank_tables,
     subgroup_notes,
     subgroup_tables,

@@ -79,7 +79,7 @@ def sentences(page: PageScores, condition: str | None) -> list[str]:
         which = "the value" if len(models) == 1 else "the best value"
         value = f"{_estimate(models[0], metric)} in {metric.label}{_under(table, condition)}"
         found = [f"{_listed(best)} {_have(best)} {which} {value}.", *_compared(page, best[0], rows, condition)]
-    lacking = [row["model"] for row in rows_under(page.standing, condition) if row["value"] is None]
+    lacking = [row["model"] for row in rows_under(page.ranking, condition) if row["value"] is None]
     without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
     return [*found, *_random_answers(page, condition, models), *without]
 
@@ -162,7 +162,7 @@ def _is_described(table: ScoreTable) -> bool:
 
 
 def _with_value(page: PageScores, condition: str | None) -> Rows:
-    return [row for row in rows_under(page.standing, condition) if row["value"] is not None]
+    return [row for row in rows_under(page.ranking, condition) if row["value"] is not None]
 
 
 def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
@@ -259,7 +259,7 @@ def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
     drawn = element("table", caption, element("thead", element("tr", *heads)), *bodies, class_="ranking")
     has_ranks = any(row["rank_low"] is not None for row in rows)
     of_ranks = " In brackets beside a rank: its own, resampled." if has_ranks else ""
-    words = interval_words(table, page.chosen, under(page.standing, condition))
+    words = interval_words(table, page.chosen, under(page.ranking, condition))
     said = f"Bars: {words}.{of_ranks} {TIERS if has_tiers else ''}"
     return Html(drawn + element("p", said.strip(), class_="quiet"))
 

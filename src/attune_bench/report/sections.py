@@ -41,6 +41,7 @@ from attune_bench.report.figures import (
     unit_difficulty,
     win_rate_cells,
 )
+from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
 from attune_bench.report.page import LARGE, pairs_matrix
 from attune_bench.report.privacy import (
     conceal_rated,
@@ -61,16 +62,13 @@ from attune_bench.report.tables import (
     difference_columns,
     failure_tables,
     group_name,
-    judged_note,
-    judged_tables,
-    judged_warnings,
     metric_of,
     numbers,
     only_reason,
     overlap_note,
     rank_tables,
+    ranking_frame,
     rows_under,
-    standing,
     subgroup_notes,
     under,
 )
@@ -201,9 +199,9 @@ class PageScores:
         return shown
 
     @cached_property
-    def standing(self) -> pl.DataFrame:
-        """Where every model stands: as `attune_bench.report.tables.standing` gives it."""
-        return standing(self.table, self.of_primary, self.pairs, self.ranks, list(self.numbers))
+    def ranking(self) -> pl.DataFrame:
+        """The rank and tier of every model, as `attune_bench.report.tables.ranking_frame` gives it."""
+        return ranking_frame(self.table, self.of_primary, self.pairs, self.ranks, list(self.numbers))
 
     @cached_property
     def chance(self) -> pl.DataFrame:
@@ -717,7 +715,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     """Return the matrix of a metric under one condition, and how it is read."""
     table = page.table
     metric = table.metric(name)
-    models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.standing, condition)]
+    models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.ranking, condition)]
     pairs = rows_under(frame, condition)
     if not pairs:
         return []
