@@ -18,7 +18,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text
-from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, check_within_conditions
 from attune_bench.stats.compare import TESTED, paired, tested
@@ -54,7 +54,7 @@ METRIC_CORRELATION = columns(
 def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return Spearman's correlation between every two metrics, across the models of a condition.
 
-    Baselines and people, see `attune_bench.scores.settings.kind_of_group`, are no models and left out.
+    Baselines and people, see `attune_bench.scores.provenance.kind_of_group`, are no models and left out.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from attune_bench.cli.output import (
 )
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
-from attune_bench.stats.traits import unit_traits
+from attune_bench.stats.subgroups import unit_traits
 from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection, Kind
 from attune_data.issues import SourceError

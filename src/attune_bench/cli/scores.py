@@ -70,13 +70,17 @@ from attune_bench.report.tables import (
 from attune_bench.report.text import Document, Format, json_content
 from attune_bench.report.transcripts import TranscriptFolder
 from attune_bench.scores.columns import Analysis
-from attune_bench.stats.compare import check_shared_units, count_significant, enough_exchanges, exchanges_of_all
+from attune_bench.stats.compare import (
+    check_shared_units,
+    count_significant,
+    enough_exchanges,
+    exchanges_of_all,
+    plan_from_assumptions,
+)
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.options import AnalysisOptions
-from attune_bench.stats.planning import plan_from_assumptions
-from attune_bench.stats.subgroups import compare_by, overlap, subgroups
+from attune_bench.stats.subgroups import compare_by, overlap, strata_of, subgroups
 from attune_bench.stats.summary import distribution
-from attune_bench.stats.traits import strata_of
 from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve

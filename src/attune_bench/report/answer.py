@@ -24,7 +24,7 @@ from attune_bench.report.tables import (
     signs_of,
     under,
 )
-from attune_bench.scores.settings import CHANCE_BASELINE, kind_of_group
+from attune_bench.scores.provenance import CHANCE_BASELINE, kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA

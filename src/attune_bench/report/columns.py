@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions, draws_poisson, interval_method
 from attune_data.issues import Html

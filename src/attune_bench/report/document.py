@@ -22,7 +22,7 @@ from attune_bench.report.tables import (
     model_frame,
 )
 from attune_bench.report.text import Document, Format
-from attune_bench.scores.settings import kind_of_group, people_among, setting_text
+from attune_bench.scores.provenance import kind_of_group, people_among, setting_text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, common_settings, differences, in_words
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords

@@ -28,7 +28,7 @@ from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.sections import general_sections, lacking_units
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.fingerprint import fingerprint
+from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.compare import exchanges_of_all, margins_of

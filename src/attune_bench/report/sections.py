@@ -67,8 +67,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, sorted_groups, too_few
-from attune_bench.stats.subgroups import overlap, subgroups
-from attune_bench.stats.traits import strata_and_known, unit_traits
+from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
 from attune_data.issues import element
 from attune_data.query import Queryable
 from attune_data.text import plural

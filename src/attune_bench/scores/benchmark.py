@@ -150,7 +150,7 @@ class Streaming:
         ``scorer(data, **options)`` from records by id; its ``score(results, digests)`` gives columns, as a dict of
         lists with a value for each of some results: those of `TEXT_COLUMNS`, and as numbers the terms of its scores.
         Its ``about(id)`` makes what scores keep of a record of the data, and remembers it. The digest of a result is
-        the first of `attune_bench.scores.fingerprint.result_digests`.
+        the first of `attune_bench.scores.provenance.result_digests`.
     kept_data, kept_result : Reference
         ``kept(record, digest)``: a record with only what its kind needs to tell which of two with one key counts; this
         digest is of everything that a record has.

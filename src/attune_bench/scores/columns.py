@@ -167,8 +167,8 @@ def build_frame(columns: Columns, rows: Sequence[Any]) -> pl.DataFrame:
 
     Examples
     --------
-    >>> build_frame(columns("model rank"), [("a", 1), ("b", 2)]).schema
-    Schema({'model': String, 'rank': Float64})
+    >>> dict(build_frame(columns("model rank"), [("a", 1), ("b", 2)]).schema)
+    {'model': String, 'rank': Float64}
     """
     schema = {name: DTYPES[column.type] for name, column in columns.items()}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from attune_bench.scores.settings import NOT_RECORDED, SENT_WHERE_SET, kind_of_group, setting_text
+from attune_bench.scores.provenance import NOT_RECORDED, SENT_WHERE_SET, kind_of_group, setting_text
 from attune_bench.scores.table import ScoreTable, term_columns
 from attune_data.text import plural
 

@@ -15,16 +15,17 @@ condition apart.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from math import isnan, nan, sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import build_frame, columns
-from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.table import UNIT_KEYS, ScoreTable
 from attune_bench.stats.compare import all_pairs, compare_pairs, options_and_margin, pairs_of
 from attune_bench.stats.options import (
     ALPHA,
@@ -43,21 +44,75 @@ from attune_bench.stats.options import (
     warn_out_of_reach,
 )
 from attune_bench.stats.summary import intervals_of
-from attune_bench.stats.traits import asked, strata_and_known, strata_of
-from attune_data.query import Queryable
+from attune_data.columns import Column, Schema
+from attune_data.query import Queryable, Unit
+from attune_data.tables import Frames
 from attune_data.text import plural
 from attune_metrics.metric import MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import (
-    STATISTICS,
-    Interval,
-    bootstrap,
-    bootstrap_distribution,
-    symmetric_levels,
-)
-from attune_metrics.stats.comparison import (
-    holm,
-)
+from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap, bootstrap_distribution, symmetric_levels
+from attune_metrics.stats.comparison import holm
 from attune_metrics.stats.sums import Floats, Statistic, rounding_of
+
+_UNKNOWN = ("no answer", "unknown")
+
+
+class UnitTraits(Frames):
+    """The units of scores as a frame that is asked for subgroups."""
+
+    names: ClassVar[tuple[str, ...]] = ("units",)
+    unit: ClassVar[Unit] = Unit("unit", ("unit",), "cluster", own="unit", named_by="cluster")
+
+    @classmethod
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return no column: which there are depends on the scores."""
+        return {}
+
+    @classmethod
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return no column: which there are depends on the scores."""
+        return {}
+
+    @cached_property
+    def units(self) -> pl.DataFrame:
+        """One row a unit: its cluster and its traits."""
+        return self._build("units")
+
+
+def unit_traits(table: ScoreTable) -> UnitTraits:
+    """Return the traits that the scores have of their units."""
+    return UnitTraits(partial(_units, table.units.select(*UNIT_KEYS, *table.traits)))
+
+
+def asked(table: ScoreTable, data: Queryable | None) -> Queryable:
+    """Return what is asked for traits: the data, or without them the traits that the scores have.
+
+    Raises
+    ------
+    ValueError
+        Where there are neither.
+    """
+    if data is None and not table.traits:
+        raise ValueError(
+            f"these scores have no traits of their {table.provenance.unit}s; give what was scored against: data=..."
+        )
+    return unit_traits(table) if data is None else data
+
+
+def _units(frame: pl.DataFrame, _: str) -> pl.DataFrame:
+    return frame
+
+
+def strata_of(data: Queryable, trait: str) -> dict[str, list[str]]:
+    """Return the units with each value of a trait; they overlap where a unit has two."""
+    return {name: part.unit_ids for name, part in data.stratify(trait).items()}
+
+
+def strata_and_known(data: Queryable, trait: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the strata of a trait, and the units whose value is known, among which complements are taken."""
+    strata = strata_of(data, trait)
+    unknown = {unit for name in _UNKNOWN for unit in strata.get(name, ())}
+    return strata, [unit for unit in data.unit_ids if unit not in unknown]
+
 
 _NORMAL = NormalDist()
 SUBGROUPS = columns("stratum n clusters metric model condition value low high mark reason")

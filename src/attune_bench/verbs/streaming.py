@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.scores.benchmark import Benchmark, Streaming, frame_of
-from attune_bench.scores.fingerprint import digest, result_digests
+from attune_bench.scores.provenance import digest, result_digests
 from attune_bench.verbs.workers import Workers, processors
 from attune_data.collection import Collection, Kind
 from attune_data.io.documents import Document

@@ -57,9 +57,8 @@ from attune_bench.stats.options import (
     interval_ends,
 )
 from attune_bench.stats.rank import rank
-from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.subgroups import strata_of, subgroups
 from attune_bench.stats.summary import summary
-from attune_bench.stats.traits import strata_of
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
