@@ -28,6 +28,7 @@ from attune_bench.stats.options import (
     ScoreSeries,
     direction,
     interval_ends,
+    warn_once,
 )
 from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import nan_to_none
@@ -231,7 +232,7 @@ def _split(
                 if len(values) < 2:
                     continue
                 complete: Mask = np.logical_and.reduce(~np.isnan(values), axis=0)
-                with grids.draws.warning.of_all():
+                with warn_once(grids.draws.warned):
                     split = repeat_variance(
                         values[:, complete], grids.draws.of(complete), method=options.interval, level=options.level
                     )
@@ -340,7 +341,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
             if why:
                 rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]
                 continue
-            with draws.warning.of_all():
+            with warn_once(draws.warned):
                 intervals = crossed_variances(
                     values[:, complete], draws.of(complete), method=chosen.interval, level=chosen.level
                 )

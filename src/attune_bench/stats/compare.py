@@ -35,6 +35,7 @@ from attune_bench.stats.options import (
     have_values,
     interval_ends,
     sorted_groups,
+    warn_once,
     warn_out_of_reach,
 )
 from attune_data.text import did_you_mean, plural
@@ -308,7 +309,7 @@ def _by_resampling(
         block = slice(start, start + step)
         pairs = Pairs(values, sides[block], labels)
         distribution = distribution_of_pairs(pairs, resamples, statistic=statistic)
-        with draws.warning.of_all():
+        with warn_once(draws.warned):
             intervals += bootstrap_of_pairs(
                 pairs,
                 resamples,
@@ -319,7 +320,7 @@ def _by_resampling(
             )
         if margin is None:
             continue
-        with draws.warning.of_all():
+        with warn_once(draws.warned):
             made = equivalence_of_pairs(
                 pairs,
                 resamples,

@@ -241,36 +241,35 @@ def warn_out_of_reach(limit: str, tests: int, family: str, smallest: float, advi
     )
 
 
-class OneWarning:
-    """Lets one warning of each kind of unreliable interval through, however many series an analysis has.
+@contextmanager
+def warn_once(warned: set[type[Warning]]) -> Iterator[None]:
+    """Let one warning of each kind of unreliable interval through, however many series an analysis has.
+
+    Parameters
+    ----------
+    warned : set of type
+        The kinds that the analysis has warned of so far; new ones are added.
 
     Examples
     --------
-    >>> once = OneWarning()
+    >>> warned = set()
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     for share in ("30%", "40%"):
-    ...         with once.of_all():
+    ...         with warn_once(warned):
     ...             warnings.warn(f"one cluster has {share}", UnreliableIntervalWarning)
     >>> [str(warning.message) for warning in caught]
     ['one cluster has 30%']
     """
-
-    def __init__(self) -> None:
-        self._said: set[type[Warning]] = set()
-
-    @contextmanager
-    def of_all(self) -> Iterator[None]:
-        """Run a part of the analysis."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UnreliableIntervalWarning)
-            yield
-        for one in caught:
-            if one.category in self._said:
-                continue
-            if issubclass(one.category, UnreliableIntervalWarning):
-                self._said.add(one.category)
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnreliableIntervalWarning)
+        yield
+    for one in caught:
+        if one.category in warned:
+            continue
+        if issubclass(one.category, UnreliableIntervalWarning):
+            warned.add(one.category)
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 # The figures are the worst of the tables in docs/intervals.md and docs/repeats.md.
@@ -529,7 +528,7 @@ class ResampleCache:
     ----------
     drawn : str
         What is drawn, in the singular: what the scores call a cluster, or a unit.
-    warning : OneWarning
+    warned : set of type
         Under which intervals are made.
     skewed : SkewedMeans
         The means with an interval, of which the analysis warns at its end.
@@ -543,7 +542,7 @@ class ResampleCache:
         self._labels = cluster_index(series.clusters(options))
         self._options = options
         self._drawn: dict[int, Weights] = {}
-        self.warning: OneWarning = OneWarning()
+        self.warned: set[type[Warning]] = set()
         self.skewed: SkewedMeans = SkewedMeans()
 
     def labels(self, mask: Mask) -> NDArray[np.intp]:

@@ -35,12 +35,12 @@ from attune_bench.stats.options import (
     AnalysisOptions,
     ComparisonKeywords,
     Mask,
-    OneWarning,
     ResampleCache,
     ScoreSeries,
     SkewedMeans,
     have_values,
     too_few,
+    warn_once,
     warn_out_of_reach,
 )
 from attune_bench.stats.summary import intervals_of
@@ -335,7 +335,7 @@ def _differences(
     for mask, groups in draws.parts(scored & defined, defined):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)
-        with draws.warning.of_all():
+        with warn_once(draws.warned):
             intervals = bootstrap(
                 part,
                 resamples,
@@ -452,11 +452,11 @@ def compare_by(
     chosen, margin = options_and_margin(options)
     pairs = all_pairs(table, chosen) if models is None else pairs_of(table, *models)
     strata = strata_of(asked(table, data), trait)
-    parts, warning, skewed = [], OneWarning(), SkewedMeans()
+    parts, warned, skewed = [], set[type[Warning]](), SkewedMeans()
     for name, units in {"overall": None, **strata}.items():
         part = table if units is None else table.keep(units=units)
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
-        with warning.of_all():
+        with warn_once(warned):
             if units is None:
                 found = compare_pairs(part, common, chosen, margin, skewed)
             else:

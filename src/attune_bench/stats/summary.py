@@ -21,6 +21,7 @@ from attune_bench.stats.options import (
     interval_ends,
     interval_method,
     points,
+    warn_once,
 )
 from attune_metrics.metric import Metric, MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
@@ -129,7 +130,7 @@ def intervals_of(
             interval_method(metric, options, table, n=int(present[group].sum()), clusters=size)
             for group, size in zip(groups, sizes, strict=True)
         ]
-        with draws.warning.of_all():
+        with warn_once(draws.warned):
             if {*methods} <= {"wilson", "logit-t"}:
                 intervals = share_of_clusters_interval(part, draws.labels(mask), level=options.level)
             elif "t" in methods:

@@ -55,6 +55,7 @@ from attune_bench.stats.options import (
     SamplingKeywords,
     ScoreSeries,
     interval_ends,
+    warn_once,
 )
 from attune_bench.stats.rank import rank
 from attune_bench.stats.subgroups import strata_of, subgroups
@@ -721,7 +722,7 @@ def question_agreement(
         present = ~np.isnan(values[:, _ASKED])
         intervals: dict[int, Interval] = {}
         for mask, places in draws.parts(present, present):
-            with draws.warning.of_all():
+            with warn_once(draws.warned):
                 of_part = bootstrap(
                     values[places][:, [_RIGHT, _ASKED]][:, :, mask],
                     draws.of(mask),
