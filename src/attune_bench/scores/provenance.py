@@ -170,9 +170,7 @@ def sent_where_set(given: Mapping[str, Any]) -> dict[str, str]:
     return texts | ({"token_limit": "of the server"} if of_server(given, "max_tokens") else {})
 
 
-def group_settings(
-    runs: Iterable[tuple[str, str | None, Mapping[str, Any]]],
-) -> tuple[GroupSettings, ...]:
+def group_settings(runs: Iterable[tuple[str, str | None, Mapping[str, Any]]]) -> tuple[GroupSettings, ...]:
     """Return the settings of the runs of models, by model and condition; people and baselines have none.
 
     Parameters

@@ -373,11 +373,7 @@ def _ends(interval: Interval) -> tuple[float | None, float | None, str | None]:
     if interval.n == 0:
         return None, None, "two raters have no item in common"
     if isnan(interval.estimate):
-        return (
-            None,
-            None,
-            "a kappa is undefined: two raters have no item in common, or give all the same rating",
-        )
+        return (None, None, "a kappa is undefined: two raters have no item in common, or give all the same rating")
     if interval.clusters < MIN_CLUSTERS:
         return None, None, f"fewer than {MIN_CLUSTERS} items, or clusters of them"
     return nan_to_none(interval.low), nan_to_none(interval.high), interval.reason

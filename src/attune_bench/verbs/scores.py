@@ -393,12 +393,7 @@ class Scores(ScoreTable):
         return plan(self, difference=difference, participants=participants, models=models, looks=looks, **options)
 
     def by(
-        self,
-        trait: str,
-        *,
-        data: Queryable | None = None,
-        compare: bool = False,
-        **options: Unpack[AnalysisKeywords],
+        self, trait: str, *, data: Queryable | None = None, compare: bool = False, **options: Unpack[AnalysisKeywords]
     ) -> pl.DataFrame:
         """Return every metric per stratum of a trait; see `attune_bench.stats.subgroups.by`."""
         return by(self, trait, data=data, compare=compare, **options)
