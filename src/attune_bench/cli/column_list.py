@@ -1,7 +1,6 @@
 """Every column of every table and frame of the library, to be looked up: what `attune-bench columns` prints.
 
-Those of records come from `attune_data`, those of analyses from `attune_bench.scores.columns` and the analyses
-themselves.
+`attune_data` declares the columns of records; statistics and analyses declare the columns of their frames.
 """
 
 import re
@@ -130,7 +129,7 @@ FRAMES: Mapping[str, Frame] = {
     "subgroups": Frame(
         "`subset`, `export` (`subgroups`), `scores.by()`",
         "a stratum, metric, model and condition",
-        columns("trait", trait=text("The trait whose values are the strata.")) | SUBGROUPS | COMPARED | _SIGNED,
+        columns("trait", trait=text("The trait that the strata are values of.")) | SUBGROUPS | COMPARED | _SIGNED,
     ),
     "comparisons": Frame(
         "`compare`, `scores.compare()`, `scores.compare_all()`",
@@ -227,7 +226,7 @@ FRAMES: Mapping[str, Frame] = {
             low="The lowest possible value; infinite where there is no bound.",
             high="The highest possible value; infinite where there is no bound.",
             higher_is_better=true_false("Whether a higher value is better; empty where neither direction is."),
-            statistic=text("How values of units make that of a model: `mean`, `share`, or a score of pooled counts."),
+            statistic=text("How values of units make a model's value: `mean`, `share`, or a score of pooled counts."),
             source=text("Where the definition is from."),
         ),
     ),
@@ -252,7 +251,7 @@ FRAMES: Mapping[str, Frame] = {
                 "`error`: the record is left out. `warning`: a value was changed, or contradicts another. `note`."
             ),
             value=text("The value, shortened."),
-            message=text("What is wrong with it."),
+            message=text("The mistake."),
             consequence=text("What was done."),
             count=whole("How many issues the row stands for.", 1),
         ),
@@ -407,7 +406,7 @@ def columns_markdown(tables: Sequence[ListedTable]) -> str:
         said = {column.column: column.meaning for column in first.columns} if first is not table else {}
         own = [column for column in table.columns if said.get(column.column) != column.meaning]
         joined = said.keys() <= {column.column for column in table.columns} and len(own) < len(table.columns)
-        also = f" The other columns are those of {first.origin}; here most may be missing." if joined else ""
+        also = f" {first.origin} has the other columns, too; here most may be missing." if joined else ""
         blocks += [
             f"### {title}",
             f"{table.row} Found in {table.origin}.{also}",

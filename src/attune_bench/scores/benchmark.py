@@ -1,4 +1,4 @@
-"""What a benchmark is: one entry that names its records, how they are scored, what is asked, and its own analyses."""
+"""Benchmarks: an entry names its records, its scoring, the calls it makes, and its own analyses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class Option:
 PROMPTS_OPTION = Option(
     name="prompts", help="A folder with templates of your own, named as the bundled ones.", verbs=("run",), kind=Path
 )
-"""The option of a benchmark whose task takes templates from a folder, as `attune_bench.runner.task` reads them."""
+"""The option of a benchmark that takes templates of prompts from a folder, as `attune_bench.runner.task` reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +195,7 @@ class Benchmark:
     streaming : Streaming, optional
         The same for results that are scored while they are read.
     options : tuple of Option
-        What its commands take beside those of all benchmarks.
+        Further options of its commands.
     choices : tuple of Choice
         What its scores depend on, chosen when they are analysed.
     task : Reference, optional
@@ -219,7 +219,7 @@ class Benchmark:
     limits : tuple of str
         What its numbers do not say, for the page.
     scores_format : ScoresFormat, optional
-        Its own file of scores, beside that of all benchmarks.
+        Its own format of a file of scores.
     """
 
     name: str

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def fingerprint(records: Iterable[Record]) -> str:
-    """Return the hash of records, whatever their order and that of the keys in their files.
+    """Return the hash of records; the order of records, and of keys in their files, does not matter.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def results_fingerprint(results: Iterable[Record], kind: "Kind[Any, Any]") -> st
 
 
 def result_digests(result: Record, kind: "Kind[Any, Any]") -> tuple[bytes, bytes]:
-    """Return two hashes of a result: the one that a signature counts, as `results_fingerprint`, and that of everything.
+    """Return two hashes of a result: of what a signature counts, as `results_fingerprint` does, and of everything.
 
     A result names its model, which a file may tell by its place alone.
     """

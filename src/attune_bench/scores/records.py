@@ -46,7 +46,7 @@ class ScoredRecords:
     Attributes
     ----------
     benchmark : Benchmark
-        Whose scores these are.
+        The benchmark of the scores.
     results : mapping of (str, str or None, str) to record
         The result of each row of the scores: model, condition, unit.
     units : mapping of str to record
@@ -140,7 +140,7 @@ def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
 
 
 def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, hashes: Iterable[str]) -> None:
-    """Raise a MetricInputError where the hash that scores record is none of those of the records."""
+    """Raise a MetricInputError where the scores record another hash than the records have."""
     if recorded is None:
         raise MetricInputError(f"the scores have no hash of their {kind.plural}: {use} need scores of all units")
     if recorded not in hashes:
@@ -162,7 +162,7 @@ def score_records(
     Parameters
     ----------
     benchmark : Benchmark
-        Whose scoring.
+        The benchmark that scores.
     data, results : sequence of record
         As for `attune_bench.score`; of a benchmark without data, `data` has the results.
     progress, **options
@@ -219,7 +219,7 @@ def _recorded(result: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _setting(value: Any) -> str | float:
-    """Return a setting as it is compared: what is neither text nor number, as results of others may have, as JSON."""
+    """Return a setting as it is compared: a value that is neither text nor number becomes JSON."""
     if value is None:
         return _NOT_SET
     is_plain = isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
@@ -253,7 +253,7 @@ def score_items(
     Parameters
     ----------
     data, results : iterable of record
-        A record has an ``id``. A result whose record is not among `data` is not scored, which a note says.
+        A record has an ``id``. A result without its record among `data` is not scored; a note says so.
     values : callable
         ``values(record, result)`` returns by metric of the catalogue its value in each repeat, None where it is
         undefined; a metric that the record does not have is left out.

@@ -348,7 +348,7 @@ class ScoreTable:
         )
 
     def __hash__(self) -> int:
-        # Of what is told at once: frames have no hash of their own.
+        # Frames have no hash; these parts are quick to hash.
         return hash((type(self), self.values.shape, *self.metrics, self.models, self.provenance))
 
     @cached_property
@@ -416,7 +416,7 @@ class ScoreTable:
         return {name: tuple(self.variants[name].unique(maintain_order=True)) for name in names}
 
     def variant(self, **chosen: str) -> Self:
-        """Return the scores under other choices; what is not named stays as it is.
+        """Return the scores under other choices; choices that are not named stay.
 
         Parameters
         ----------
@@ -504,7 +504,7 @@ def _entries(metrics: Mapping[str, Metric]) -> list[tuple[str, Metric]]:
 
 
 def split_repeats(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Return the rows of means, and those of single repeats, None where no row has a repeat."""
+    """Return the rows of means and the rows of single repeats; None for the latter where no row has a repeat."""
     if REPEAT not in rows.columns:
         return rows, None
     repeats = rows.filter(pl.col(REPEAT).is_not_null()).select(*KEYS, REPEAT, pl.exclude(*KEYS, REPEAT))

@@ -93,7 +93,7 @@ def over_repeats(table: T) -> T:
     ----------
     table : ScoreTable
         With a row a repeat in `values`, and in `variants` where there are any: a column ``repeat`` has its number as
-        text. Where nothing was asked twice, the scores are those of models that were asked once.
+        text. Where nothing was asked twice, the scores have no repeats.
 
     Returns
     -------
@@ -580,7 +580,7 @@ def _key(name: str) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Return a value as in TOML, whose texts, numbers and lists are those of JSON, except for one character."""
+    """Return a value as in TOML, which writes texts, numbers and lists as JSON does, except for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -77,7 +77,7 @@ TESTED = columns(
 """The columns that every table of differences ends in."""
 
 EQUAL = "the two are equal in every"
-"""How the reason begins of a pair that differs by 0 for certain; then what is drawn."""
+"""The reason of a pair that differs by 0 for certain begins so; the resampling unit follows."""
 
 SAME = columns(
     "margin p_same p_same_holm verdict",
@@ -274,7 +274,7 @@ def _blocks(
 def _tests(
     blocks: Iterable[Sequence[_Part]], statistic: Statistic, n_permutations: int, seed: int
 ) -> Iterator[tuple[_Part, list[PermutationTest]]]:
-    """Return the parts with the tests of their pairs; those of a block with as many clusters share one draw."""
+    """Return the parts with the tests of their pairs; pairs of a block with as many clusters share one draw."""
     for parts in blocks:
         sizes = [len(one.pairs.sums) for one in parts]
         tests: dict[int, Iterator[PermutationTest]] = {}
@@ -511,7 +511,7 @@ def check_below_range(what: str, size: float, metric: Metric) -> None:
 
 
 COMPARISONS = columns("model_a model_b condition metric difference") | TESTED
-"""The columns of a comparison, without those of a margin (`SAME`) and of strata."""
+"""The columns of a comparison without margin (`SAME`) and strata."""
 
 Pair = tuple[str, str, str | None]
 
@@ -532,15 +532,14 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     Returns
     -------
     polars.DataFrame
-        ``model_a, model_b, condition, metric, difference, low, high, p, p_min, p_holm, significant, n, clusters, mde,
-        reason``. ``difference`` is `a` minus `b`; ``p`` is that of
+        The columns `COMPARISONS`. ``difference`` is `a` minus `b`; ``p`` is from
         `attune_metrics.stats.comparison.paired_permutation_test`, ``p_min`` the smallest that it could have been,
         ``p_holm`` corrected for the family, ``significant`` where that is below 0.05. ``mde`` is the minimum detectable
         effect: the smallest true difference that a comparison of this size finds with 80% power at an uncorrected 0.05;
         null with fewer than 7 clusters and where ``p_min`` is 0.05 or more. ``reason`` says why there is no interval or
-        no ``mde``, or that the two are equal everywhere. With a margin also ``margin, p_same, p_same_holm, verdict``:
-        ``p_same`` is that of `attune_metrics.stats.equivalence.equivalence`, null without an interval, and the verdict,
-        ``different``, ``practically the same`` or ``undecided``, is by both corrected p-values.
+        no ``mde``, or that the two are equal everywhere. With a margin also the columns `SAME`: ``p_same`` is from
+        `attune_metrics.stats.equivalence.equivalence`, null without an interval, and the verdict, ``different``,
+        ``practically the same`` or ``undecided``, is by both corrected p-values.
 
     Raises
     ------
@@ -686,7 +685,7 @@ def compare_pairs(
 ) -> pl.DataFrame:
     """Compare pairs (model, model, condition), which are in the order of their conditions.
 
-    `within` says of which units, where these are a stratum; `checked_from` is as for `paired`, which adds to `skewed`.
+    `within` names the stratum of the units, for messages; `checked_from` is as for `paired`, which adds to `skewed`.
     """
     series = ScoreSeries(table)
     draws = ResampleCache(series, options, weighted=True)
@@ -807,10 +806,10 @@ def plan(
     Returns
     -------
     polars.DataFrame
-        ``model_a, model_b, condition, metric``; of the plan ``difference, participants, units``; ``sd, correlation,
-        icc``, which are null; of the pilot ``units_per_participant, units_cv`` (the coefficient of variation of the
-        number of units of a participant) and ``n, clusters, mde``, these three as from `compare`; ``reason``, why
-        nothing can be planned. New participants have as many units as participants of the pilot, and as unequally.
+        The columns `PLAN`. ``difference, participants, units`` are planned; ``sd, correlation, icc`` are null; of the
+        pilot are ``units_per_participant, units_cv`` (the coefficient of variation of the number of units of a
+        participant) and ``n, clusters, mde``, these three as from `compare`; ``reason``, why nothing can be planned.
+        New participants have as many units as participants of the pilot, and as unequally.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def in_tiers(table: ScoreTable, ranks: pl.DataFrame, pairs: pl.DataFrame) -> pl.
 
 
 def _warn(against: Sequence[str], without: Sequence[str], unit: str) -> None:
-    """Warn of pairs of models whose ranks say nothing of which is better, as the models were ranked by other units."""
+    """Warn of pairs that the ranks do not order reliably, as the two models were ranked on different units."""
     if against:
         warnings.warn(
             f"ranked below a model that is worse on the {unit}s that both have: {listed(against, _MOST_NAMED)}; each "
@@ -139,8 +139,8 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, value, rank, low, high, n, clusters, reason``. Rank 1 is the best, ties share their
-        mean rank; models without a value have none and come last. The ends of the interval are ranks that occur.
+        The columns `RANKS`. Rank 1 is the best, ties share their mean rank; models without a value have none and come
+        last. The ends of the interval are ranks that occur.
 
     Raises
     ------
@@ -234,11 +234,11 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, strength, low, high, wins, ties, losses, group, rank, n, clusters, reason``.
-        ``strength`` is a natural logarithm, 0 being the mean of the models of the ``group``: one of strength a beats
-        one of strength b with probability ``1 / (1 + exp(b - a))``. Only models of one group are compared, by chains of
-        wins both ways; ``rank`` is among them. The strength of a model alone in its group is null: where it won, or
-        lost, every comparison, it would be infinite. ``n`` and ``clusters`` are of the units with a comparison.
+        The columns `RATINGS`. ``strength`` is a natural logarithm, 0 being the mean of the models of the ``group``: one
+        of strength a beats one of strength b with probability ``1 / (1 + exp(b - a))``. Only models of one group are
+        compared, by chains of wins both ways; ``rank`` is among them. The strength of a model alone in its group is
+        null: where it won, or lost, every comparison, it would be infinite. ``n`` and ``clusters`` are of the units
+        with a comparison.
 
     Raises
     ------
@@ -300,7 +300,7 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
 
 
 def _rated(values: Floats, resamples: Resamples, method: Any, level: float) -> list[Rating]:
-    """Return the ratings of the models, by their places, from values (models, units) of which the highest is best."""
+    """Return the ratings of the models, by their places, from values (models, units); higher is better."""
     pairs = np.array([*combinations(range(len(values)), 2)], dtype=np.intp).reshape(-1, 2)
     one, other = values[pairs[:, 0]], values[pairs[:, 1]]
     pair, unit = np.nonzero(~np.isnan(one + other))

@@ -3,8 +3,8 @@
 Conventions
 -----------
 A stratum is the units with one value of a trait; a unit with two values (two diagnoses) is in both strata, so that
-strata can overlap. The complement of a stratum is all other scored units of the data, but for those whose value is not
-known: they are in no complement.
+strata can overlap. The complement of a stratum is all other scored units of the data, but for units without a known
+value: they are in no complement.
 
 Stratum and complement have different units, often of the same clusters, so nothing is paired: clusters are drawn with
 their units in both. The p-value belongs to the expanded percentile interval of that difference: ``1 - p`` is the level
@@ -84,7 +84,7 @@ def unit_traits(table: ScoreTable) -> UnitTraits:
 
 
 def asked(table: ScoreTable, data: Queryable | None) -> Queryable:
-    """Return what is asked for traits: the data, or without them the traits that the scores have.
+    """Return the source of traits: the data, or without data the traits of the scores.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def strata_of(data: Queryable, trait: str) -> dict[str, list[str]]:
 
 
 def strata_and_known(data: Queryable, trait: str) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the strata of a trait, and the units whose value is known, among which complements are taken."""
+    """Return the strata of a trait, and the units with a known value; complements are taken among these."""
     strata = strata_of(data, trait)
     unknown = {unit for name in _UNKNOWN for unit in strata.get(name, ())}
     return strata, [unit for unit in data.unit_ids if unit not in unknown]
@@ -118,7 +118,7 @@ _NORMAL = NormalDist()
 SUBGROUPS = columns("stratum n clusters metric model condition value low high mark reason")
 COMPARED = columns(
     "difference difference_low difference_high p p_min p_holm significant",
-    difference="Stratum minus its complement: all other units whose value of the trait is known.",
+    difference="Stratum minus its complement: all other units with a known value of the trait.",
     difference_low="Lower end of the interval of the difference.",
     difference_high="Upper end of the interval of the difference.",
     p="p-value of the difference, by resampling the clusters of both sides.",
@@ -357,7 +357,7 @@ def _differences(
 def _difference(
     interval: Interval, distribution: Floats, clusters: int, drawn: int, options: AnalysisOptions, table: ScoreTable
 ) -> _Difference:
-    """Return a difference with its ends and p-value; `clusters` and `drawn` are those of the smaller side."""
+    """Return a difference with its ends and p-value; `clusters` and `drawn` count the smaller side."""
     estimate = nan_to_none(interval.estimate)
     if clusters < MIN_CLUSTERS:
         side = f"{too_few(table)} on one side" if clusters else f"no {table.provenance.unit} on one side"
@@ -386,7 +386,7 @@ def _p_value(share: float, clusters: int) -> float:
 
 
 def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, draws: ResampleCache) -> None:
-    """Warn of the family whose corrected p-values can be smallest the least, where that is not below 0.05."""
+    """Warn of the family with the largest smallest possible corrected p-value, where it is not below 0.05."""
     worst: tuple[float, int, int, str] | None = None
     for name, family in families.items():
         tested = [gap for gap in family if not isnan(gap.p)]

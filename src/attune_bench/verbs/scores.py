@@ -70,7 +70,7 @@ class Scores(ScoreTable):
     detail : sequence of mapping, optional
         What the benchmark keeps of each row of `values` beyond this.
     repeats : polars.DataFrame, optional
-        The values of each repeat, of which `values` has the means.
+        The values of each repeat; `values` has their means.
 
     Examples
     --------
