@@ -28,6 +28,7 @@ from attune_bench.stats.options import (
     ScoreSeries,
     direction,
     interval_ends,
+    warn_once,
 )
 from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import nan_to_none
@@ -57,15 +58,15 @@ def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) ->
         Scores with repeats.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board that have a value of
+        `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board that have a value of
         each unit.
 
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, source, variance, low, high, n, repeats, clusters, reason``. ``source`` is ``unit``,
-        ``repeat`` or ``interaction``, as `attune_metrics.stats.repeats.repeat_variance` defines them, of the ``n``
-        units that have a value in every one of the ``repeats``. A model that was asked once has no row.
+        The columns `REPEAT_VARIANCES`. ``source`` is ``unit``, ``repeat`` or ``interaction``, as
+        `attune_metrics.stats.repeats.repeat_variance` defines them, of the ``n`` units that have a value in every one
+        of the ``repeats``. A model that was asked once has no row.
 
     Raises
     ------
@@ -118,9 +119,9 @@ def repeats_worth(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, repeats, error, error_of_units``: the standard error with so many repeats of each
-        unit, and with one repeat of so many times as many units, from more clusters of the same sizes, which takes as
-        many calls. Null where the parts of the variance are not defined.
+        The columns `REPEATS_WORTH`. ``error`` is the standard error with so many repeats of each unit,
+        ``error_of_units`` with one repeat of so many times as many units, from more clusters of the same sizes, which
+        takes as many calls. Null where the parts of the variance are not defined.
 
     Raises
     ------
@@ -152,7 +153,7 @@ REPEAT_RANKS = columns(
     rank="Rank of that mean, 1 is the best.",
     best=whole("Best rank in any combination of one repeat of each model.", 1),
     worst=whole("Worst rank in any combination.", 1),
-    same=share("Share of the combinations in which the rank is that of the means."),
+    same=share("Share of the combinations that give the same rank as the means."),
     n="How many units every model has in every repeat.",
 )
 
@@ -168,10 +169,10 @@ def repeat_ranks(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, value, rank, best, worst, same, repeats, n``: the mean over the repeats, its rank,
-        the best and the worst rank in any combination of one repeat of each model, and the share of combinations in
-        which the rank is the same, see `attune_metrics.stats.repeats.rank_shares`; on the ``n`` units that every model
-        has in every one of its ``repeats``. No row with fewer than two models, or where none was asked twice.
+        The columns `REPEAT_RANKS`. ``value`` is the mean over the repeats, ``best`` and ``worst`` are the best and the
+        worst rank in any combination of one repeat of each model, ``same`` is the share of combinations in which the
+        rank is the same, see `attune_metrics.stats.repeats.rank_shares`; on the ``n`` units that every model has in
+        every one of its ``repeats``. No row with fewer than two models, or where none was asked twice.
 
     Raises
     ------
@@ -231,7 +232,7 @@ def _split(
                 if len(values) < 2:
                     continue
                 complete: Mask = np.logical_and.reduce(~np.isnan(values), axis=0)
-                with grids.draws.warning.of_all():
+                with warn_once(grids.draws.warned):
                     split = repeat_variance(
                         values[:, complete], grids.draws.of(complete), method=options.interval, level=options.level
                     )
@@ -289,16 +290,15 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
         The scores.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board that have a value of
+        `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board that have a value of
         each unit.
 
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, source, variance, low, high, share, share_low, share_high, n, models, clusters, reason``.
-        ``source`` is ``unit``, ``model`` or ``residual``. Only the ``n`` units on which every model of the condition
-        has a value count. A variance is not biased, and so can be negative where there is little; a share takes that as
-        0.
+        The columns `VARIANCE_SPLIT`. ``source`` is ``unit``, ``model`` or ``residual``. Only the ``n`` units on which
+        every model of the condition has a value count. A variance is not biased, and so can be negative where there is
+        little; a share takes that as 0.
 
     Raises
     ------
@@ -308,11 +308,11 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
     Warns
     -----
     UnreliableIntervalWarning
-        Where few far units decide the variance of units, whose interval then covers too rarely.
+        Where few far units decide the variance of units, so that its interval covers too rarely.
 
     Notes
     -----
-    The parts are those of `attune_metrics.stats.repeats.crossed_variances`. As models are fixed, theirs is the
+    `attune_metrics.stats.repeats.crossed_variances` defines the parts. As models are fixed, their part is the
     sum of squared differences from their mean over k - 1.
 
     Examples
@@ -340,7 +340,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
             if why:
                 rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]
                 continue
-            with draws.warning.of_all():
+            with warn_once(draws.warned):
                 intervals = crossed_variances(
                     values[:, complete], draws.of(complete), method=chosen.interval, level=chosen.level
                 )
@@ -376,9 +376,9 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, unit, mean, sd, models``: mean and standard deviation (n - 1) over the models that have a
-        value on the unit; ``sd`` is null for one model, and either where it is beyond the largest float. No row
-        for a unit without a value.
+        The columns `UNIT_DIFFICULTY`. ``mean`` and ``sd`` (n - 1) are over the models that have a value on the unit;
+        ``sd`` is null for one model, and either where it is beyond the largest float. No row for a unit without a
+        value.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
 )
 from attune_bench.benchmarks.attunebench.expected_scores import expected_scores
 from attune_bench.benchmarks.attunebench.run_settings import settings_of_run
-from attune_bench.scores.fingerprint import digest
+from attune_bench.scores.provenance import digest
 from attune_data import Conversation, Run
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
 

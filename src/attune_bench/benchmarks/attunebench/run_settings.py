@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic_core import from_json, to_json
 
-from attune_bench.scores.settings import (
+from attune_bench.scores.provenance import (
     SENT_WHERE_SET,
     GroupSettings,
     group_settings,

@@ -22,7 +22,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
 from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
 from attune_bench.benchmarks.attunebench.run_settings import DECISIVE, RunSettings, settings_of_groups
 from attune_bench.scores.benchmark import frame_of
-from attune_bench.scores.fingerprint import codebook_hash, result_digests
+from attune_bench.scores.provenance import result_digests
 from attune_bench.scores.table import (
     CHANCE,
     KEYS,
@@ -32,6 +32,7 @@ from attune_bench.scores.table import (
     ScoreTable,
 )
 from attune_bench.scores.tables_in import over_repeats
+from attune_bench.stats.signing import codebook_hash
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
