@@ -31,7 +31,6 @@ from attune_bench.stats.options import (
     direction,
     distribution_ends,
     interval_ends,
-    warn_once,
 )
 from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import nan_to_none
@@ -181,8 +180,7 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
         for mask, places in draws.parts(common, known):
             one, other = values[first[places]][:, mask], values[second[places]][:, mask]
             won = np.where(np.isnan(one + other), np.nan, (one > other) + (one == other) / 2)
-            with warn_once(draws.warned):
-                intervals = bootstrap(won, draws.of(mask), method=chosen.interval, level=chosen.level)
+            intervals = draws.intervals(bootstrap, won, mask)
             for place, interval in zip(places.tolist(), intervals, strict=True):
                 clusters = series.count(common[place])
                 low, high, reason = interval_ends(interval, clusters, scores)

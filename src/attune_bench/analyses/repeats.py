@@ -28,7 +28,6 @@ from attune_bench.stats.options import (
     ScoreSeries,
     direction,
     interval_ends,
-    warn_once,
 )
 from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import nan_to_none
@@ -224,7 +223,7 @@ def _split(
 ) -> list[tuple[str | None, str, str, RepeatVariance]]:
     """Return condition, metric, model and the split of each model that was asked several times."""
     grids = _Grids(scores, options)
-    found = []
+    draws, found = grids.draws, []
     for condition, groups in grids.series.by_condition().items():
         for metric in options.names(scores, default):
             for group in groups:
@@ -232,15 +231,12 @@ def _split(
                 if len(values) < 2:
                     continue
                 complete: Mask = np.logical_and.reduce(~np.isnan(values), axis=0)
-                with warn_once(grids.draws.warned):
-                    split = repeat_variance(
-                        values[:, complete], grids.draws.of(complete), method=options.interval, level=options.level
-                    )
+                split = draws.intervals(repeat_variance, values[:, complete], complete)
                 if analysis == "repeat_variances" and split.unit.clusters >= MIN_CLUSTERS:
-                    labels = grids.draws.labels(complete)
-                    grids.draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=grids.draws.drawn)
+                    labels = draws.labels(complete)
+                    draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=draws.drawn)
                 found.append((condition, metric, grids.series.groups[group][0], split))
-    grids.draws.skewed.warn_of_variances()
+    draws.skewed.warn_of_variances()
     return found
 
 
@@ -340,10 +336,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
             if why:
                 rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]
                 continue
-            with warn_once(draws.warned):
-                intervals = crossed_variances(
-                    values[:, complete], draws.of(complete), method=chosen.interval, level=chosen.level
-                )
+            intervals = draws.intervals(crossed_variances, values[:, complete], complete)
             if sizes[2] >= MIN_CLUSTERS:
                 labels = draws.labels(complete)
                 draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=draws.drawn)

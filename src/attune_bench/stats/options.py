@@ -7,10 +7,10 @@ shows in a result. A unit without a value is nan.
 """
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -353,6 +353,7 @@ class SkewedMeans:
         )
 
 
+T = TypeVar("T")
 Mask = NDArray[np.bool_]
 Label = tuple[str, str]
 
@@ -591,6 +592,17 @@ class ResampleCache:
                 np.arange(size), n_resamples=self._options.resamples, seed=self._options.seed
             ).counts
         return Resamples(labels, self._drawn[size])
+
+    def intervals(self, of: Callable[..., T], values: Floats, mask: Mask, **more: Any) -> T:
+        """Return what `of` makes of values (..., units of the mask) and their resamples; warn once of each kind.
+
+        Parameters
+        ----------
+        of : callable
+            ``of(values, resamples, *, method, level, **more)``, such as `attune_metrics.stats.bootstrap.bootstrap`.
+        """
+        with warn_once(self.warned):
+            return of(values, self.of(mask), method=self._options.interval, level=self._options.level, **more)
 
 
 Ends = tuple[float | None, float | None, str | None]

@@ -335,15 +335,7 @@ def _differences(
     for mask, groups in draws.parts(scored & defined, defined):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)
-        with warn_once(draws.warned):
-            intervals = bootstrap(
-                part,
-                resamples,
-                statistic=difference,
-                method=options.interval,
-                level=options.level,
-                distribution=distributions,
-            )
+        intervals = draws.intervals(bootstrap, part, mask, statistic=difference, distribution=distributions)
         for group, interval, distribution in zip(groups.tolist(), intervals, distributions, strict=True):
             present = defined[group] & scored[group]
             sizes = [series.count(present & side) for side in (stratum, ~stratum)]

@@ -20,7 +20,7 @@ from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.tables_in import long_table, read_description, read_table, score_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.compare import compare, compare_all, plan
-from attune_bench.stats.debias import debias, debias_pairs
+from attune_bench.stats.debias import Source, debias, debias_pairs
 from attune_bench.stats.options import AnalysisKeywords, ComparisonKeywords, Margin, SamplingKeywords
 from attune_bench.stats.rank import rank, ratings
 from attune_bench.stats.signing import sign
@@ -405,22 +405,12 @@ class Scores(ScoreTable):
         """Return the Bradley-Terry strength of every model; see `attune_bench.stats.rank.ratings`."""
         return ratings(self, **options)
 
-    def debias(
-        self,
-        labels: pl.DataFrame | str | os.PathLike[str],
-        *,
-        metric: str | None = None,
-        **options: Unpack[SamplingKeywords],
-    ) -> pl.DataFrame:
+    def debias(self, labels: Source, *, metric: str | None = None, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
         """Return a judge's metric corrected by people's ratings; see `attune_bench.stats.debias.debias`."""
         return debias(self, labels, metric=metric, **options)
 
     def debias_pairs(
-        self,
-        labels: pl.DataFrame | str | os.PathLike[str],
-        *,
-        metric: str | None = None,
-        **options: Unpack[SamplingKeywords],
+        self, labels: Source, *, metric: str | None = None, **options: Unpack[SamplingKeywords]
     ) -> pl.DataFrame:
         """Return the corrected difference of every two models; see `attune_bench.stats.debias.debias_pairs`."""
         return debias_pairs(self, labels, metric=metric, **options)

@@ -55,7 +55,6 @@ from attune_bench.stats.options import (
     SamplingKeywords,
     ScoreSeries,
     interval_ends,
-    warn_once,
 )
 from attune_bench.stats.rank import rank
 from attune_bench.stats.subgroups import strata_of, subgroups
@@ -716,15 +715,11 @@ def question_agreement(
         present = ~np.isnan(values[:, _ASKED])
         intervals: dict[int, Interval] = {}
         for mask, places in draws.parts(present, present):
-            with warn_once(draws.warned):
-                of_part = bootstrap(
-                    values[places][:, [_RIGHT, _ASKED]][:, :, mask],
-                    draws.of(mask),
-                    statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
-                    method=chosen.interval,
-                    level=chosen.level,
-                )
-            intervals |= zip(places.tolist(), of_part, strict=True)
+            of_part = values[places][:, [_RIGHT, _ASKED]][:, :, mask]
+            found_of: list[Interval] = draws.intervals(
+                bootstrap, of_part, mask, statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED]
+            )
+            intervals |= zip(places.tolist(), found_of, strict=True)
         for place, (found, there) in enumerate(zip(values, present, strict=True)):
             question, group = divmod(place, len(series.groups))
             interval = intervals[place]
@@ -732,19 +727,9 @@ def question_agreement(
             asked = int(found[_ASKED, there].sum())
             low, high, reason = interval_ends(interval, clusters, scores)
             coverage = float(found[_PRESENT, there].sum()) / asked if asked else None
-            sizes = asked, interval.n, clusters, coverage
-            rows.append(
-                (
-                    task,
-                    questions[question],
-                    *series.groups[group],
-                    nan_to_none(interval.estimate),
-                    low,
-                    high,
-                    *sizes,
-                    reason,
-                )
-            )
+            identity = task, questions[question], *series.groups[group]
+            estimate = nan_to_none(interval.estimate), low, high
+            rows.append((*identity, *estimate, asked, interval.n, clusters, coverage, reason))
     return build_frame(QUESTION_AGREEMENT, rows)
 
 
