@@ -179,7 +179,7 @@ def simulate(design: Design) -> str:
     unlike = np.mean([any("unlike" in caution for caution in one.cautions) for _, one in given])
     return (
         f"{design}{np.mean([one.correlation for _, one in given]):>6.2f}{judge:>8.1%}{people:>8.1%}"
-        f"{own:>11.1%}{width:>7.2f}{np.median([one.worth for _, one in given]):>7.0f}{unlike:>8.1%}"
+        f"{own:>11.1%}{width:>7.2f}{np.median([one.equivalent_ratings for _, one in given]):>7.0f}{unlike:>8.1%}"
         f"{1 - len(given) / len(found):>8.1%}"
     )
 

@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 from model_server import ModelServer
 
+from attune_bench import Scores
+
 PAGE = Path(__file__).parents[1] / "docs" / "adding-a-benchmark.md"
 MOST_LINES = 120
 
@@ -21,8 +23,8 @@ def whole_benchmark() -> str:
 
 
 def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", whole_benchmark(), re.MULTILINE | re.DOTALL)
-    return str(found)
+    """Return the blocks of a language on the page, one below the other."""
+    return "".join(re.findall(rf"^```{language}\n(.*?)^```$", whole_benchmark(), re.MULTILINE | re.DOTALL))
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -63,8 +65,9 @@ def of(said: dict[str, str], start: str) -> str:
     return next(text for line, text in said.items() if line.startswith(f"attune-bench {start}"))
 
 
-def test_the_page_is_short() -> None:
-    assert len(whole_benchmark().splitlines()) <= MOST_LINES
+def test_the_first_example_is_short() -> None:
+    example, *_ = PAGE.read_text(encoding="utf-8").partition("\n## ")
+    assert len(example.splitlines()) <= MOST_LINES
 
 
 @pytest.mark.slow
@@ -97,12 +100,26 @@ def test_the_page_of_scores_is_written(said: dict[str, str]) -> None:
 
 def test_the_commands_go_through_every_stage() -> None:
     verbs = {line.split()[1] for line in block("sh").splitlines()}
-    assert verbs == {"validate", "run", "score", "compare", "report"}
+    assert verbs == {"validate", "run", "score", "compare", "report", "analyze"}
+
+
+@pytest.mark.slow
+def test_a_model_that_is_asked_three_times_has_the_mean_of_its_answers(said: dict[str, str]) -> None:
+    scores = Scores.read(Path(said["folder"], "repeats.parquet"))
+    assert scores.values.select("unit", "agreement").rows() == [("q1", 1), ("q2", 1)]
+    assert scores.repeats is not None
+    assert scores.repeats["repeat"].to_list() == ["1", "1", "2", "2", "3", "3"]
+    assert "repeat" in of(said, "analyze repeat_variances")
 
 
 @pytest.mark.slow
 def test_repeats_need_a_field_of_the_results(said: dict[str, str]) -> None:
     words = ("run", "local", "model-a", "questions.jsonl", "--benchmark", "kinder:BENCHMARK", "--repeats", "2")
-    done = command(Path(said["folder"]), *words, "--base-url", "http://127.0.0.1:9/v1")
+    folder = Path(said["folder"], "without")
+    folder.mkdir()
+    code = block("python").replace("    repeat: Repeat = 1\n", "").replace("{repeat_suffix(self.repeat)}", "")
+    (folder / "kinder.py").write_text(code, encoding="utf-8")
+    (folder / "questions.jsonl").write_text(block("json"), encoding="utf-8")
+    done = command(folder, *words, "--base-url", "http://127.0.0.1:9/v1")
     assert done.returncode == 2
     assert done.stderr.endswith("answers of Kinder have no field repeat; each repeat needs a folder of its own\n")

@@ -38,7 +38,7 @@ OF_HARNESSES = {
 }
 """Options of other tools that a page names."""
 
-OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl", "attune_bench.adapters.verifiers")
+OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl")
 """Modules that pages import and that come with an extra."""
 
 LONG = (

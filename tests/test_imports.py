@@ -40,12 +40,8 @@ def _names(package: ModuleType) -> Iterator[str]:
 # What other harnesses import: the classes and decorators of their modules come with an extra.
 OF_HARNESSES = (
     "attune_bench.adapters.inspect_ai",
-    "attune_bench.adapters.inspect_tasks",
     "attune_bench.adapters.lm_eval",
     "attune_bench.adapters.trl",
-    "attune_bench.adapters.verifiers",
-    "attune_bench.benchmarks.attunebench.lm_eval_task",
-    "attune_bench.benchmarks.eibench.verifiers_env",
 )
 
 EXTRAS = {"inspect": "inspect_ai", "lm-eval": "lm_eval", "trl": "trl", "verifiers": "verifiers"}

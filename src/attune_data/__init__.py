@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from attune_data.attunebench.kinds import Conversations, Runs
     from attune_data.attunebench.loading import load, load_runs, load_tables
     from attune_data.attunebench.records import RunTurn, Turn
-    from attune_data.attunebench.run_tables import RunList, RunTables
     from attune_data.attunebench.show import Conversation, Run
-    from attune_data.attunebench.tables import Tables
+    from attune_data.attunebench.tables import RunList, RunTables, Tables
     from attune_data.codebook import CodebookError
     from attune_data.collection import Collection, Kind, record_kind
     from attune_data.description import describe, description_text
@@ -93,9 +92,8 @@ _NAMES = {
     "attunebench.kinds": "Conversations Runs",
     "attunebench.loading": "load load_runs load_tables",
     "attunebench.records": "RunTurn Turn",
-    "attunebench.run_tables": "RunList RunTables",
     "attunebench.show": "Conversation Run",
-    "attunebench.tables": "Tables",
+    "attunebench.tables": "RunList RunTables Tables",
     "codebook": "CodebookError",
     "collection": "Collection Kind record_kind",
     "description": "describe description_text",

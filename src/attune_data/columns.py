@@ -6,6 +6,7 @@ otherwise than its field, `Record.column_properties` which properties are column
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import (
@@ -244,3 +245,44 @@ def nullable(columns: dict[str, Column]) -> dict[str, Column]:
 
 Schema = dict[str, "pl.DataType"]
 """The columns of a table and their dtypes."""
+
+
+_MOMENTS = {"before": "before, 0-100", "delta": "after less before, -100 to 100", "after": "after, 0-100"}
+
+
+def step_columns(axis: str, paths: Iterable[Sequence[int | None]]) -> Columns:
+    """Return before, change and after of every step of paths of states, 0-100, of a simulated person.
+
+    Examples
+    --------
+    >>> step_columns("anger", [[40, 50, 45]])
+    {'anger_before': [40, 50], 'anger_delta': [10, -5], 'anger_after': [50, 45]}
+    """
+    steps = [step for path in paths for step in pairwise(path)]
+    return {
+        f"{axis}_before": [before for before, _ in steps],
+        f"{axis}_delta": [None if before is None or after is None else after - before for before, after in steps],
+        f"{axis}_after": [after for _, after in steps],
+    }
+
+
+def step_dtypes(axes: Iterable[str]) -> "dict[str, pl.DataType]":
+    """Return the columns of `step_columns` and their dtypes."""
+    import polars as pl
+
+    return {f"{axis}_{moment}": pl.Int8() for axis in axes for moment in _MOMENTS}
+
+
+def step_meanings(axes: Iterable[str]) -> dict[str, Column]:
+    """Return what the columns of `step_columns` mean."""
+    return {
+        f"{axis}_{moment}": Column(
+            f"{axis.title()} {words}.",
+            null=True,
+            low=-100 if moment == "delta" else 0,
+            high=100,
+            source="computed of the states in the history",
+        )
+        for axis in axes
+        for moment, words in _MOMENTS.items()
+    }

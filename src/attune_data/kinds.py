@@ -1,6 +1,6 @@
-"""The kinds of record that the library knows: one line a kind, each defined in the room of its benchmark."""
+"""The kinds of record: those of the library, each defined beside its records, and those of installed packages."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
@@ -9,6 +9,7 @@ from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
 from attune_data.record import Record
+from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE
 from attune_data.text import columns_of_terminal
 
@@ -17,12 +18,14 @@ __all__ = [
     "CONVERSATION",
     "DIALOGUE",
     "EPISODE",
+    "INSTALLED",
     "ITEM",
     "KINDS",
     "PREDICTION",
     "QUESTION",
     "RUN",
     "SCENARIO",
+    "all_kinds",
     "kind_of",
     "kind_of_document",
     "other_file",
@@ -40,7 +43,19 @@ KINDS: tuple[Kind[Any, Any], ...] = (
     QUESTION,
     ANSWER,
 )
-"""Every kind; `recognise` asks them in this order."""
+"""Every kind of the library."""
+
+INSTALLED = EntryPoints("attune_data.kinds", Kind, {kind.noun for kind in KINDS})
+"""The kinds of installed packages."""
+
+
+def all_kinds() -> Iterator[Kind[Any, Any]]:
+    """Yield the kinds of the library, then those of installed packages, which are imported only then.
+
+    A package that cannot be imported costs a warning, and its kinds are left out.
+    """
+    yield from KINDS
+    yield from INSTALLED.loaded.values()
 
 
 def kind_of(record: Record) -> Kind[Any, Any]:
@@ -49,7 +64,7 @@ def kind_of(record: Record) -> Kind[Any, Any]:
     Raises
     ------
     TypeError
-        Where it is of no kind of the library.
+        If the record is of no kind of the library or of an installed package.
 
     Examples
     --------
@@ -57,24 +72,26 @@ def kind_of(record: Record) -> Kind[Any, Any]:
     >>> kind_of(load_scenarios("demo")[0])
     <Kind scenario>
     """
-    for kind in KINDS:
+    for kind in all_kinds():
         if isinstance(record, kind.model):
             return kind
-    known = ", ".join(kind.model.__name__ for kind in KINDS)
+    known = ", ".join(kind.model.__name__ for kind in all_kinds())
     raise TypeError(f"{type(record).__name__} is of no known kind; expected one of {known}")
 
 
-def kind_of_document(document: Mapping[str, Any], kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[Any, Any] | None:
-    """Return which of some kinds of record a JSON object is; None where none of its keys tells.
+def kind_of_document(
+    document: Mapping[str, Any], kinds: Sequence[Kind[Any, Any]] | None = None
+) -> Kind[Any, Any] | None:
+    """Return the kind of record that a JSON object is; None if its keys fit no kind.
 
-    Of several that it may be it is the one whose fields most of its keys are.
+    If several kinds fit, the object is of the kind whose fields most of its keys are. By default `kinds` are all kinds.
 
     Examples
     --------
     >>> kind_of_document({"profile_id": "s1", "model": "m"}), kind_of_document({"a": 1})
     (<Kind episode>, None)
     """
-    fitting = [kind for kind in kinds if kind.reads(document)]
+    fitting = [kind for kind in (all_kinds() if kinds is None else kinds) if kind.reads(document)]
     return max(fitting, key=lambda kind: len(_names(kind).intersection(document)), default=None)
 
 
@@ -91,7 +108,7 @@ def other_file(document: Mapping[str, Any]) -> ForeignFile | None:
     >>> other_file({"conversations": {}, "aggregates": {}}).noun
     'a file of scores'
     """
-    return next((file for kind in KINDS for file in kind.other_files if file.keys <= document.keys()), None)
+    return next((file for kind in all_kinds() for file in kind.other_files if file.keys <= document.keys()), None)
 
 
 def show(record: Record, results: Record | Iterable[Record] = (), *, columns: int | None = None) -> str:

@@ -25,7 +25,7 @@ from attune_data.io import documents as limits
 from attune_data.io.documents import FILES, VALUES_LIMIT, Choice, Document, check_json, may_have_values
 from attune_data.io.sources import Source, documents, is_dataset, source_text
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, LoadError, Severity, SourceError, file_of, shown
-from attune_data.kinds import KINDS, kind_of_document, other_file
+from attune_data.kinds import KINDS, all_kinds, kind_of_document, other_file
 from attune_data.record import Record, gc_paused
 from attune_data.repair import IssueCollector
 from attune_data.text import plural, without_surrogates
@@ -335,7 +335,7 @@ def kinds_meant(given: object) -> list[Kind[Any, Any]]:
     """
     word = str(getattr(given, "__name__", getattr(given, "name", given))).lower()
     words: dict[str, list[Kind[Any, Any]]] = {}
-    for kind in KINDS:
+    for kind in all_kinds():
         named = (kind.noun, kind.plural, kind.model.__name__, kind.collection.__name__, kind.tables.__name__, kind.docs)
         for name in {one.removesuffix(".md").lower() for one in named if one}:
             words.setdefault(name, []).append(kind)
@@ -350,15 +350,15 @@ def _checked_kind(kind: object) -> Kind[Any, Any]:
     raise TypeError(f"the kind is {given}; expected a Kind: {' or '.join(names)}")
 
 
-def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[Any, Any]:
+def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] | None = None) -> Kind[Any, Any]:
     """Tell of what kind the records of a source are, from its first documents.
 
     Parameters
     ----------
     source : str, path-like or datasets.Dataset
         As for `load_records`. Several kinds have demonstration data; ``"demo"`` stands for the first of `kinds` here.
-    kinds : sequence of Kind
-        Those that it can be.
+    kinds : sequence of Kind, optional
+        The kinds to choose from; by default those of the library and of installed packages.
 
     Returns
     -------
@@ -380,7 +380,8 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] = KINDS) -> Kind[A
     ...     recognise(Path(folder, "written"))
     <Kind scenario>
     """
-    kinds = [_checked_kind(kind) for kind in (kinds if isinstance(kinds, list | tuple) else [kinds])]
+    given = [*all_kinds()] if kinds is None else kinds if isinstance(kinds, list | tuple) else [kinds]
+    kinds = [_checked_kind(kind) for kind in given]
     if not is_dataset(source) and source_text(source) == "demo" == source:
         return kinds[0]
     prefer = tuple(kind.prefer for kind in kinds if kind.prefer)

@@ -1,12 +1,10 @@
-"""The second stage of loading as a record's model says it: what its fields accept, read from what files have instead.
-
-A choice is read in any letter case, a number from the text that is its writing, a text from a number, a list from its
-only item. A number outside its range costs the record.
-
-Building blocks of the second stage of loading: functions that mend one kind of JSON value each.
+"""The second stage of loading: functions that each mend one kind of JSON value, and the collector of issues.
 
 A `Fix` takes a parsed value, its JSON path and an `IssueCollector`; it returns the value in current form and reports
-every change. What it cannot mend it returns as it was, for the model's own validation to name.
+every change. A value that it cannot mend it returns unchanged, and the validation by the model names the value.
+
+`fix_of` makes the fix of a model: a choice is read in any letter case, a number from its text, a text from a number, a
+list from its only item. A number out of range costs the record.
 """
 
 import math
@@ -265,3 +263,13 @@ def _of_type(annotation: Any, marks: list[Any]) -> Fix:
         is_bounded = annotation is int and None not in (low, high) and high != LARGEST
         return scored(low, high) if is_bounded else number(whole=annotation is int)
     return text if annotation is str else keep
+
+
+def check_change(step: tuple[int | None, int | None, int | None], path: str, findings: IssueCollector) -> None:
+    """Report a recorded change that does not lead from the state before to the one after, within 0-100."""
+    before, delta, after = step
+    if before is None or delta is None or after is None:
+        return
+    if min(max(before + delta, 0), 100) != after:
+        message = f"the state went from {before} to {after}"
+        findings.add(path, "state-change", "warning", delta, message, "kept; the states count")

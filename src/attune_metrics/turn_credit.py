@@ -11,13 +11,15 @@ References
 .. [1] EIBench, arXiv:2606.15532, and its released training.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_number
 from attune_metrics.stats.sums import Floats, check_array
 
-__all__ = ["process_rewards", "trace_advantages", "turn_advantages"]
+__all__ = ["process_rewards", "token_advantages", "trace_advantages", "turn_advantages"]
 
 _EPSILON = 1e-6  # of the definition: added to the floor, it changes the sixth digit
 
@@ -150,6 +152,61 @@ def turn_advantages(
         credit = values * (turns > 1)[trace]
     result: Floats = whole[trace] + weight * credit
     return result
+
+
+def token_advantages(
+    advantages: Sequence[float],
+    rewards: Sequence[Sequence[float]],
+    turns: Sequence[Sequence[int]],
+    length: int,
+    *,
+    alpha: float = 15.0,
+    centered: bool = True,
+) -> Floats:
+    """Give each token of rollouts the advantage of its turn.
+
+    Parameters
+    ----------
+    advantages : sequence of float, shape (rollouts,)
+        From `trace_advantages`.
+    rewards : sequence of sequence of float
+        The process reward of each turn of each rollout.
+    turns : sequence of sequence of int
+        The turn of each token of each rollout, from 0; -1 for a token that the model did not say.
+    length : int
+        Tokens in a row, padding included.
+    alpha, centered
+        As for `turn_advantages`.
+
+    Returns
+    -------
+    array of float, shape (rollouts, length)
+        0 for tokens that the model did not say and for padding.
+
+    Raises
+    ------
+    MetricInputError
+        If a token is of a turn without a reward, or the parts do not fit.
+
+    Examples
+    --------
+    The model says two tokens in its first turn and one in its second; between them stands a token of the person:
+
+    >>> token_advantages([0.2], [[0.1, -0.1]], [[0, 0, -1, 1]], 5)
+    array([[ 1.7,  1.7,  0. , -1.3,  0. ]])
+    """
+    places = [place for place, own in enumerate(rewards) for _ in own]
+    flat = turn_advantages(advantages, [one for own in rewards for one in own], places, alpha=alpha, centered=centered)
+    found = np.zeros((len(rewards), length))
+    start = 0
+    for row, (own, of_tokens) in enumerate(zip(rewards, turns, strict=True)):
+        turn = np.asarray(of_tokens, dtype=np.intp)
+        if turn.size and turn.max() >= len(own):
+            raise MetricInputError(f"rollout {row} has a token of turn {turn.max()}, but rewards of {len(own)} turns")
+        said = np.flatnonzero(turn >= 0)
+        found[row, said] = flat[start + turn[said]]
+        start += len(own)
+    return found
 
 
 def _check_finite(value: ArrayLike, name: str, shape: str, most: float = np.inf) -> Floats:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from attune_data import Conversation, Conversations, Run, Runs, RunTables, load, load_runs
-from attune_data.attunebench.run_tables import run_table_schemas
-from attune_data.attunebench.tables import TABLES, table_schemas
+from attune_data.attunebench.tables import TABLES, run_table_schemas, table_schemas
 from attune_data.issues import Issue
 
 Json = dict[str, Any]

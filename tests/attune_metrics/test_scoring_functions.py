@@ -145,6 +145,7 @@ CALLS: dict[str, dict[str, Call]] = {
     },
     "turn_credit": {
         "process_rewards": Call([-2, 3, 0], [1, -4, 0]),
+        "token_advantages": Call([0.2], [[0.1, -0.1]], [[0, 0, -1, 1]], 5),
         "trace_advantages": Call([0.10, 0.14, 0.12], [7, 7, 8]),
         "turn_advantages": Call([-0.2, 0.2], [0.1, 0.015, -0.035, 0], [0, 1, 1, 1]),
     },

@@ -22,7 +22,7 @@ from attune_data.references import require
 require("inspect_ai", "inspect")
 
 import polars as pl
-from inspect_ai import Task  # type: ignore[import-not-found]  # it is an extra
+from inspect_ai import Task, task  # type: ignore[import-not-found]  # it is an extra
 from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found]
 from inspect_ai.model import (  # type: ignore[import-not-found]
     ChatMessageAssistant,
@@ -43,6 +43,9 @@ from pydantic import ConfigDict
 
 from attune_bench._version import __version__
 from attune_bench.adapters.units import BenchmarkUnits
+from attune_bench.benchmarks.attunebench.task import MAX_TOKENS as ATTUNEBENCH_MAX_TOKENS
+from attune_bench.benchmarks.eibench.task import MAX_TOKENS as EIBENCH_MAX_TOKENS
+from attune_bench.benchmarks.eibench.task import TEMPERATURE
 from attune_bench.runner.calls import Call, CallFailedError, Complete, IncompleteAnswerError
 from attune_bench.runner.task import RunSettings, as_sent
 from attune_bench.scores.benchmark import temperature
@@ -153,9 +156,9 @@ def _coverage(name: str, scored: list[SampleScore], defined: float) -> float:
     """Return the coverage of a metric: `defined`, the share of samples where it is, if the metric asks no questions."""
     answered: dict[str, tuple[int, int]] = {}
     for one in scored:
-        for task, (present, expected) in (one.score.metadata or {}).get(_QUESTIONS, {}).get(name, {}).items():
-            before, of = answered.get(task, (0, 0))
-            answered[task] = before + present, of + expected
+        for asked, (present, expected) in (one.score.metadata or {}).get(_QUESTIONS, {}).get(name, {}).items():
+            before, of = answered.get(asked, (0, 0))
+            answered[asked] = before + present, of + expected
     return min((present / expected for present, expected in answered.values()), default=defined)
 
 
@@ -311,3 +314,58 @@ def _beside(of: BenchmarkUnits, unit: Any, record: Record) -> dict[str, Any]:
         return {}
     tables = collect("the sample", kind, [(record, unit.id)], IssueLog()).joined([unit])
     return {name: getattr(tables, name).drop(kind.columns, strict=False).to_dicts() for name in tables.names}
+
+
+@task  # type: ignore[untyped-decorator]
+def attunebench(
+    source: str = "demo",
+    mode: str = "default",
+    protocol: str = "documented",
+    panas_strategy: str = "absolute",
+    answer_format: str = "schema",
+    temperature: float | str | None = 0.0,
+    max_tokens: int = ATTUNEBENCH_MAX_TOKENS,
+    seed: int | None = None,
+) -> Task:
+    """AttuneBench: predictions of what participants annotated in their conversations with a model.
+
+    A model role ``judge`` judges the drafts.
+    """
+    asked = {
+        "modes": [mode],
+        "panas_strategy": panas_strategy,
+        "answer_format": answer_format,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "seed": seed,
+    }
+    return unit_task("attunebench", source, asked, protocol=protocol)
+
+
+@task  # type: ignore[untyped-decorator]
+def eibench(
+    source: str = "demo",
+    max_rounds: int = 8,
+    judge_all: bool = False,
+    language: str | None = None,
+    answer_format: str = "schema",
+    temperature: float | str | None = TEMPERATURE,
+    simulator_temperature: float | str | None = TEMPERATURE,
+    max_tokens: int = EIBENCH_MAX_TOKENS,
+    seed: int | None = None,
+) -> Task:
+    """EIBench: conversations with simulated people, scored by where they led.
+
+    The model role ``simulator`` plays the people.
+    """
+    asked = {
+        "max_rounds": max_rounds,
+        "judge_all": judge_all,
+        "language": language,
+        "answer_format": answer_format,
+        "temperature": temperature,
+        "simulator_temperature": simulator_temperature,
+        "max_tokens": max_tokens,
+        "seed": seed,
+    }
+    return unit_task("eibench", source, asked)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, partial
 from math import nan
-from typing import Any, ClassVar
+from typing import Any
 
 from attune_data.references import require
 
@@ -53,12 +53,7 @@ class _UnitValue(float):
 
 
 class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of an extra.
-    """A benchmark as a task; subclasses say which.
-
-    Attributes
-    ----------
-    benchmark : str
-        Its name in the registry.
+    """A benchmark as a task: the configuration of the task names it under ``benchmark``.
 
     Raises
     ------
@@ -69,9 +64,8 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
     """
 
     VERSION = __version__
-    benchmark: ClassVar[str]
 
-    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, config: Mapping[str, Any]) -> None:
         of_task = {
             "output_type": "generate_until",
             "test_split": "test",
@@ -79,7 +73,8 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
             "metric_list": [],
             "generation_kwargs": {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 4096},
         }
-        given = {name: value for name, value in (config or {}).items() if name != "class"}
+        given = {name: value for name, value in config.items() if name not in ("class", "benchmark")}
+        self.benchmark: str = config["benchmark"]
         self._given: Mapping[str, Any] = given.get("metadata") or {}
         super().__init__(config=of_task | given)
 

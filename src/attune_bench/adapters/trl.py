@@ -21,8 +21,7 @@ require("trl", "trl")
 import torch
 from trl import GRPOTrainer
 
-from attune_bench.adapters.turn_tokens import token_advantages
-from attune_metrics.turn_credit import trace_advantages
+from attune_metrics.turn_credit import token_advantages, trace_advantages
 
 
 class TurnCreditTrainer(GRPOTrainer):  # type: ignore[misc]  # The base class is of an extra.

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text
 from attune_bench.scores.settings import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, check_within_conditions
@@ -39,6 +40,15 @@ from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
 # Of five models, unrelated metrics have a correlation of 0.6 or more, either way, in 35% of all orders.
 _MIN_MODELS = 6
+
+
+METRIC_CORRELATION = columns(
+    "condition metric_a metric_b rho low high models clusters reason",
+    metric_a=text("The first metric.", "A"),
+    metric_b=text("The second metric.", "B"),
+    rho=FrameColumn("Spearman's correlation of the models' values.", low=-1, high=1, signed=True),
+    clusters="How many clusters the units of these models come from.",
+)
 
 
 def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -116,13 +126,14 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
                 of="a rank correlation",
             )
             rows.append((condition, a, b, rho, low, high, len(known), clusters, reason))
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("condition", "metric_a", "metric_b"), str),
-        **dict.fromkeys(("rho", "low", "high"), float),
-        **dict.fromkeys(("models", "clusters"), int),
-        "reason": str,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(METRIC_CORRELATION, rows)
+
+
+WIN_RATES = columns(
+    "condition metric model_a model_b rate low high n clusters reason",
+    rate=share("Share of the units on which A is better than B, ties half."),
+    n="How many units both have.",
+)
 
 
 def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -178,13 +189,7 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
                 found[place] = (nan_to_none(interval.estimate), low, high, interval.n, clusters, reason)
         for place, (condition, a, b) in enumerate(pairs):
             rows.append((condition, metric, series.groups[a][0], series.groups[b][0], *found[place]))
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("condition", "metric", "model_a", "model_b"), str),
-        **dict.fromkeys(("rate", "low", "high"), float),
-        **dict.fromkeys(("n", "clusters"), int),
-        "reason": str,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(WIN_RATES, rows)
 
 
 _MIN_MODELS_OF_CONDITIONS = 2
@@ -201,6 +206,18 @@ def _pairs(series: ScoreSeries) -> list[tuple[int, int]]:
         )
         pairs += [(place, groups[0]) for place in groups[1:]]
     return pairs
+
+
+CONDITION_DIFFERENCES = (
+    columns(
+        "model condition reference metric value value_reference difference",
+        reference=text("The condition that it is compared with."),
+        value="The value under the condition, on the units of both.",
+        value_reference=FrameColumn("The value under the reference, on the units of both.", head="reference"),
+        difference="The condition minus the reference.",
+    )
+    | TESTED
+)
 
 
 def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -252,17 +269,26 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
         found = paired(
             series, series.values(metric), pairs, families, draws, chosen, series.statistic(metric), of=metric
         )
-        columns = tested(found, families, draws)
-        for place, ((a, b), pair, own) in enumerate(zip(pairs, found, columns, strict=True)):
+        for place, ((a, b), pair, own) in enumerate(zip(pairs, found, tested(found, families, draws), strict=True)):
             rows[place, metric] = (*series.groups[a], series.groups[b][1], metric, *pair[:3], *own)
     draws.skewed.warn_of_differences()
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("model", "condition", "reference", "metric"), str),
-        **dict.fromkeys(("value", "value_reference", "difference"), float),
-        **TESTED,
-    }
     ordered = [rows[place, metric] for place in range(len(pairs)) for metric in metrics]
-    return pl.DataFrame(ordered, schema=schema, orient="row")
+    return build_frame(CONDITION_DIFFERENCES, ordered)
+
+
+RANK_SHIFTS = columns(
+    "metric reference condition model rank_reference rank shift low high models clusters reason",
+    reference=text("The condition that it is compared with."),
+    rank_reference=FrameColumn(
+        "Rank under the reference, of the models that have both conditions.", low=1, shown="rank"
+    ),
+    rank="Rank under the condition, of the models that have both conditions.",
+    shift=FrameColumn(
+        "Places won against the reference: its rank minus the rank under the condition.", shown="rank", signed=True
+    ),
+    low="Lower end of the interval of the shift.",
+    high="Upper end of the interval of the shift.",
+)
 
 
 def rank_shifts(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -338,10 +364,4 @@ def rank_shifts(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.D
                 )
                 found = before, after, before - after, low, high, len(sides[0]), clusters, reason
                 rows.append((metric, *conditions, series.groups[group][0], *found))
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("metric", "reference", "condition", "model"), str),
-        **dict.fromkeys(("rank_reference", "rank", "shift", "low", "high"), float),
-        **dict.fromkeys(("models", "clusters"), int),
-        "reason": str,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(RANK_SHIFTS, rows)

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.table import REPEAT, ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import (
@@ -34,6 +35,17 @@ from attune_metrics.stats.repeats import RepeatVariance, crossed_variances, rank
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
 _NUMBERS = (1, 2, 3, 5, 10)
+
+
+_VARIANCE = FrameColumn(
+    "The variance, in the squared unit of the metric; a small one may come out below 0.", shown="square"
+)
+REPEAT_VARIANCES = columns(
+    "condition metric model source variance low high n repeats clusters reason",
+    source=text("`unit`, `repeat`, or `interaction`: what one unit adds in one repeat only, and error."),
+    variance=_VARIANCE,
+    n="How many units have a value in every repeat.",
+)
 
 
 def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -82,13 +94,17 @@ def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) ->
             low, high, reason = interval_ends(part, part.clusters, scores)
             named = (condition, metric, model, source)
             rows.append((*named, nan_to_none(part.estimate), low, high, found.n, found.repeats, part.clusters, reason))
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("condition", "metric", "model", "source"), str),
-        **dict.fromkeys(("variance", "low", "high"), float),
-        **dict.fromkeys(("n", "repeats", "clusters"), int),
-        "reason": str,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(REPEAT_VARIANCES, rows)
+
+
+REPEATS_WORTH = columns(
+    "condition metric model repeats error error_of_units",
+    repeats=whole("How many repeats, as planned.", 1),
+    error=FrameColumn("Standard error of the mean with so many repeats of each unit.", low=0, head="error by repeats"),
+    error_of_units=FrameColumn(
+        "Standard error of the mean with one repeat of so many times as many units.", low=0, head="error by units"
+    ),
+)
 
 
 def repeats_worth(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -127,12 +143,18 @@ def repeats_worth(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl
         for number in _NUMBERS:
             errors = found.standard_error(number), found.standard_error(1, units=number)
             rows.append((condition, metric, model, number, *map(nan_to_none, errors)))
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("condition", "metric", "model"), str),
-        "repeats": int,
-        **dict.fromkeys(("error", "error_of_units"), float),
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(REPEATS_WORTH, rows)
+
+
+REPEAT_RANKS = columns(
+    "condition metric model value rank best worst same repeats n",
+    value="Mean over the repeats.",
+    rank="Rank of that mean, 1 is the best.",
+    best=whole("Best rank in any combination of one repeat of each model.", 1),
+    worst=whole("Worst rank in any combination.", 1),
+    same=share("Share of the combinations in which the rank is that of the means."),
+    n="How many units every model has in every repeat.",
+)
 
 
 def repeat_ranks(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -193,14 +215,7 @@ def repeat_ranks(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.
                      float(ranks[place]), int(reached[0]), int(reached[-1]),
                      float(own.sum() if ranks[place] % 1 else own[0]), len(each[place]), int(common.sum()))
                 )  # fmt: skip
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("condition", "metric", "model"), str),
-        **dict.fromkeys(("value", "rank"), float),
-        **dict.fromkeys(("best", "worst"), int),
-        "same": float,
-        **dict.fromkeys(("repeats", "n"), int),
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(REPEAT_RANKS, rows)
 
 
 def _split(
@@ -252,6 +267,17 @@ class _Grids:
 
 
 SOURCES = ("unit", "model", "residual")
+
+
+VARIANCE_SPLIT = columns(
+    "condition metric source variance low high share share_low share_high n models clusters reason",
+    source=text("`unit`, `model`, or `residual`: the rest, error included."),
+    variance=_VARIANCE,
+    share=share("Its share of the sum of the variances."),
+    share_low=share("Lower end of the interval of the share."),
+    share_high=share("Upper end of the interval of the share."),
+    n="How many units every model has.",
+)
 
 
 def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -329,13 +355,14 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
                     reasons.append(reason)
                 rows.append((condition, metric, source, *cells, *sizes, reasons[0] or reasons[1]))
     draws.skewed.warn_of_variances()
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("condition", "metric", "source"), str),
-        **dict.fromkeys(("variance", "low", "high", "share", "share_low", "share_high"), float),
-        **dict.fromkeys(("n", "models", "clusters"), int),
-        "reason": str,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(VARIANCE_SPLIT, rows)
+
+
+UNIT_DIFFICULTY = columns(
+    "condition metric unit mean sd models",
+    mean="Mean over the models.",
+    sd=FrameColumn("Standard deviation over the models (n - 1).", low=0),
+)
 
 
 def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -381,9 +408,4 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
                         both = float(found.mean()), float(found.std(ddof=1)) if len(found) > 1 else nan
                     finite = (value if isfinite(value) else None for value in both)
                     rows.append((condition, metric, unit, *finite, len(found)))
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("condition", "metric", "unit"), str),
-        **dict.fromkeys(("mean", "sd"), float),
-        "models": int,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(UNIT_DIFFICULTY, rows)

@@ -5,7 +5,7 @@ themselves.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite
 from textwrap import fill
@@ -15,7 +15,14 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.scores.columns import FRAMES, FrameColumn
+from attune_bench.scores.columns import Frame, FrameColumn, columns, share, text, true_false, whole
+from attune_bench.stats.compare import COMPARISONS, SAME
+from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
+from attune_bench.stats.judges import JUDGES, RATER_PAIRS
+from attune_bench.stats.planning import PLAN
+from attune_bench.stats.rank import RANKS
+from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
+from attune_bench.stats.summary import DISTRIBUTION, EXPECTED_CHANCE, RANDOM_ANSWERS, SUMMARY
 from attune_data.collection import Kind
 from attune_data.columns import RECORDS_TABLE, Column
 from attune_data.kinds import KINDS
@@ -103,6 +110,180 @@ def listed_tables(name: str | None = None) -> list[ListedTable]:
         hint = did_you_mean(name, every if get_close_matches(name, every, n=1) else names)
         raise ValueError(f"no table or column {name!r:.60}; {hint}")
     return parts
+
+
+_SIGNED = columns("signature")
+FRAMES: Mapping[str, Frame] = {
+    "summary": Frame(
+        "`report --format csv`, `export` (`summary`), `scores.summary()`",
+        "a model, condition and metric",
+        SUMMARY | _SIGNED,
+    ),
+    "scores": Frame(
+        "`export` (`scores`), `scores.to_csv()`, `scores.to_pandas()`; traits of units are further columns",
+        "a model, condition, unit and metric; with `repeat`, a repeat of these",
+        columns(
+            "model condition unit cluster repeat metric value",
+            repeat=text("Which time, where models were asked several times."),
+            value="The value of this unit, in the unit of the metric; empty where it is not defined.",
+        ),
+    ),
+    "subgroups": Frame(
+        "`subset`, `export` (`subgroups`), `scores.by()`",
+        "a stratum, metric, model and condition",
+        columns("trait", trait=text("The trait whose values are the strata.")) | SUBGROUPS | COMPARED | _SIGNED,
+    ),
+    "comparisons": Frame(
+        "`compare`, `scores.compare()`, `scores.compare_all()`",
+        "a pair of models, condition and metric; with `--by`, in a stratum",
+        columns("stratum") | COMPARISONS | SAME | _SIGNED,
+    ),
+    "ranks": Frame(
+        "`rank`, `scores.rank()`",
+        "a condition, metric and model",
+        RANKS | _SIGNED,
+    ),
+    "distribution": Frame(
+        "`stats`",
+        "a model, condition and metric that has a value for each unit",
+        DISTRIBUTION,
+    ),
+    "plan": Frame(
+        "`plan`, `scores.plan()`",
+        "a pair of models, condition and metric of the pilot; one row where assumptions are stated",
+        PLAN,
+    ),
+    "judged models": Frame(
+        "`debias`, `scores.debias()`",
+        "a rated model and condition",
+        JUDGED_MODELS | _SIGNED,
+    ),
+    "judged differences": Frame(
+        "`debias --format json`, `scores.debias_pairs()`; every number is of A minus B",
+        "a pair of rated models and condition",
+        JUDGED_PAIRS,
+    ),
+    "ratings needed": Frame(
+        "`labels plan`, `attune_bench.stats.debias.plan_labels`",
+        "a model and condition of the pilot; one row where numbers are stated",
+        RATINGS_NEEDED,
+    ),
+    "judges": Frame(
+        "`judges`",
+        "a data set, dimension and judge",
+        JUDGES,
+    ),
+    "pairs of raters": Frame(
+        "`judges --pairs`",
+        "a data set, dimension and pair of raters",
+        RATER_PAIRS,
+    ),
+    "chance": Frame(
+        "`report --format json` (`chance`)",
+        "a condition and metric",
+        EXPECTED_CHANCE,
+    ),
+    "random answers": Frame("`attune_bench.chance()`", "a metric; of scores, a condition and metric", RANDOM_ANSWERS),
+    "file of scores": Frame(
+        "`score -o scores.parquet`, `scores.write()`; what it says of metrics and runs is in the footer of the file",
+        "a model, condition and unit, under each choice of its variants",
+        columns(
+            "model condition unit cluster repeat <metric> <term> coverage.<task>.expected coverage.<task>.present "
+            "failed.<kind> calls.<outcome> variant.<choice> trait.<name> chance.<metric> detail",
+            **{
+                "repeat": text("Which time, where models were asked several times; empty in the rows of means."),
+                "<metric>": FrameColumn("The value of this unit; empty where it is not defined."),
+                "<term>": FrameColumn("A count that a metric of pooled counts is made of, such as `.tp`."),
+                "coverage.<task>.expected": FrameColumn("How many questions of a task count.", low=0),
+                "coverage.<task>.present": FrameColumn("How many of them have a prediction.", low=0),
+                "failed.<kind>": FrameColumn("How often this unit failed in this way.", low=0),
+                "calls.<outcome>": FrameColumn("How many calls of this unit ended in this way.", low=0),
+                "variant.<choice>": text("The choice that the numbers of this row rest on."),
+                "trait.<name>": text("A trait of the unit, of any type."),
+                "chance.<metric>": FrameColumn("What random answers to this unit score on average."),
+                "detail": text("What the benchmark keeps beyond this, as JSON."),
+            },
+        ),
+    ),
+    "models in JSON": Frame(
+        "`report --format json` (`models`)",
+        "a model and condition",
+        columns(
+            "model condition n clusters <metric> <metric>_n coverage_<task> failed_<kind> calls_<outcome>",
+            **{
+                "n": whole("How many units the model was run on."),
+                "<metric>": FrameColumn("The value of the metric; empty where it is not defined."),
+                "<metric>_n": whole("How many units it rests on."),
+                "coverage_<task>": share("Share of the questions of a task that have a prediction."),
+                "failed_<kind>": whole("How many units failed in this way."),
+                "calls_<outcome>": whole("How many calls ended in this way."),
+            },
+        ),
+    ),
+    "leaderboard": Frame(
+        "`leaderboard`: `models` of each condition in `board.json`",
+        "a model",
+        columns(
+            "model value rank rank_low rank_high n clusters reason tier tier_first tier_last kind metrics link date "
+            "submitter licence library_version runs settings signature",
+            value="The value of the metric by which models are ranked.",
+            rank_low=FrameColumn("Best rank of the interval.", low=1),
+            rank_high=FrameColumn("Worst rank of the interval.", low=1),
+            tier=whole("Tier; the paired test does not tell apart the models of one tier.", 1),
+            tier_first=whole("First tier with a model that this one is not told apart from.", 1),
+            tier_last=whole("Last tier with such a model.", 1),
+            kind=text("`model`, `person` or `baseline`."),
+            metrics=FrameColumn("By metric, the columns of `summary`.", "object"),
+            link=text("Where the model is described, as its entry says."),
+            date=text("When it was run, as its entry says."),
+            submitter=text("Who submitted it, as its entry says."),
+            licence=text("The licence of the model, as its entry says."),
+            library_version=text("The version of this library that scored it."),
+            runs=text("Hash of what was scored."),
+            settings=FrameColumn("The settings of its runs, by name.", "object"),
+        ),
+    ),
+    "metrics": Frame(
+        "`export` (`metrics`)",
+        "a metric",
+        columns(
+            "metric label low high higher_is_better statistic source",
+            label=text("What reports call it."),
+            low="The lowest possible value; infinite where there is no bound.",
+            high="The highest possible value; infinite where there is no bound.",
+            higher_is_better=true_false("Whether a higher value is better; empty where neither direction is."),
+            statistic=text("How values of units make that of a model: `mean`, `share`, or a score of pooled counts."),
+            source=text("Where the definition is from."),
+        ),
+    ),
+    "models": Frame(
+        "`export` (`models`)",
+        "a model",
+        columns(
+            "model kind synthetic",
+            kind=text("`model`, `person` or `baseline`."),
+            synthetic=true_false("Whether data or results were generated rather than collected."),
+        ),
+    ),
+    "issues": Frame(
+        "`records.issues`, `scores.issues`",
+        "a finding about a file",
+        columns(
+            "file path rule severity value message consequence count",
+            file=text("The file."),
+            path=text("The place in it: a JSON path, `$` is the whole."),
+            rule=text("The rule; the page on issues lists all."),
+            severity=text(
+                "`error`: the record is left out. `warning`: a value was changed, or contradicts another. `note`."
+            ),
+            value=text("The value, shortened."),
+            message=text("What is wrong with it."),
+            consequence=text("What was done."),
+            count=whole("How many issues the row stands for.", 1),
+        ),
+    ),
+}
+"""By name, the frames of any scores."""
 
 
 def _all() -> Iterator[tuple[ListedTable, Sequence[str]]]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import click
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks import benchmark_named, benchmark_names
 from attune_bench.cli.asking import (
     ask,
     asking_options,
@@ -28,9 +28,16 @@ from attune_bench.cli.asking import (
     task_of,
     usage_errors,
 )
-from attune_bench.cli.options import NamedPath, benchmark_option, own_options, verb, where_option, where_traits
+from attune_bench.cli.options import (
+    NamedPath,
+    benchmark_of,
+    benchmark_option,
+    own_options,
+    verb,
+    where_option,
+    where_traits,
+)
 from attune_bench.cli.output import UserError, check_output, emit, kind_of, mistakes
-from attune_bench.cli.reading import benchmark_of
 from attune_bench.runner.batch import Imported, Manifest, check_batch, export_batch, import_batch, read_manifest
 from attune_bench.runner.cache import ReplaceError, note_source, source_at, source_from
 from attune_bench.runner.calls import ProviderError, Role
@@ -162,7 +169,7 @@ def import_(
             asked = _Asked.model_validate(manifest.command)
         except ValidationError:
             raise UserError(f"the manifest of {calls} is damaged; export the calls again") from None
-        known = {one.name for one in BENCHMARKS}
+        known = benchmark_names()
         if asked.benchmark not in known and asked.benchmark != benchmark:  # No file decides what is imported.
             raise UserError(f"these calls are of {asked.benchmark}; if that is yours, name it with --benchmark")
         if benchmark not in (None, asked.benchmark):

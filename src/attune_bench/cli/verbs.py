@@ -1,6 +1,7 @@
 """The commands, those of all benchmarks and those of one, and how a call of one ends."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
@@ -9,25 +10,25 @@ from typing import NoReturn
 import click
 
 from attune_bench._version import __version__
-from attune_bench.benchmarks import BENCHMARKS
+from attune_bench.benchmarks import INSTALLED, all_benchmarks
 from attune_bench.cli.stopping import STOPPED, process
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, did_you_mean, has_colours, sanitize, toned
 
 _COMMANDS = {
-    "demo": ("score_commands", "Score embedded synthetic data; print the report, write it as a page."),
+    "demo": ("data", "Score embedded synthetic data; print the report, write it as a page."),
     "show": ("data", "Print one record: a conversation with its annotations, a scenario, an episode."),
     "describe": ("data", "Count the records of a source: by trait, turns, annotations, issues."),
     "validate": ("data", "Check files of any kind and list every issue."),
     "schema": ("data", "Print the JSON Schema of a kind of record, or the columns of its tables."),
     "columns": ("data", "Say what the columns of tables, analyses and CSV files mean."),
-    "score": ("score_commands", "Score results against the data they are of."),
+    "score": ("data", "Score results against the data they are of."),
     "report": ("scores", "Print a report of scores, or write it as a page of HTML."),
     "compare": ("scores", "Compare every two models on the units that both were run on."),
     "plan": ("scores", "Say how many participants a comparison needs, or how small a difference some show."),
     "rank": ("scores", "Rank the models, each with the interval of its rank."),
-    "debias": ("label_commands", "Correct a judge's scores by people's ratings of a random part."),
-    "labels": ("label_commands", "Draw the units that people are to rate, and say how many are needed."),
+    "debias": ("scores", "Correct a judge's scores by people's ratings of a random part."),
+    "labels": ("scores", "Draw the units that people are to rate, and say how many are needed."),
     "judges": ("scores", "Compare judges with experts who rated the same items."),
     "subset": ("scores", "Score a part of the units, chosen by traits, or each stratum of a trait."),
     "analyze": ("scores", "Do further analyses of scores, each with its uncertainty."),
@@ -45,7 +46,7 @@ class _Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - of the base class
         """Return the names of all commands."""
-        return [*_COMMANDS, *(command.name for benchmark in BENCHMARKS for command in benchmark.commands)]
+        return [*_COMMANDS, *(command.name for benchmark in all_benchmarks() for command in benchmark.commands)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return a command."""
@@ -54,7 +55,7 @@ class _Verbs(click.Group):
             module, _ = _COMMANDS[cmd_name]
             found = resolve(f"attune_bench.cli.{module}:{cmd_name.replace('-', '_')}")
             return found
-        for benchmark in BENCHMARKS:
+        for benchmark in all_benchmarks():
             for command in benchmark.commands:
                 if command.name == cmd_name:
                     found = resolve(command.command)
@@ -70,13 +71,16 @@ class _Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the list of commands without importing any."""
+        """Write the list of commands, which imports no command, and the benchmarks of installed packages."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-        for benchmark in BENCHMARKS:
+        for benchmark in all_benchmarks():
             if benchmark.commands:
                 with formatter.section(f"Commands of {benchmark.title}"):
                     formatter.write_dl([(command.name, command.help) for command in benchmark.commands])
+        if INSTALLED.loaded:
+            with formatter.section("Benchmarks of installed packages"):
+                formatter.write_dl([(name, benchmark.title) for name, benchmark in INSTALLED.loaded.items()])
 
 
 @click.group(
@@ -97,6 +101,8 @@ def call(arguments: Sequence[str] | None) -> NoReturn:
         # A terminal or pipe that cannot show a character gets its escape, not a traceback.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if arguments is None:
+        warnings.formatwarning = lambda message, *_, **__: f"attune-bench: {sanitize(str(message))}\n"
     try:
         status = _status(arguments)
         sys.stdout.flush()

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Unpack
 
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import (
@@ -59,19 +60,23 @@ from attune_metrics.stats.sums import Floats, Statistic
 _MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
 _MOST_CELLS = 2**23  # clusters times sides of the pairs that are tested at once: 64 MiB for each term
 
-TESTED: dict[str, Any] = {
-    **dict.fromkeys(("low", "high", "p", "p_min", "p_holm"), pl.Float64),
-    "significant": pl.Boolean,
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "mde": pl.Float64,
-    "reason": pl.String,
-}
+TESTED = columns(
+    "low high p p_min p_holm significant n clusters mde reason",
+    low="Lower end of the interval of the difference.",
+    high="Upper end of the interval of the difference.",
+)
 """The columns that every table of differences ends in."""
 
 EQUAL = "the two are equal in every"
 """How the reason begins of a pair that differs by 0 for certain; then what is drawn."""
 
-SAME: dict[str, Any] = {**dict.fromkeys(("margin", "p_same", "p_same_holm"), pl.Float64), "verdict": pl.String}
+SAME = columns(
+    "margin p_same p_same_holm verdict",
+    margin=FrameColumn("The smallest difference that matters, as it was given.", low=0),
+    p_same=share("p-value that the two differ by less than the margin: two one-sided tests.", "p-value"),
+    p_same_holm=share("The same with Holm's correction.", "p-value"),
+    verdict=text("`different`, `practically the same` or `undecided`, by both corrected p-values."),
+)
 """The columns that a table of differences has too where a margin is given."""
 
 
@@ -496,11 +501,8 @@ def check_below_range(what: str, size: float, metric: Metric) -> None:
         )
 
 
-_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
-    "difference": pl.Float64,
-    **TESTED,
-}
+COMPARISONS = columns("model_a model_b condition metric difference") | TESTED
+"""The columns of a comparison, without those of a margin (`SAME`) and of strata."""
 
 Pair = tuple[str, str, str | None]
 
@@ -704,11 +706,10 @@ def compare_pairs(
         if of_metric is not None:
             same = tested_same(found, families, of_metric)
             columns_of = [(*first, *more) for first, more in zip(columns_of, same, strict=True)]
-        for pair, one, columns in zip(pairs, found, columns_of, strict=True):
-            rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *columns))
-    schema = {**_SCHEMA, **(SAME if margins else {})}
+        for pair, one, cells in zip(pairs, found, columns_of, strict=True):
+            rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *cells))
     ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]
-    return pl.DataFrame([row for family in ordered for row in family], schema=schema, orient="row")
+    return build_frame(COMPARISONS | (SAME if margins else {}), [row for family in ordered for row in family])
 
 
 def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, text, whole
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import read_table
 from attune_bench.stats.comparability import check_within_conditions
@@ -297,25 +298,51 @@ def _groups(present: Any, unit: int) -> Sequence[int]:
     return found
 
 
-_NUMBERS: dict[str, Any] = {
-    "metric": pl.String,
-    **dict.fromkeys(("judge", "judge_low", "judge_high", "people", "people_low", "people_high"), pl.Float64),
-    **dict.fromkeys(("corrected", "low", "high", "slope", "correlation"), pl.Float64),
-    **dict.fromkeys(("n", "labels", "clusters", "label_clusters"), pl.Int64),
-    "worth": pl.Float64,
-}
-_SAID: dict[str, Any] = dict.fromkeys(("reason", "note"), pl.String)
-_TESTED: dict[str, Any] = {**dict.fromkeys(("p", "p_min", "p_holm"), pl.Float64), "significant": pl.Boolean}
-_MODELS: dict[str, Any] = {**dict.fromkeys(("model", "condition"), pl.String), **_NUMBERS, **_SAID}
-_PAIRS: dict[str, Any] = {
-    **dict.fromkeys(("model_a", "model_b", "condition"), pl.String), **_NUMBERS, **_TESTED, **_SAID,
-}  # fmt: skip
-PLAN_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("model", "condition", "metric"), pl.String),
-    **dict.fromkeys(("width", "sd", "correlation", "design_effect"), pl.Float64),
-    **dict.fromkeys(("pilot", "n", "labels"), pl.Int64),
-    "reason": pl.String,
-}
+_JUDGED = columns(
+    "metric judge judge_low judge_high people people_low people_high corrected low high slope correlation n labels "
+    "clusters label_clusters equivalent_ratings",
+    judge="Mean of all scores that the judge gave.",
+    judge_low="Lower end of its interval.",
+    judge_high="Upper end of its interval.",
+    people="Mean of the ratings that people gave.",
+    people_low="Lower end of its interval.",
+    people_high="Upper end of its interval.",
+    corrected="The judge's mean, corrected by the ratings.",
+    low="Lower end of the interval of the corrected value.",
+    high="Upper end of the interval of the corrected value.",
+    slope="By how much people's ratings rise where the judge gives one point more.",
+    correlation=FrameColumn("Pearson's, of judge and people on the rated units.", low=-1, high=1),
+    n="How many units the judge scored.",
+    labels=whole("How many of them people rated."),
+    clusters="How many clusters the scored units come from.",
+    label_clusters=whole("How many clusters the rated units come from."),
+    equivalent_ratings=FrameColumn("How many ratings without a judge would be as precise.", low=0),
+)
+_NOTED = columns(
+    "reason note", note=text("Why not to trust the corrected value; empty where nothing speaks against it.")
+)
+JUDGED_MODELS = columns("model condition") | _JUDGED | _NOTED
+JUDGED_PAIRS = (
+    columns("model_a model_b condition")
+    | _JUDGED
+    | columns(
+        "p p_min p_holm significant",
+        p="p-value of the corrected difference: 1 minus the level of the interval that just excludes 0.",
+    )
+    | _NOTED
+)
+RATINGS_NEEDED = columns(
+    "model condition metric width sd correlation design_effect pilot n labels reason",
+    width=FrameColumn("Width of the interval that is wanted, from end to end.", low=0),
+    sd=FrameColumn("Standard deviation of people's ratings (n - 1).", low=0),
+    correlation=FrameColumn("Of judge and people.", low=-1, high=1),
+    design_effect=FrameColumn(
+        "By how much clusters raise the variance of the mean of what the judge leaves unexplained.", low=1
+    ),
+    pilot=whole("How many ratings the pilot has."),
+    n="How many units the judge scored.",
+    labels=whole("How many ratings are needed."),
+)
 
 Source = pl.DataFrame | str | os.PathLike[str] | Labels
 
@@ -339,12 +366,7 @@ def debias(
     Returns
     -------
     polars.DataFrame
-        ``model, condition, metric``; ``judge``, the mean of all scores, ``people``, that of the ratings, and
-        ``corrected``, each with the ends of its interval; ``slope``, by how much a rating rises with a point of the
-        judge, and ``correlation`` among the rated units; ``n`` units with a score in so many ``clusters``, ``labels``
-        ratings in so many ``label_clusters``; ``worth``, how many ratings without a judge would be as precise;
-        ``reason``, why there is no corrected value or interval; ``note``, why not to trust it. Models that nobody rated
-        have no row.
+        The columns `JUDGED_MODELS`. Models that nobody rated have no row.
 
     Raises
     ------
@@ -377,7 +399,7 @@ def debias(
         model, condition = frame.series.groups[group]
         found = frame.row(frame.scores[group], frame.ratings[group], frame.name(group))
         rows.append({"model": model, "condition": condition, **found})
-    return pl.DataFrame(rows, schema=_MODELS)
+    return build_frame(JUDGED_MODELS, rows)
 
 
 def debias_pairs(
@@ -450,7 +472,7 @@ def debias_pairs(
     for family in dict.fromkeys(families):
         made = [row for row, of in zip(rows, families, strict=True) if of == family and row["p"] is not None]
         frame.warn_out_of_reach(made, family)
-    return pl.DataFrame(rows, schema=_PAIRS)
+    return build_frame(JUDGED_PAIRS, rows)
 
 
 class _Frame:
@@ -505,7 +527,7 @@ class _Frame:
             "corrected": nan_to_none(corrected.estimate), "low": low, "high": high,
             "slope": nan_to_none(found.slope), "correlation": nan_to_none(found.correlation),
             "n": found.judge.n, "labels": corrected.n, "clusters": clusters, "label_clusters": labelled,
-            "worth": nan_to_none(found.worth) if given else None,
+            "equivalent_ratings": nan_to_none(found.equivalent_ratings) if given else None,
             "p": nan_to_none(found.p_value) if given else None, "p_min": nan_to_none(found.p_min) if given else None,
             "reason": reason, "note": "; ".join(notes) or None,
         }  # fmt: skip
@@ -596,7 +618,7 @@ def plan_labels(
             (*frame.series.groups[group], frame.metric, float(width), nan_to_none(pilot.spread),
              nan_to_none(pilot.correlation), nan_to_none(pilot.design_effect), pilot.labels, n, needed, reason)
         )  # fmt: skip
-    return pl.DataFrame(rows, schema=PLAN_SCHEMA, orient="row")
+    return build_frame(RATINGS_NEEDED, rows)
 
 
 def _pilot(scores: Floats, ratings: Floats, clusters: Any) -> _Pilot:

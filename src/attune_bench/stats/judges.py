@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
 from attune_bench.scores.tables_in import read_table
 from attune_bench.stats.debias import rating_number
 from attune_bench.stats.options import MIN_CLUSTERS
@@ -164,20 +165,42 @@ def _name(row: Mapping[str, Any], column: str, where: str) -> str:
 
 _MOST_LEVELS = 500
 _COUNTS: dict[str, Any] = {**dict.fromkeys(("n", "clusters"), pl.Int64), "reason": pl.String}
-_JUDGES: dict[str, Any] = {
-    **dict.fromkeys(("dataset", "dimension", "judge"), pl.String),
-    **dict.fromkeys(("with_experts", "with_experts_low", "with_experts_high"), pl.Float64),
-    **dict.fromkeys(("among_experts", "among_experts_low", "among_experts_high"), pl.Float64),
-    **dict.fromkeys(("difference", "low", "high"), pl.Float64),
-    "verdict": pl.String,
-    **dict.fromkeys(("shift", "shift_low", "shift_high", "expert_shift", "judge_shift"), pl.Float64),
-    **_COUNTS,
+_RATED: dict[str, str | FrameColumn] = {
+    "dataset": text("Where the items are from, where the ratings say it."),
+    "dimension": text("What was rated."),
+    "shift_low": "Lower end of its interval.",
+    "shift_high": "Upper end of its interval.",
+    "n": "How many items.",
+    "clusters": "How many clusters the items come from.",
 }
-_PAIRS: dict[str, Any] = {
-    **dict.fromkeys(("dataset", "dimension", "rater_a", "rater_b"), pl.String),
-    **dict.fromkeys(("kappa", "low", "high", "shift", "shift_low", "shift_high"), pl.Float64),
-    **_COUNTS,
-}
+JUDGES = columns(
+    "dataset dimension judge with_experts with_experts_low with_experts_high among_experts among_experts_low "
+    "among_experts_high difference low high verdict shift shift_low shift_high expert_shift judge_shift n "
+    "clusters reason",
+    **_RATED,
+    judge=text("The judge."),
+    with_experts=FrameColumn("Mean kappa of the judge with each expert.", low=-1, high=1),
+    with_experts_low="Lower end of its interval.",
+    with_experts_high="Upper end of its interval.",
+    among_experts=FrameColumn("Mean kappa of every two experts.", low=-1, high=1),
+    among_experts_low="Lower end of its interval.",
+    among_experts_high="Upper end of its interval.",
+    difference=FrameColumn("The first kappa minus the second.", low=-2, high=2),
+    low="Lower end of the interval of the difference.",
+    high="Upper end of the interval of the difference.",
+    verdict=text("Whether the judge is as close to an expert as another expert is."),
+    shift="By how much the judge rates above the experts, on average.",
+    expert_shift=FrameColumn("Largest difference of the mean ratings of two experts.", low=0),
+    judge_shift=FrameColumn("Largest difference of the mean ratings of this and another judge.", low=0),
+)
+RATER_PAIRS = columns(
+    "dataset dimension rater_a rater_b kappa low high shift shift_low shift_high n clusters reason",
+    **_RATED,
+    rater_a=text("The first rater."),
+    rater_b=text("The second rater."),
+    kappa=FrameColumn("Cohen's kappa of the two.", low=-1, high=1),
+    shift="Mean rating of the second rater minus that of the first.",
+)
 
 
 class ClosenessTables(NamedTuple):
@@ -264,8 +287,8 @@ def compare_judges(
             of_judges += [{**where, **_judge_row(judge, found, own)} for judge in found.judges]
             of_pairs += [{**where, **row} for row in _pair_rows(found, own)]
     return ClosenessTables(
-        pl.DataFrame(of_judges, schema=_JUDGES, orient="row"),
-        pl.DataFrame(of_pairs, schema=_PAIRS, orient="row"),
+        build_frame(JUDGES, of_judges),
+        build_frame(RATER_PAIRS, of_pairs),
         tuple(rater for rater in table.raters if rater not in {*experts, *judges}),
     )
 

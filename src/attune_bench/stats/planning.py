@@ -7,12 +7,12 @@ computed.
 import warnings
 from collections.abc import Sequence
 from math import ceil, isnan
-from typing import Any
 
 import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, whole
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import check_below_range, check_shared_units, compare, compare_all
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, ScoreSeries, have_values
@@ -30,15 +30,23 @@ from attune_metrics.stats.power import (
 from attune_metrics.stats.standard_errors import coefficient_of_variation
 from attune_metrics.stats.sums import ROUNDING, cluster_index
 
-_PLAN_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
-    "difference": pl.Float64,
-    **dict.fromkeys(("participants", "units"), pl.Int64),
-    **dict.fromkeys(("sd", "correlation", "icc", "units_per_participant", "units_cv"), pl.Float64),
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "mde": pl.Float64,
-    "reason": pl.String,
-}
+PLAN = columns(
+    "model_a model_b condition metric difference participants units sd correlation icc units_per_participant "
+    "units_cv n clusters mde reason",
+    difference=FrameColumn("The difference that is found with 80% power.", low=0),
+    participants=whole("How many participants that takes."),
+    units=whole("How many units they have together."),
+    sd=FrameColumn("Standard deviation of a unit's score, as stated.", low=0),
+    correlation=FrameColumn("Correlation of both models' scores on a unit, as stated.", low=-1, high=1),
+    icc=share("How alike the differences of one participant are, as stated."),
+    units_per_participant=FrameColumn("Mean number of units of a participant.", low=0),
+    units_cv=FrameColumn(
+        "How unequal participants are: the standard deviation of their numbers of units, over the mean.", low=0
+    ),
+    n="How many units the pilot has.",
+    clusters="How many clusters the pilot has.",
+    mde="Minimum detectable effect of the pilot itself.",
+)
 
 
 def plan(
@@ -141,7 +149,7 @@ def plan(
             (row["model_a"], row["model_b"], row["condition"], row["metric"], found, needed, units, None, None, None,
              of_each, units_cv if size else None, row["n"], row["clusters"], row["mde"], reason)
         )  # fmt: skip
-    return pl.DataFrame(rows, schema=_PLAN_SCHEMA, orient="row")
+    return build_frame(PLAN, rows)
 
 
 def plan_from_assumptions(
@@ -195,7 +203,7 @@ def plan_from_assumptions(
     reason = str(caught[0].message).partition("; ")[2] if caught else None
     units = _units(participants, units_per_participant)
     row = (None, None, None, None, difference, participants, units, *stated.values(), None, None, None, reason)
-    return pl.DataFrame([row], schema=_PLAN_SCHEMA, orient="row")
+    return build_frame(PLAN, [row])
 
 
 def _check_asked(difference: float | None, participants: int | None) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, whole
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import compare_all
@@ -39,12 +40,11 @@ from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, po
 from attune_metrics.stats.ranking import Rating, bradley_terry_ratings
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
-_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("condition", "metric", "model"), pl.String),
-    **dict.fromkeys(("value", "rank", "low", "high"), pl.Float64),
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "reason": pl.String,
-}
+RANKS = columns(
+    "condition metric model value rank low high n clusters reason",
+    low=FrameColumn("Best rank of the interval: other units would have put the model there.", low=1),
+    high=FrameColumn("Worst rank of the interval.", low=1),
+)
 
 
 def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -125,17 +125,19 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
                 if group not in known
             ]
             rows += found
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return build_frame(RANKS, rows)
 
 
-_RATING_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("condition", "metric", "model"), pl.String),
-    **dict.fromkeys(("strength", "low", "high"), pl.Float64),
-    **dict.fromkeys(("wins", "ties", "losses", "group"), pl.Int64),
-    "rank": pl.Float64,
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "reason": pl.String,
-}
+RATINGS = columns(
+    "condition metric model strength low high wins ties losses group rank n clusters reason",
+    strength=FrameColumn("Bradley-Terry strength in log odds; 0 is the mean of the group.", shown="plain", signed=True),
+    wins=whole("How many comparisons the model won."),
+    ties=whole("How many were ties."),
+    losses=whole("How many it lost."),
+    group=whole("Number of the group: only models of one group are compared, by chains of wins both ways."),
+    rank="Rank in the group, 1 is the best.",
+    n="How many units have a comparison.",
+)
 
 
 def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -216,7 +218,7 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
                 for group in groups
                 if group not in rated and len(groups) > 1
             ]
-    return pl.DataFrame(rows, schema=_RATING_SCHEMA, orient="row")
+    return build_frame(RATINGS, rows)
 
 
 def _rated(values: Floats, resamples: Resamples, method: Any, level: float) -> list[Rating]:

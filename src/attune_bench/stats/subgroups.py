@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.scores.columns import build_frame, columns
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import all_pairs, compare_pairs, options_and_margin, pairs_of
 from attune_bench.stats.options import (
@@ -59,17 +60,15 @@ from attune_metrics.stats.comparison import (
 from attune_metrics.stats.sums import Floats, Statistic, rounding_of
 
 _NORMAL = NormalDist()
-_SCHEMA: dict[str, Any] = {
-    "stratum": pl.String,
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    **dict.fromkeys(("metric", "model", "condition"), pl.String),
-    **dict.fromkeys(("value", "low", "high"), pl.Float64),
-    **dict.fromkeys(("mark", "reason"), pl.String),
-}
-_COMPARED: dict[str, Any] = {
-    **dict.fromkeys(("difference", "difference_low", "difference_high", "p", "p_min", "p_holm"), pl.Float64),
-    "significant": pl.Boolean,
-}
+SUBGROUPS = columns("stratum n clusters metric model condition value low high mark reason")
+COMPARED = columns(
+    "difference difference_low difference_high p p_min p_holm significant",
+    difference="Stratum minus its complement: all other units whose value of the trait is known.",
+    difference_low="Lower end of the interval of the difference.",
+    difference_high="Upper end of the interval of the difference.",
+    p="p-value of the difference, by resampling the clusters of both sides.",
+)
+"""The further columns of strata that are set against their complements."""
 
 
 def by(
@@ -232,7 +231,7 @@ def subgroups(
                 rows.append((*row, why, gap.difference, gap.low, gap.high, p, p_min, p_holm, significant))
     draws.skewed.warn_of_means()
     _warn(families, chosen, draws)
-    return pl.DataFrame(rows, schema=_SCHEMA | (_COMPARED if compare else {}), orient="row")
+    return build_frame(SUBGROUPS | (COMPARED if compare else {}), rows)
 
 
 def _mark(clusters: int) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
 from attune_bench.scores.table import CHANCE, ScoreTable, metrics_per_unit
 from attune_bench.stats.options import (
     MIN_CLUSTERS,
@@ -26,14 +27,7 @@ from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
 from attune_metrics.stats.sums import Floats
 
-SUMMARY_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("model", "condition", "metric"), pl.String),
-    **dict.fromkeys(("value", "low", "high"), pl.Float64),
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "coverage": pl.Float64,
-    "excluded": pl.Int64,
-    "reason": pl.String,
-}
+SUMMARY = columns("model condition metric value low high n clusters coverage excluded reason")
 
 
 def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -96,7 +90,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
             share = min((covered[group][task] for task in tasks), default=min(of_units, default=None))
             excluded = int(series.scored[place].sum()) - n
             rows.append((*group, name, value, low, high, n, clusters, share, excluded, reason))
-    return pl.DataFrame(rows, schema=SUMMARY_SCHEMA, orient="row")
+    return build_frame(SUMMARY, rows)
 
 
 Summarised = tuple[float | None, float | None, float | None, int, int, str | None]
@@ -204,6 +198,16 @@ def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]
     }
 
 
+DISTRIBUTION = columns(
+    "model condition metric n mean sd lowest median highest",
+    mean="Mean over the units.",
+    sd=FrameColumn("Standard deviation over the units (n - 1).", low=0),
+    lowest="The lowest value of a unit.",
+    median="The median.",
+    highest="The highest value of a unit.",
+)
+
+
 def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.DataFrame:
     """Return how the values of units spread, by model, condition and metric.
 
@@ -238,8 +242,22 @@ def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.Data
         )
         .join(order, on="metric")
         .sort("model", "condition", "place")
-        .drop("place")
+        .select(*DISTRIBUTION)
     )
+
+
+RANDOM_ANSWERS = columns(
+    "condition metric chance low high n how",
+    chance="What answering at random scores on average, in the unit of the metric.",
+    low="Lower end of the range of 95% of the repeats; empty where nothing is simulated, or too few repeats are.",
+    high="Upper end of this range.",
+    n="How many units have a value.",
+    how=text("`exact`: an expected value. `simulated`: a mean over repeats of random answers."),
+)
+EXPECTED_CHANCE = columns(
+    "condition metric chance n clusters",
+    chance="What random answers to these units score on average, in the unit of the metric.",
+)
 
 
 def chance_of_units(table: ScoreTable) -> pl.DataFrame:
@@ -264,18 +282,17 @@ def chance_of_units(table: ScoreTable) -> pl.DataFrame:
     >>> chance_of_units(scores).row(by_predicate=pl.col("metric") == "avg_pairwise_accuracy")
     ('default', 'avg_pairwise_accuracy', 0.5, 40, 24)
     """
-    columns = {name: column for name in table.metrics if (column := f"{CHANCE}{name}") in table.units.columns}
+    chances = {name: column for name in table.metrics if (column := f"{CHANCE}{name}") in table.units.columns}
     of_condition = table.values.select("condition", "unit").unique().join(table.units, on="unit").sort("unit")
     rows = []
     for condition in table.conditions:
         units = of_condition.filter(pl.col("condition").eq_missing(pl.lit(condition)))
-        for name, column in columns.items():
+        for name, column in chances.items():
             known = units.drop_nulls(column)
             if known.height:
                 clusters = known["cluster"].drop_nulls().n_unique() + known["cluster"].null_count()
                 rows.append((condition, name, fmean(known[column]), known.height, clusters))
-    schema = {"condition": pl.String, "metric": pl.String, "chance": pl.Float64, "n": pl.Int64, "clusters": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(EXPECTED_CHANCE, rows)
 
 
 def chance_under(table: ScoreTable, condition: str | None) -> dict[str, float]:

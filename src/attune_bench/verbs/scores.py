@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use
+from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
 from attune_bench.report import figures
-from attune_bench.report.document import report_document, scores_html
-from attune_bench.report.text import Format, render
+from attune_bench.report.document import Format, render, report_document, scores_html
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.tables_in import long_table, read_description, read_table, score_table, write_long_table
@@ -241,7 +240,7 @@ class Scores(ScoreTable):
             except (ValueError, RecursionError) as error:
                 raise SourceError(f"{path} is not JSON: {error}") from None
             keys = content.keys() if isinstance(content, dict) else set()
-            for benchmark in BENCHMARKS:
+            for benchmark in all_benchmarks():
                 if benchmark.scores_format and benchmark.scores_format.keys <= keys:
                     return cls.of(resolve(benchmark.scores_format.read)(target))
             raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.benchmarks import all_benchmarks, benchmark_named
 from attune_bench.scores.benchmark import Benchmark
+from attune_bench.scores.columns import build_frame
 from attune_bench.scores.records import check_records, score_records
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ScoreSeries, points
-from attune_bench.stats.summary import chance_of_units
+from attune_bench.stats.summary import RANDOM_ANSWERS, chance_of_units
 from attune_bench.verbs.scores import Scores
 from attune_data.io.sources import frame_code, is_dataset, type_of_table
 from attune_data.record import Record
@@ -148,7 +149,7 @@ def benchmark_of(data: Sequence[Any], results: Sequence[Any] | None) -> Benchmar
     for records in (data, results):
         if records is None or not len(records):
             continue
-        own = next((benchmark for benchmark in BENCHMARKS if _has(benchmark, records[0])), None)
+        own = next((benchmark for benchmark in all_benchmarks() if _has(benchmark, records[0])), None)
         if own is None:
             kind = type(records[0]).__name__
             hint = "load them with attune_data" if isinstance(records[0], dict) else "name one with benchmark=..."
@@ -173,12 +174,6 @@ _RANGE = (0.025, 0.975)
 # The tails of 95% need at least one repeat each.
 _MIN_REPEATS = 40
 _EXACT = "exact"
-_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("condition", "metric"), pl.String),
-    **dict.fromkeys(("chance", "low", "high"), pl.Float64),
-    "n": pl.Int64,
-    "how": pl.String,
-}
 
 
 def chance(
@@ -276,7 +271,7 @@ def _of_scores(table: ScoreTable) -> pl.DataFrame:
             'chance(load("..."))'
         )
     ends = (pl.lit(None, pl.Float64).alias(end) for end in ("low", "high"))
-    return found.with_columns(*ends, how=pl.lit(_EXACT)).select(*_SCHEMA)
+    return found.with_columns(*ends, how=pl.lit(_EXACT)).select(*RANDOM_ANSWERS)
 
 
 def _simulated(repeats: Iterator[Scores]) -> pl.DataFrame:
@@ -296,7 +291,7 @@ def _simulated(repeats: Iterator[Scores]) -> pl.DataFrame:
         if (known := exact.get(name)) is not None:
             mean, n, how = known["chance"], known["n"], _EXACT
         rows.append((None, name, mean, low, high, n, how))
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return build_frame(RANDOM_ANSWERS, rows)
 
 
 def _values(scores: Scores) -> dict[str, tuple[float, int]]:

@@ -9,10 +9,9 @@ from attune_data.attunebench.codebook import Codebook, Subsets
 from attune_data.attunebench.profile import Diagnoses, Instruments
 from attune_data.attunebench.records import ANSWER_FIELDS, FourBranchScores, RunTurn, Turn
 from attune_data.attunebench.rules import check_conversation, check_run
-from attune_data.attunebench.run_tables import RunList, RunTables, join_runs, run_list_builder
 from attune_data.attunebench.show import Conversation, Run, conversation_beside, conversation_parts, run_parts, topic
 from attune_data.attunebench.spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
-from attune_data.attunebench.tables import Tables, build_table
+from attune_data.attunebench.tables import RunList, RunTables, Tables, build_table, join_runs, run_list_builder
 from attune_data.collection import NOTED, Collection, Duplicate, ForeignFile, Kind, Messages
 from attune_data.description import description, grouped
 from attune_data.query import count_people

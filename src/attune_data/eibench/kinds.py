@@ -250,7 +250,7 @@ SCENARIO: Kind[Scenario, Scenarios] = Kind(
     },
     parts=scenario_parts,
     describe=describe_scenarios,
-    documents="attune_data.eibench.strategies:scenario_documents",
+    documents="attune_data.eibench.loading:scenario_documents",
 )
 
 EPISODE: Kind[Episode, Episodes] = Kind(
@@ -288,5 +288,5 @@ EPISODE: Kind[Episode, Episodes] = Kind(
     of=lambda episode: episode.scenario_id,
     messages=_messages,
     describe=describe_episodes,
-    documents="attune_data.eibench.strategies:episode_documents",
+    documents="attune_data.eibench.loading:episode_documents",
 )

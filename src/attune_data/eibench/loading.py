@@ -1,15 +1,20 @@
-"""Loading scenarios and episodes of EIBench."""
+"""Scenarios and episodes of EIBench: loaded from files, and drawn as documents for tests."""
 
 from collections import Counter
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from attune_data.eibench.kinds import EPISODE, SCENARIO, SPLITS, Episodes, Scenarios
-from attune_data.eibench.records import Scenario
+from attune_data.eibench.records import SCENES, Calibration, Episode, Profile, Scenario, State, Targets, WorstCase
 from attune_data.io.documents import Document
 from attune_data.io.sources import Source
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, shown
 from attune_data.loading import OnError, Progress, load_chosen, load_records, source_name
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from attune_data.testing import Json
 
 Split = Literal["test", "train"]
 
@@ -123,3 +128,75 @@ def load_episodes(source: Source, *, on_error: OnError = "report", progress: Pro
     ('m', 40)
     """
     return load_records(source, EPISODE, on_error=on_error, progress=progress)
+
+
+def scenario_documents() -> "SearchStrategy[Json]":
+    """Return the strategy of scenarios whose anchors are in order; it needs hypothesis."""
+    from hypothesis import strategies as st
+
+    from attune_data.testing import filled, from_model
+
+    @st.composite
+    def scenario(draw: "DrawFn") -> "Json":
+        anchors = st.lists(st.integers(0, 100), min_size=3, max_size=3, unique=True).map(sorted)
+        target_anger, start_anger, worst_anger = draw(anchors)
+        worst_trust, start_trust, target_trust = draw(anchors)
+        profile = from_model(Profile, {"system_prompt": filled, "opening_line": filled})
+        start = {"initial_anger": st.just(start_anger), "initial_trust": st.just(start_trust)}
+        target = {"target_anger": st.just(target_anger), "target_trust": st.just(target_trust)}
+        worst = {"worst_anger": st.just(worst_anger), "worst_trust": st.just(worst_trust)}
+        fields = {
+            "scenario_id": filled,
+            "split": st.none() | st.sampled_from(["test", "train"]),
+            "aggressor_profile": profile,
+            "defender_profile": profile,
+            "initial_calibration": from_model(Calibration, start),
+            "rub_goals": from_model(Targets, target),
+            "worst_case": from_model(WorstCase, worst),
+        }
+        return draw(from_model(Scenario, fields))
+
+    return scenario()
+
+
+def episode_documents() -> "SearchStrategy[Json]":
+    """Return the strategy of episodes without a failure, of up to three rounds; it needs hypothesis."""
+    from hypothesis import strategies as st
+
+    from attune_data.testing import filled, from_model, texts
+
+    def person(draw: "DrawFn", states: dict[str, int], deltas: dict[str, int]) -> "Json":
+        """Draw a message of the person, with the state after it."""
+        unknown = {f"{axis}_delta": None for axis in states if f"{axis}_delta" not in deltas}
+        fields = {name: st.just(value) for name, value in {**states, **deltas, **unknown}.items()}
+        return {"role": "aggressor", "content": draw(filled), "meta": draw(from_model(State, fields))}
+
+    @st.composite
+    def episode(draw: "DrawFn") -> "Json":
+        scene = draw(st.sampled_from(SCENES))
+        states = {axis: draw(st.integers(0, 100)) for axis in ("anger", "trust")}
+        initial = dict(states)
+        history: list[Json] = [person(draw, states, {})]
+        for _ in range(draw(st.integers(0, 3))):
+            deltas = {axis: draw(st.integers(-10, 10)) for axis in states}
+            states = {axis: min(max(value + deltas[axis], 0), 100) for axis, value in states.items()}
+            history += [
+                {"role": "defender", "content": draw(filled)},
+                person(draw, states, {f"{axis}_delta": delta for axis, delta in deltas.items()}),
+            ]
+        ended_by = draw(st.sampled_from(["max_rounds", "simulator_stop"]))
+        if ended_by == "simulator_stop":
+            history[-1]["meta"]["stop_reason"] = draw(texts)
+        fields = {
+            "scenario_id": filled,
+            "model": filled,
+            "scene": st.just(scene),
+            "ended_by": st.just(ended_by),
+            "error": st.none(),
+            "history": st.just(history),
+            **{f"final_{axis}": st.just(value) for axis, value in states.items()},
+            **{f"initial_{axis}": st.none() | st.just(value) for axis, value in initial.items()},
+        }
+        return draw(from_model(Episode, fields))
+
+    return episode()

@@ -32,6 +32,7 @@ from attune_data.record import (
 from attune_data.repair import (
     Fix,
     IssueCollector,
+    check_change,
     closed,
     each,
     number,
@@ -40,7 +41,6 @@ from attune_data.repair import (
     text,
     texts,
 )
-from attune_data.states import check_change
 from attune_data.text import plural, sanitize
 
 Scene = Literal["support", "defense", "repair", "charm"]

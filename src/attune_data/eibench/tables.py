@@ -5,11 +5,23 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attune_data.collection import Collection
-from attune_data.columns import Column, Columns, Schema, columns_of, dtypes_of, frame_of, nullable, spread, values_of
+from attune_data.columns import (
+    Column,
+    Columns,
+    Schema,
+    columns_of,
+    dtypes_of,
+    frame_of,
+    nullable,
+    spread,
+    step_columns,
+    step_dtypes,
+    step_meanings,
+    values_of,
+)
 from attune_data.description import description, grouped
 from attune_data.eibench.records import OUTCOMES, SCENES, Episode, Scenario, State
 from attune_data.query import Unit
-from attune_data.states import step_columns, step_dtypes, step_meanings
 from attune_data.tables import Frames
 
 if TYPE_CHECKING:

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from attune_data.collection import Collection, Kind, Place
-from attune_data.columns import Column, Columns, Schema, columns_of, dtypes_of, frame_of, values_of
+from attune_data.columns import (
+    Column,
+    Columns,
+    Schema,
+    columns_of,
+    dtypes_of,
+    frame_of,
+    step_columns,
+    step_dtypes,
+    step_meanings,
+    values_of,
+)
 from attune_data.description import description, grouped
 from attune_data.display import Message, Part
 from attune_data.query import Unit
 from attune_data.record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text, says_generated
-from attune_data.repair import Fix, IssueCollector, closed, each, number, record, scored, text
-from attune_data.states import check_change, step_columns, step_dtypes, step_meanings
+from attune_data.repair import Fix, IssueCollector, check_change, closed, each, number, record, scored, text
 from attune_data.tables import Frames
 from attune_data.text import plural, sanitize
 
@@ -448,5 +458,5 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
     parts=dialogue_parts,
     messages=lambda dialogue: [(message.role, message.content) for message in dialogue.history],
     describe=describe_dialogues,
-    documents="attune_data.sage.strategies:dialogue_documents",
+    documents="attune_data.sage.loading:dialogue_documents",
 )

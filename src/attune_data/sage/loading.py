@@ -1,8 +1,15 @@
-"""Loading dialogues of SAGE."""
+"""Dialogues of SAGE: loaded from files, and drawn as documents for tests."""
+
+from typing import TYPE_CHECKING
 
 from attune_data.io.sources import Source
 from attune_data.loading import OnError, Progress, load_records
-from attune_data.sage import DIALOGUE, Dialogues
+from attune_data.sage import DIALOGUE, Dialogues, Planning, SageDialogue, SageMessage, emotion_state
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from attune_data.testing import Json
 
 
 def load_sage(source: Source, *, on_error: OnError = "report", progress: Progress = None) -> Dialogues:
@@ -45,3 +52,40 @@ def load_sage(source: Source, *, on_error: OnError = "report", progress: Progres
     ('gpt-4.1', 57)
     """
     return load_records(source, DIALOGUE, on_error=on_error, progress=progress)
+
+
+def dialogue_documents() -> "SearchStrategy[Json]":
+    """Return the strategy of dialogues of up to three replies, whose emotion moves as it says; it needs hypothesis."""
+    from hypothesis import strategies as st
+
+    from attune_data.testing import filled, from_model
+
+    def person(draw: "DrawFn", point: int, change: int | None) -> "Json":
+        """Draw a message of the person, with the emotion after it and its change."""
+        fields = {
+            "role": st.just("user"),
+            "content": filled,
+            "emotion_point": st.just(point),
+            "planning": from_model(Planning, {"change": st.just(change)}),
+        }
+        return draw(from_model(SageMessage, fields))
+
+    @st.composite
+    def dialogue(draw: "DrawFn") -> "Json":
+        point = draw(st.integers(0, 100))
+        history = [person(draw, point, None)]
+        for _ in range(draw(st.integers(0, 3))):
+            change = draw(st.integers(-10, 10))
+            point = min(max(point + change, 0), 100)
+            reply = {"role": st.just("assistant"), "content": filled, "emotion_point": st.none(), "planning": st.none()}
+            history += [draw(from_model(SageMessage, reply)), person(draw, point, change)]
+        fields = {
+            "scenario_id": filled,
+            "model": filled,
+            "emo_point": st.just(point),
+            "emo_state": st.just(emotion_state(point)),
+            "history": st.just(history),
+        }
+        return draw(from_model(SageDialogue, fields))
+
+    return dialogue()

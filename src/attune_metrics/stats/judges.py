@@ -172,7 +172,7 @@ class PredictionPowered:
         b, by how much a rating rises with a point of the judge; nan where undefined.
     correlation : float
         Pearson's, of score and rating among the rated units, -1 to 1; nan where either is constant.
-    worth : float
+    equivalent_ratings : float
         How many ratings without a judge would give as narrow an interval: the variance of people's mean over that of
         the corrected one, both over resamples, times the number of ratings. Higher is better, that number where the
         judge adds nothing; nan without intervals.
@@ -190,7 +190,7 @@ class PredictionPowered:
     people: Interval
     slope: float
     correlation: float
-    worth: float
+    equivalent_ratings: float
     p_value: float
     p_min: float
     cautions: tuple[str, ...] = ()
@@ -290,9 +290,9 @@ def prediction_powered(
         if interval.reason is None:
             without = None if left_out is None else left_out[rated_units[:, place] > 0, place]
             test = two_sided_p(drawn[place], interval, method, without)
-        worth = nan
+        equivalent_ratings = nan
         if interval.reason is None and people[place].reason is None:
-            worth = interval.n * float(np.nanvar(alone[place]) / np.nanvar(drawn[place]))
+            equivalent_ratings = interval.n * float(np.nanvar(alone[place]) / np.nanvar(drawn[place]))
         found.append(
             PredictionPowered(
                 corrected=replace(interval, reason=refused or interval.reason),
@@ -300,7 +300,7 @@ def prediction_powered(
                 people=people[place],
                 slope=nan if refused else float(slopes[place]),
                 correlation=correlation,
-                worth=worth,
+                equivalent_ratings=equivalent_ratings,
                 p_value=test.p_value,
                 p_min=test.p_min,
                 cautions=cautions,

@@ -12,14 +12,14 @@ from benchmark_scores import scores_named
 from schema_files import COLUMNS, columns_page
 from synthetic.predictions import answers_of
 
-from attune_bench import Scores, score
+from attune_bench import Scores, chance, score
 from attune_bench.adapters.exports import flat_tables
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.cli.column_list import column_frame, columns_text, listed_tables
+from attune_bench.cli.column_list import FRAMES, column_frame, columns_text, listed_tables
 from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.report.tables import model_frame
-from attune_bench.scores.columns import FRAMES, Analysis, FrameColumn, columns
+from attune_bench.scores.columns import Analysis, FrameColumn, columns
 from attune_bench.stats.debias import debias, debias_pairs, plan_labels
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.subgroups import compare_by
@@ -41,9 +41,9 @@ BENCHMARKS_ANALYSES = {
 }
 
 
-def check(found: pl.DataFrame, said: Mapping[str, FrameColumn], optional: tuple[str, ...] = ()) -> None:
-    """Compare the columns of a frame with what the glossary says of them: names, order, types, ranges."""
-    assert found.columns == [name for name in said if name in found.columns or name not in optional]
+def check(found: pl.DataFrame, said: Mapping[str, FrameColumn]) -> None:
+    """Compare the columns of a frame with their declarations: names, order, types, ranges."""
+    assert found.columns == [name for name in said if name in found.columns]
     for name, dtype in found.schema.items():
         column = said[name]
         assert column.description
@@ -90,6 +90,7 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
         "metrics": [flat["metrics"]],
         "models": [flat["models"]],
         "issues": [data.issues],
+        "random answers": [chance(scores), chance(data, repeats=40)],
     }
 
 
@@ -97,9 +98,9 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
     "name", [name for name in FRAMES if name not in {"file of scores", "models in JSON", "leaderboard"}]
 )
 def test_every_column_of_a_frame_has_a_meaning(name: str, frames: dict[str, list[pl.DataFrame]]) -> None:
-    said, optional = FRAMES[name].columns, FRAMES[name].optional
+    said = FRAMES[name].columns
     for found in frames[name]:
-        check(found, said, optional)
+        check(found, said)
     printed = {"signature", *(["repeat"] if name == "scores" else [])}
     assert {column for found in frames[name] for column in found.columns} | printed >= said.keys()
 
@@ -143,7 +144,9 @@ def run(analysis: Analysis, made: Scores, data: Any, results: Any) -> pl.DataFra
 def test_every_column_of_an_analysis_has_a_meaning(name: str) -> None:
     analysis = ANALYSES[name]
     assert analysis.row
-    check(run(analysis, scores_named("table"), None, None), analysis.columns)
+    found = run(analysis, scores_named("table"), None, None)
+    assert found.columns == [*analysis.columns]
+    check(found, analysis.columns)
 
 
 @pytest.mark.parametrize(("benchmark", "name"), BENCHMARKS_ANALYSES, ids=str)
@@ -156,6 +159,7 @@ def test_every_column_of_an_analysis_of_a_benchmark_has_a_meaning(benchmark: str
         items = load_records("demo", ITEM)
         answers = PREDICTION.collection(answers_of(items, "a", 0.5))
         found = run(analysis, score(items, answers), items, answers)
+    assert found.columns == [*analysis.columns]
     check(found, analysis.columns)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from attune_bench.scores.items import score_items
 from attune_data.record import Record
-from attune_metrics import MetricInputError
+from attune_metrics import Metric, MetricInputError
 from attune_metrics.catalog import CATALOG
 
 
@@ -48,6 +48,42 @@ def test_values_are_means_over_repeats() -> None:
     assert dict(scores.values.select("unit", "success").iter_rows()) == {"t1": 0.5, "t2": 1.0}
     assert scores.repeat_counts == (2, 4)
     assert scores.units["cluster"].null_count() == 2
+
+
+def test_a_metric_outside_the_catalogue_keeps_its_entry() -> None:
+    burden = Metric(name="burden", label="Burden", low=1, high=7, higher_is_better=False)
+    own_success = Metric(name="success", label="Own success", low=0, high=1)
+    tries = [Try(task=name, model="a", hits=(hit,)) for name, hit in (("t1", 2), ("t2", 7))]
+
+    def given(value: float | None) -> Any:
+        return score_items(
+            TASKS,
+            tries,
+            lambda _, one: {"burden": one.hits, "success": [0.5], "other": [value]},
+            row=lambda one: (one.model, None, one.task),
+            metrics=[burden, own_success],
+        )
+
+    scores = given(3)
+    assert scores.metrics == {"success": own_success, "burden": burden, "other": Metric(name="other", label="other")}
+    assert "1 metric without a description (other): mean, higher is better." in scores.provenance.notes
+    tries.append(Try(task="t3", model="a", hits=(8,)))
+    with pytest.raises(MetricInputError, match="value 8 of metric 'burden' is outside 1 to 7"):
+        given(3)
+
+
+def test_a_result_that_names_its_repeat_is_a_value_of_this_repeat() -> None:
+    class Again(Try):
+        repeat: int
+
+    tries = [Again(task="t1", model="a", hits=(hit,), repeat=repeat) for hit, repeat in ((1, 1), (0, 2), (0, 4))]
+    scores = scored(*tries)
+    assert scores.values["success"].to_list() == [1 / 3]
+    assert scores.repeats.select("repeat", "success").rows() == [("1", 1), ("2", 0), ("4", 0)]
+    twice = scored(*(Again(task="t1", model="a", hits=(1, 0), repeat=repeat) for repeat in (1, 2)))
+    assert twice.repeats["repeat"].to_list() == ["1.0", "1.1", "2.0", "2.1"]
+    with pytest.raises(MetricInputError, match="both are model 'a', unit 't1'"):
+        scored(*tries, tries[0])
 
 
 def test_what_random_answers_score_is_beside_the_units() -> None:

@@ -22,7 +22,7 @@ from attune_bench.analyses import ANALYSES
 from attune_bench.cli import app
 from attune_bench.cli.options import VerbCommand
 from attune_bench.report.columns import Section
-from attune_bench.report.page_scores import PageScores
+from attune_bench.report.sections import PageScores
 from attune_bench.runner.calls import Call as ModelCall
 from attune_bench.runner.task import Source, Task
 from attune_bench.scores.columns import Analysis
@@ -339,7 +339,7 @@ def test_its_analyses_give_frames(benchmark: Benchmark, demo_scores: Mapping[str
         needs = {need: data[need] for need in analysis.needs}
         frame = analysis.function(scores, **needs)
         assert isinstance(frame, pl.DataFrame)
-        assert {*analysis.signed} <= {*frame.columns}
+        assert [*analysis.columns] == frame.columns
         assert {*(analysis.metrics or ())} <= {*scores.metrics}
 
 

@@ -6,7 +6,7 @@ from benchmark_scores import scores_named
 
 from attune_bench.report.columns import Table
 from attune_bench.report.tables import analysis_tables
-from attune_bench.scores.columns import Analysis
+from attune_bench.scores.columns import Analysis, FrameColumn, columns, share
 
 
 def tables(frame: pl.DataFrame, **entry: object) -> list[Table]:
@@ -44,7 +44,8 @@ def test_an_estimate_without_an_interval_and_a_size_without_clusters() -> None:
 @pytest.mark.parametrize("column", ["task", "model", "group"])
 def test_tables_are_made_by_what_the_analysis_says(column: str) -> None:
     frame = pl.DataFrame({column: ["a", "b"], "condition": ["plain"] * 2, "gap": [0.5, 0.25]})
-    made = tables(frame, by=(column,), heads={"gap": "difference"}, signed=("gap",))
+    gap = FrameColumn("The gap.", head="difference", signed=True)
+    made = tables(frame, by=(column,), columns={"gap": gap})
     assert [table.title for table in made] == ["Ours, a, condition plain", "Ours, b, condition plain"]
     assert [shown(table) for table in made] == [[["difference"], ["+0.500"]], [["difference"], ["+0.250"]]]
     [together] = tables(frame)
@@ -55,6 +56,7 @@ def test_tables_are_made_by_what_the_analysis_says(column: str) -> None:
 def test_a_share_is_not_scaled_like_the_metric() -> None:
     scores = scores_named("emobench")
     frame = pl.DataFrame({"metric": [scores.primary], "value": [0.5], "same": [0.875], "coverage": [0.75]})
-    entry = Analysis(function=lambda _: frame, title="Ours", note="A note.")
+    declared = columns("metric value same coverage", same=share("A share."))
+    entry = Analysis(function=lambda _: frame, title="Ours", note="A note.", columns=declared)
     [table] = analysis_tables(scores, "ours", entry, frame)
     assert shown(table) == [["value", "same", "coverage"], ["50.0", "0.875", "0.750"]]

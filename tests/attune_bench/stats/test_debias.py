@@ -63,8 +63,8 @@ def test_the_table_is_that_of_the_function(clusters: int) -> None:
     ends: Any = direct.corrected.estimate, direct.corrected.low, direct.corrected.high
     assert (row["corrected"], row["low"], row["high"]) == pytest.approx(ends)
     assert (row["people"], row["people_low"]) == pytest.approx((direct.people.estimate, direct.people.low))
-    assert (row["slope"], row["correlation"], row["worth"]) == pytest.approx(
-        (direct.slope, direct.correlation, direct.worth)
+    assert (row["slope"], row["correlation"], row["equivalent_ratings"]) == pytest.approx(
+        (direct.slope, direct.correlation, direct.equivalent_ratings)
     )
     assert (row["n"], row["labels"], row["clusters"]) == (60, 36, clusters)
     assert (row["reason"], row["note"]) == (None, None)
@@ -177,7 +177,7 @@ def test_what_has_no_interval_says_why() -> None:
         [one] = debias(scores, rated(table, 1), resamples=50).iter_rows(named=True)
     assert few["reason"] == "fewer than 5 clusters"
     assert few["corrected"] is not None
-    assert (few["low"], few["worth"]) == (None, None)
+    assert (few["low"], few["equivalent_ratings"]) == (None, None)
     assert (one["corrected"], one["slope"], one["reason"]) == (None, None, "fewer than 2 units are rated")
     constant = scores_of(table.with_columns(value=pl.lit(0.5)))
     [same] = debias(constant, rated(table, 36), resamples=50).iter_rows(named=True)

@@ -13,9 +13,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.scores_json import aggregates
+from attune_bench.scores.columns import build_frame
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import subgroups
-from attune_bench.stats.summary import SUMMARY_SCHEMA, coverage, distribution
+from attune_bench.stats.summary import SUMMARY, coverage, distribution
 from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import Signature
 from attune_metrics.stats.bootstrap import bootstrap, draw_resamples
@@ -31,7 +32,7 @@ def test_columns_and_counts(build: Build) -> None:
     frame = build({"a": [1.0, 2, 3, 4, 5, None]}, people=[0, 1, 2, 3, 4, 4]).summary(metrics=M)
     expected = "model condition metric value low high n clusters coverage excluded reason"
     assert frame.columns == expected.split()
-    assert frame.schema == SUMMARY_SCHEMA
+    assert frame.schema == build_frame(SUMMARY, []).schema
     row = frame.row(0, named=True)
     assert (row["value"], row["n"], row["clusters"], row["excluded"]) == (3.0, 5, 5, 1)
     assert row["low"] < 3 < row["high"]
@@ -140,7 +141,7 @@ def test_a_single_resample_is_the_reason(build: Build) -> None:
 
 def test_no_scores(build: Build) -> None:
     frame = build({}).summary()
-    assert (frame.height, frame.schema) == (0, SUMMARY_SCHEMA)
+    assert (frame.height, frame.schema) == (0, build_frame(SUMMARY, []).schema)
 
 
 # How values spread over units.

@@ -83,7 +83,7 @@ def test_truescore() -> None:
 def test_slope_0_is_what_people_say_alone() -> None:
     found = corrected(*GENERATED, slope=0)
     assert ends(found) == pytest.approx((found.people.estimate, found.people.low, found.people.high), abs=1e-12)
-    assert found.worth == pytest.approx(12)
+    assert found.equivalent_ratings == pytest.approx(12)
 
 
 def test_an_uncorrelated_judge_corrects_nothing() -> None:
@@ -105,7 +105,7 @@ def test_all_rated_is_the_mean_of_the_ratings(method: Any) -> None:
     found = corrected(JUDGED, rated, method=method)
     [mean] = bootstrap(rated, draw_resamples(range(40), n_resamples=200), method=method)
     assert ends(found) == pytest.approx((mean.estimate, mean.low, mean.high), abs=1e-12)
-    assert found.worth == pytest.approx(40)
+    assert found.equivalent_ratings == pytest.approx(40)
     assert found.people == mean
 
 
@@ -125,7 +125,9 @@ def test_scale_and_shift(shift: float, factor: float, of_judge: float) -> None:
     moved = corrected(factor * judged + of_judge, 2 * rated + shift, resamples=50)
     assert np.array(ends(moved)) == pytest.approx(2 * np.array(ends(first)) + shift, abs=1e-9)
     assert moved.slope == pytest.approx(2 * first.slope / factor, rel=1e-9)
-    assert (moved.correlation, moved.worth) == pytest.approx((first.correlation, first.worth), rel=1e-9)
+    assert (moved.correlation, moved.equivalent_ratings) == pytest.approx(
+        (first.correlation, first.equivalent_ratings), rel=1e-9
+    )
 
 
 def test_clusters_are_drawn_whole() -> None:
@@ -169,7 +171,7 @@ def test_what_has_no_correction(judged: list[float], rated: list[float], reason:
     found = corrected(judged, rated)
     assert found.corrected.reason is not None
     assert found.corrected.reason.startswith(reason)
-    assert np.isnan([*ends(found), found.slope, found.worth]).all()
+    assert np.isnan([*ends(found), found.slope, found.equivalent_ratings]).all()
     assert found.cautions == ()
     assert not isnan(found.judge.estimate)
 
@@ -179,7 +181,7 @@ def test_many_clusters_are_drawn_as_ever() -> None:
     rated = np.where(np.arange(20_001) % 10 == 0, people, nan)
     found = corrected(judged, rated, resamples=40)
     assert found.corrected.low < people.mean() < found.corrected.high
-    assert found.worth > 2 * found.corrected.n
+    assert found.equivalent_ratings > 2 * found.corrected.n
 
 
 def test_a_fixed_slope_needs_no_varying_judge() -> None:
@@ -190,7 +192,7 @@ def test_no_interval_where_resamples_often_lack_ratings() -> None:
     found = corrected([*range(1, 60)], [1, 2, *[nan] * 57])
     assert not isnan(found.corrected.estimate)
     assert isnan(found.corrected.low)
-    assert isnan(found.worth)
+    assert isnan(found.equivalent_ratings)
     assert found.corrected.reason is not None
     assert "undefined in" in found.corrected.reason
     one = corrected([1, 2, 3, 4], [1, 2, nan, nan], clusters=["a", "a", "b", "c"])
@@ -226,7 +228,7 @@ def test_no_caution_where_all_is_well(recwarn: pytest.WarningsRecorder) -> None:
     people[np.random.default_rng(4).permutation(200)[40:]] = nan
     [found] = prediction_powered(judged, people, draw_resamples(range(200), n_resamples=500))
     assert found.cautions == ()
-    assert found.worth > 40
+    assert found.equivalent_ratings > 40
     assert len(recwarn) == 0
 
 

@@ -43,7 +43,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     prepare_truth,
 )
 from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_grid
-from attune_bench.scores.columns import Analysis, FrameColumn, columns, text, whole
+from attune_bench.scores.columns import Analysis, Columns, FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.comparability import check_within_conditions
@@ -75,11 +75,6 @@ from attune_metrics.stats.bootstrap import Interval, bootstrap, draw_resamples, 
 from attune_metrics.stats.sums import Floats
 
 _THIRDS = 3
-_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("model", "condition", "metric"), pl.String),
-    **dict.fromkeys(("early", "middle", "late", "drift"), pl.Float64),
-    **TESTED,
-}
 
 DRIFTING = (
     "avg_emotion_f1",
@@ -92,6 +87,18 @@ DRIFTING = (
 """The metrics of turns that enter the composite, and pooled OM accuracy."""
 
 Grid = list[list[Mapping[str, Any] | None]]
+
+
+TURN_DRIFT = (
+    columns(
+        "model condition metric early middle late drift",
+        early="Mean over the first third of the turns.",
+        middle="Mean over the middle third.",
+        late="Mean over the last third.",
+        drift=FrameColumn("Late minus early, on the conversations that have both.", signed=True),
+    )
+    | TESTED
+)
 
 
 def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -144,14 +151,14 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         early, middle, late = _values(grid, thirds, metric)
         thirds_of = np.concatenate([late, early]), [(group, len(late) + group) for group in range(len(late))]
         found = paired(series, *thirds_of, families, draws, chosen, statistic, of=metric)
-        columns = tested(found, families, draws)
+        tests = tested(found, families, draws)
         between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
-        for group, (identity, pair, own) in enumerate(zip(series.groups, found, columns, strict=True)):
+        for group, (identity, pair, own) in enumerate(zip(series.groups, found, tests, strict=True)):
             values = pair.second, nan_to_none(between[group]), pair.first, pair.difference
             rows[group, metric] = (*identity, metric, *values, *own)
     draws.skewed.warn_of_differences()
     ordered = [rows[group, metric] for group in range(len(series.groups)) for metric in metrics]
-    return pl.DataFrame(ordered, schema=_SCHEMA, orient="row")
+    return build_frame(TURN_DRIFT, ordered)
 
 
 def _thirds(records: Iterable[Mapping[str, Any] | None]) -> dict[int, int]:
@@ -178,6 +185,17 @@ def _values(grid: Grid, thirds: list[dict[int, int]], metric: str) -> Floats:
                 elif values:
                     terms[third, group, 0, unit] = sum(values) / len(values)
     return terms
+
+
+_GAP = columns("gap", gap=FrameColumn("The first accuracy minus the second.", signed=True)) | TESTED
+PERSPECTIVE_GAP = (
+    columns(
+        "model condition om hp",
+        om=share("Accuracy on what the original model did."),
+        hp=share("Accuracy on what the participant wanted."),
+    )
+    | _GAP
+)
 
 
 def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
@@ -217,9 +235,18 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     >>> [(row["model"], round(row["gap"], 2)) for row in found.iter_rows(named=True)]
     [('synthetic/attentive', 0.09), ('synthetic/hasty', 0.06)]
     """
-    return _gap(
-        scores, ("om", "avg_binary_om_accuracy"), ("hp", "avg_binary_human_accuracy"), AnalysisOptions(**options)
+    metrics = "avg_binary_om_accuracy", "avg_binary_human_accuracy"
+    return _gap(scores, metrics, PERSPECTIVE_GAP, AnalysisOptions(**options))
+
+
+PHRASING_GAP = (
+    columns(
+        "model condition observer hp_facing",
+        observer=share("Accuracy where the question is asked as of an observer."),
+        hp_facing=share("Accuracy where it is asked as of the participant."),
     )
+    | _GAP
+)
 
 
 def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
@@ -251,27 +278,29 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
     >>> [(row["model"], round(row["gap"], 3)) for row in found.iter_rows(named=True)]
     [('synthetic/attentive', 0.001), ('synthetic/hasty', 0.007)]
     """
-    first, second = ("observer", "avg_binary_human_accuracy"), ("hp_facing", "avg_binary_human_accuracy_hp")
-    return _gap(scores, first, second, AnalysisOptions(**options))
+    metrics = "avg_binary_human_accuracy", "avg_binary_human_accuracy_hp"
+    return _gap(scores, metrics, PHRASING_GAP, AnalysisOptions(**options))
 
 
-def _gap(scores: ScoreTable, first: tuple[str, str], second: tuple[str, str], options: AnalysisOptions) -> pl.DataFrame:
-    """Compare two metrics of the same models; each is a column's name and the metric."""
+def _gap(scores: ScoreTable, metrics: tuple[str, str], of: Columns, options: AnalysisOptions) -> pl.DataFrame:
+    """Return the frame, with the columns `of`, that compares two metrics of the same models."""
     series = ScoreSeries(scores)
     draws = ResampleCache(series, options, weighted=True)
-    both = np.concatenate([series.values(first[1]), series.values(second[1])])
+    both = np.concatenate([series.values(metric) for metric in metrics])
     groups = len(series.groups)
     families = [f"the models of mode {mode!r}" for _, mode in series.groups]
     found = paired(series, both, [(one, groups + one) for one in range(groups)], families, draws, options)
-    columns = tested(found, families, draws)
+    tests = tested(found, families, draws)
     draws.skewed.warn_of_differences()
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("model", "condition"), str),
-        **dict.fromkeys((first[0], second[0], "gap"), float),
-        **TESTED,
-    }
-    rows = [(*group, *pair[:3], *own) for group, pair, own in zip(series.groups, found, columns, strict=True)]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    rows = [(*group, *pair[:3], *own) for group, pair, own in zip(series.groups, found, tests, strict=True)]
+    return build_frame(of, rows)
+
+
+BRANCH_ERRORS = columns(
+    "model condition branch mae low high n clusters reason",
+    branch=text("Branch of emotional intelligence."),
+    mae=FrameColumn("Mean absolute error on the scale of 1 to 7; lower is better.", low=0, high=6),
+)
 
 
 def branch_errors(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
@@ -303,16 +332,24 @@ def branch_errors(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl
     [('perceiving', 2.08), ('facilitating', 1.5)]
     """
     names = {f"four_branch_{branch}_mae": branch for branch in BRANCHES}
-    return summary(scores, **options, metrics=list(names)).select(
-        "model",
-        "condition",
-        pl.col("metric").replace_strict(names, return_dtype=pl.String).alias("branch"),
-        pl.col("value").alias("mae"),
-        *("low", "high", "n", "clusters", "reason"),
-    )
+    branch = pl.col("metric").replace_strict(names, return_dtype=pl.String)
+    found = summary(scores, **options, metrics=list(names))
+    return found.with_columns(branch.alias("branch"), mae="value").select(*BRANCH_ERRORS)
 
 
 ANY = "any"
+
+
+DIAGNOSIS_GROUPS = columns(
+    "group n clusters metric model condition value value_none difference low high p p_min p_holm significant mark "
+    "reason",
+    group=text("Group of diagnoses; a participant can be in several."),
+    value_none=FrameColumn("The value of participants without a diagnosis.", head="none"),
+    difference="The group minus the participants without a diagnosis, unpaired.",
+    low="Lower end of the interval of the difference.",
+    high="Upper end of the interval of the difference.",
+    p="p-value of the difference, by resampling participants of both sides.",
+)
 
 
 def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -363,15 +400,9 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
     # Without strata there is no complement either: these conversations are known, and nothing is asked of them.
     known = without if strata else without | unknown
     found = subgroups(scores, strata, known=known, compare=True, **chosen)
-    return found.select(
-        pl.col("stratum").alias("group"),
-        *("n", "clusters", "metric", "model", "condition", "value"),
-        (pl.col("value") - pl.col("difference")).alias("value_none"),
-        "difference",
-        pl.col("difference_low").alias("low"),
-        pl.col("difference_high").alias("high"),
-        *("p", "p_min", "p_holm", "significant", "mark", "reason"),
-    )
+    return found.with_columns(
+        value_none=pl.col("value") - pl.col("difference"), group="stratum", low="difference_low", high="difference_high"
+    ).select(*DIAGNOSIS_GROUPS)
 
 
 def scored_runs(scores: ScoreTable, runs: Iterable[Run]) -> Iterator[Run]:
@@ -412,18 +443,6 @@ ALL = "all"
 JUDGED = "avg_draft_judge_score"
 _ANSWERS = "binary answers"
 _CODES = {"yes": 0.0, "no": 1.0, "na": 2.0}
-_AGREEMENT: dict[str, Any] = {
-    **dict.fromkeys(("condition", "rated", "judge_a", "judge_b"), pl.String),
-    **dict.fromkeys(("alpha", "low", "high", "shift"), pl.Float64),
-    **dict.fromkeys(("judged", "n", "clusters"), pl.Int64),
-    "reason": pl.String,
-}
-_RANKS: dict[str, Any] = {
-    **dict.fromkeys(("judge", "model", "condition"), pl.String),
-    **dict.fromkeys(("value", "rank", "low", "high"), pl.Float64),
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "reason": pl.String,
-}
 
 
 class _Judgement(NamedTuple):
@@ -433,6 +452,18 @@ class _Judgement(NamedTuple):
     conversation: str
     ratings: Mapping[str, Mapping[str, float]]
     answers: Mapping[str, Mapping[str, float]]
+
+
+JUDGE_AGREEMENT = columns(
+    "condition rated judge_a judge_b alpha low high shift judged n clusters reason",
+    rated=text("A dimension of the ratings, or `binary answers`."),
+    judge_a=text("The first judge; `all` where it is of more than two together.", "A"),
+    judge_b=text("The second judge; empty where it is of all.", "B"),
+    alpha=FrameColumn("Krippendorff's alpha: 1 is perfect agreement, 0 is chance.", high=1),
+    shift=FrameColumn("Mean rating of the second judge minus that of the first, on what both rated.", signed=True),
+    judged=whole("How many drafts, or answers, at least two judges gave."),
+    n="How many conversations these are from.",
+)
 
 
 def judge_agreement(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
@@ -486,7 +517,16 @@ def judge_agreement(scores: ScoreTable, *, results: Iterable[Run], **options: Un
                 {"condition": mode, "rated": rated, **_agreement(found, group, rated, series, chosen)}
                 for group in groups
             ]
-    return pl.DataFrame(rows, schema=_AGREEMENT, orient="row")
+    return build_frame(JUDGE_AGREEMENT, rows)
+
+
+JUDGE_RANKS = columns(
+    "judge model condition value rank low high n clusters reason",
+    judge=text("The judge; `all` as scored."),
+    value="Draft judge score by this judge's ratings alone.",
+    low=FrameColumn("Best rank of the interval.", low=1),
+    high=FrameColumn("Worst rank of the interval.", low=1),
+)
 
 
 def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
@@ -532,7 +572,7 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
         for judge, values in of_turns.items():
             by_judge.setdefault(judge, []).append((run.em_model, run.conversation_id, run.mode, fmean(values)))
     if not by_judge:
-        return pl.DataFrame(schema=_RANKS)
+        return build_frame(JUDGE_RANKS, [])
     check_within_conditions(scores, [JUDGED])
     as_scored = scores.values.select("model", "unit", "condition", JUDGED).drop_nulls().rows()
     # The metrics of a table of scores: one for each judge, under a name that no other column has.
@@ -550,7 +590,7 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
     table = score_table(pl.DataFrame(rows, schema=schema, orient="row"), about=about)
     found = rank(table, **options, metrics=list(judges))
     named = pl.col("metric").replace_strict(judges, return_dtype=pl.String)
-    return found.with_columns(named.alias("judge")).select(*_RANKS)
+    return found.with_columns(named.alias("judge")).select(*JUDGE_RANKS)
 
 
 def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[_Judgement]:
@@ -615,6 +655,16 @@ def _agreement(
 
 
 _RIGHT, _ASKED, _PRESENT = range(3)
+
+
+QUESTION_AGREEMENT = columns(
+    "task question model condition agreement low high answers n clusters coverage reason",
+    task=text("What is predicted, and as whose."),
+    question=text("Question of the codebook, such as B7."),
+    agreement=share("Share of the answers that are the participant's; a missing one counts as no."),
+    answers=whole("How many turns the participant answered yes or no."),
+    coverage="Share of these turns that have a prediction.",
+)
 
 
 def question_agreement(
@@ -701,14 +751,7 @@ def question_agreement(
                     reason,
                 )
             )
-    schema: dict[str, Any] = {
-        **dict.fromkeys(("task", "question", "model", "condition"), str),
-        **dict.fromkeys(("agreement", "low", "high"), float),
-        **dict.fromkeys(("answers", "n", "clusters"), int),
-        "coverage": float,
-        "reason": str,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return build_frame(QUESTION_AGREEMENT, rows)
 
 
 def _counts(
@@ -760,16 +803,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             metrics=("avg_binary_om_accuracy", "avg_binary_human_accuracy"),
             takes_metrics=False,
             estimate="gap",
-            signed=("gap",),
             row="a model and mode",
-            columns=columns(
-                "model condition om hp gap low high p p_min p_holm significant n clusters mde reason",
-                om=FrameColumn("Accuracy on what the original model did.", low=0, high=1),
-                hp=FrameColumn("Accuracy on what the participant wanted.", low=0, high=1),
-                gap="The first accuracy minus the second.",
-                low="Lower end of the interval of the gap.",
-                high="Upper end of the interval of the gap.",
-            ),
+            columns=PERSPECTIVE_GAP,
         ),
         "phrasing_gap": Analysis(
             function=phrasing_gap,
@@ -779,16 +814,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             metrics=("avg_binary_human_accuracy", "avg_binary_human_accuracy_hp"),
             takes_metrics=False,
             estimate="gap",
-            signed=("gap",),
             row="a model and mode",
-            columns=columns(
-                "model condition observer hp_facing gap low high p p_min p_holm significant n clusters mde reason",
-                observer=FrameColumn("Accuracy where the question is asked as of an observer.", low=0, high=1),
-                hp_facing=FrameColumn("Accuracy where it is asked as of the participant.", low=0, high=1),
-                gap="The first accuracy minus the second.",
-                low="Lower end of the interval of the gap.",
-                high="Upper end of the interval of the gap.",
-            ),
+            columns=PHRASING_GAP,
         ),
         "turn_drift": Analysis(
             function=turn_drift,
@@ -797,19 +824,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             exchanged="the models of a mode",
             metrics=DRIFTING,
             estimate="drift",
-            signed=("drift",),
             row="a model, mode and metric",
-            columns=columns(
-                "model condition metric early middle late drift low high p p_min p_holm significant n "
-                "clusters mde reason",
-                early="Mean over the first third of the turns.",
-                middle="Mean over the middle third.",
-                late="Mean over the last third.",
-                drift="Late minus early.",
-                low="Lower end of the interval of the drift.",
-                high="Upper end of the interval of the drift.",
-                n=whole("How many conversations have a value both early and late."),
-            ),
+            columns=TURN_DRIFT,
         ),
         "diagnosis_groups": Analysis(
             function=diagnosis_groups,
@@ -821,20 +837,9 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             needs=("data",),
             rows_need="conversations of participants with a diagnosis",
             estimate="difference",
-            signed=("difference",),
             by=("model",),
-            heads={"value_none": "none"},
             row="a group, metric, model and mode",
-            columns=columns(
-                "group n clusters metric model condition value value_none difference low high p p_min p_holm "
-                "significant mark reason",
-                group=text("Group of diagnoses; a participant can be in several."),
-                value_none="The value of participants without a diagnosis.",
-                difference="The group minus the participants without a diagnosis, unpaired.",
-                low="Lower end of the interval of the difference.",
-                high="Upper end of the interval of the difference.",
-                p=FrameColumn("p-value of the difference, by resampling participants of both sides.", low=0, high=1),
-            ),
+            columns=DIAGNOSIS_GROUPS,
         ),
         "question_agreement": Analysis(
             function=question_agreement,
@@ -853,16 +858,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="agreement",
             by=("task",),
             row="a task, question, model and mode",
-            columns=columns(
-                "task question model condition agreement low high answers n clusters coverage reason",
-                task=text("What is predicted, and as whose."),
-                question=text("Question of the codebook, such as B7."),
-                agreement=FrameColumn(
-                    "Share of the answers that are the participant's; a missing one counts as no.", low=0, high=1
-                ),
-                answers=whole("How many turns the participant answered yes or no."),
-                coverage=FrameColumn("Share of these turns that have a prediction.", low=0, high=1),
-            ),
+            columns=QUESTION_AGREEMENT,
         ),
         "judge_agreement": Analysis(
             function=judge_agreement,
@@ -875,20 +871,9 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             needs=("results",),
             rows_need="runs that record what each of several judges said",
             estimate="alpha",
-            signed=("shift",),
             by=("rated",),
-            heads={"judge_a": "A", "judge_b": "B"},
             row="a mode, what is rated, and a pair of judges",
-            columns=columns(
-                "condition rated judge_a judge_b alpha low high shift judged n clusters reason",
-                rated=text("A dimension of the ratings, or `binary answers`."),
-                judge_a=text("The first judge; `all` where it is of more than two together."),
-                judge_b=text("The second judge; empty where it is of all."),
-                alpha=FrameColumn("Krippendorff's alpha: 1 is perfect agreement, 0 is chance.", high=1),
-                shift="Mean rating of the second judge minus that of the first, on what both rated.",
-                judged=whole("How many drafts, or answers, at least two judges gave."),
-                n=whole("How many conversations these are from."),
-            ),
+            columns=JUDGE_AGREEMENT,
         ),
         "judge_ranks": Analysis(
             function=judge_ranks,
@@ -902,13 +887,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="rank",
             by=("judge",),
             row="a judge, model and mode",
-            columns=columns(
-                "judge model condition value rank low high n clusters reason",
-                judge=text("The judge; `all` as scored."),
-                value="Draft judge score by this judge's ratings alone.",
-                low=FrameColumn("Best rank of the interval.", low=1),
-                high=FrameColumn("Worst rank of the interval.", low=1),
-            ),
+            columns=JUDGE_RANKS,
         ),
         "branch_errors": Analysis(
             function=branch_errors,
@@ -920,11 +899,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             takes_metrics=False,
             estimate="mae",
             row="a model, mode and branch",
-            columns=columns(
-                "model condition branch mae low high n clusters reason",
-                branch=text("Branch of emotional intelligence."),
-                mae=FrameColumn("Mean absolute error on the scale of 1 to 7; lower is better.", low=0, high=6),
-            ),
+            columns=BRANCH_ERRORS,
         ),
         "metric_correlation": replace(GENERAL["metric_correlation"], metrics=IN_COMPOSITE),
         "condition_differences": replace(GENERAL["condition_differences"], metrics=IN_COMPOSITE),

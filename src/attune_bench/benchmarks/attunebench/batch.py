@@ -15,11 +15,11 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     Truth,
     add_similarities,
     columns_of,
-    expected_scores,
     other_similarity,
     prepare_truth,
     score_conversation,
 )
+from attune_bench.benchmarks.attunebench.expected_scores import expected_scores
 from attune_bench.benchmarks.attunebench.run_settings import settings_of_run
 from attune_bench.scores.fingerprint import digest
 from attune_data import Conversation, Run

@@ -1,20 +1,11 @@
 """The scores of a conversation: every key of its record in ``scores.json``, and how its value is made.
 
-The scores of a conversation: every key that its record in ``scores.json`` has, and how its value is made.
-
 A new metric is a key of `TurnScore` or `PostScore`, with its call in `_score_turn` or `_score_post`; the mean over
 turns of ``name`` is the key ``avg_name`` of `ConversationScore`.
 
-What random answers score on average: the expected value of metrics where a formula or a short enumeration gives it.
-
-Answers are drawn as the baseline ``baseline/chance`` draws them, to all turns of a conversation. What is not here
-(valence and arousal, intensities, drafts, pooled counts, the composite) `attune_bench.chance` simulates.
-
-The similarity of drafts and responses by another measure than token overlap, in columns of its own.
-
-What is made of it is what is made of token overlap [1]_: for each draft the similarity to the three responses of its
-turn, 0 where a text is missing; the largest of them; their mean weighted by how often each won. Of a conversation, the
-mean over its turns.
+A measure of similarity other than token overlap has columns of its own, which are made as those of token overlap [1]_:
+the similarity of each draft to the three responses of its turn, 0 where a text is missing; the largest of the three;
+their mean weighted by how often each response won. A conversation has the mean over its turns.
 
 References
 ----------
@@ -22,15 +13,12 @@ References
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import file_digest, sha256
-from itertools import combinations
-from math import fsum, isnan, nan
+from math import isnan, nan
 from pathlib import Path
-from statistics import fmean
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, NotRequired
 
@@ -38,7 +26,7 @@ from pydantic import ConfigDict, Field, with_config
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
-from attune_data import Conversation, Run, RunTurn, Turn, load_codebook
+from attune_data import Conversation, Run, RunTurn, Turn
 from attune_data.attunebench.records import (
     ConversationWideQuestions,
     FourBranchScores,
@@ -52,7 +40,7 @@ from attune_metrics.attunebench import composite, holistic, questions
 from attune_metrics.attunebench.composite import Protocol
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags, score_tags
 from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
-from attune_metrics.attunebench.panas import Panas, PanasTotals, PreparedPanas, prepare_panas, score_panas
+from attune_metrics.attunebench.panas import Panas, PreparedPanas, prepare_panas, score_panas
 from attune_metrics.attunebench.preferences import (
     JUDGE_DIMENSIONS,
     RESPONSE_LABELS,
@@ -64,7 +52,6 @@ from attune_metrics.attunebench.preferences import (
     score_comparisons,
     score_draft_binary,
     score_draft_judge,
-    score_random_choices,
     score_response,
     score_similarities,
 )
@@ -73,7 +60,6 @@ from attune_metrics.attunebench.questions import (
     CheckedAnswers,
     PreparedAnswers,
     count_answers,
-    hp_perspective_gap,
     hp_reference,
     om_reference,
     prepare_answers,
@@ -184,6 +170,11 @@ class _StrictNumber:
         )
 
 
+def _attributes(record: type, prefix: str) -> tuple[str, ...]:
+    """Return the keys of a record that have a prefix, without the prefix: attributes of the metric that gives them."""
+    return tuple(name.removeprefix(prefix) for name in record.__annotations__ if name.startswith(prefix))
+
+
 Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 """A number of things."""
 
@@ -277,6 +268,9 @@ class CountScores(TypedDict):
     recall: OfCounts
     f1: OfCounts
     mcc: OfCounts
+
+
+COUNTS = tuple(CountScores.__annotations__)
 
 
 @_OPEN
@@ -389,6 +383,8 @@ class ConversationScore(TypedDict):
     calls: NotRequired[CallCounts]
 
 
+_EMOTION = _attributes(TurnScore, "emotion_")
+PANAS = tuple(name for name in _attributes(PostScore, "panas_") if name != "item_errors")
 AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
 """The metrics of turns of which a conversation has the mean, ``avg_<name>``."""
 
@@ -423,9 +419,9 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
     record["avg_four_branch_mae"] = post and post["four_branch_mae"]
     for task, counts in pooled.items():
         asked = asks_hp or not task.endswith("_hp")
-        record[f"pooled_{counts_key(task)}"] = _counted(counts) if asked else None
+        record[f"pooled_{counts_key(task)}"] = count_scores(counts) if asked else None
     _add_perspective(record)
-    _add_composites(record, post)
+    _add_composites(record)
     record["coverage"] = count_predictions(truth, predicted, form)
     if calls := count_calls(run):
         record["calls"] = calls
@@ -442,18 +438,9 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-def _counted(counts: BinaryCounts) -> CountScores:
-    return {
-        "tp": counts.tp,
-        "tn": counts.tn,
-        "fp": counts.fp,
-        "fn": counts.fn,
-        "accuracy": counts.accuracy,
-        "precision": counts.precision,
-        "recall": counts.recall,
-        "f1": counts.f1,
-        "mcc": counts.mcc,
-    }
+def count_scores(counts: BinaryCounts) -> CountScores:
+    """Return binary counts with the scores that follow from them, by the keys of `CountScores`."""
+    return {name: getattr(counts, name) for name in COUNTS}  # type: ignore[return-value]  # COUNTS are its keys
 
 
 def _score_turn(
@@ -477,22 +464,15 @@ def _score_turn(
     judged = truth.observed.judged
     return {
         "turnNumber": number,
-        "emotion_hit_rate": emotion.hit_rate,
-        "emotion_intensity_mae": nan_to_none(emotion.intensity_mae),
-        "emotion_precision": emotion.precision,
-        "emotion_recall": emotion.recall,
-        "emotion_f1": emotion.f1,
-        "emotion_f1_intensity": emotion.f1_intensity,
-        "emotion_va_score": emotion.va_score,
-        "emotion_va_intensity_score": emotion.va_intensity_score,
+        **{f"emotion_{name}": nan_to_none(getattr(emotion, name)) for name in _EMOTION},  # type: ignore[typeddict-item]
         "binary_om_accuracy": om.accuracy if judged else 1.0,
         "binary_human_accuracy": human.accuracy if judged else 1.0,
-        "binary_om_metrics": _counted(om),
-        "binary_human_metrics": _counted(human),
+        "binary_om_metrics": count_scores(om),
+        "binary_human_metrics": count_scores(human),
         "binary_om_accuracy_hp": None if om_hp is None else om_hp.accuracy,
         "binary_human_accuracy_hp": None if human_hp is None else human_hp.accuracy,
-        "binary_om_metrics_hp": None if om_hp is None else _counted(om_hp),
-        "binary_human_metrics_hp": None if human_hp is None else _counted(human_hp),
+        "binary_om_metrics_hp": None if om_hp is None else count_scores(om_hp),
+        "binary_human_metrics_hp": None if human_hp is None else count_scores(human_hp),
         "pairwise_accuracy": pairwise.accuracy,
         "pairwise_kendall_tau": nan_to_none(pairwise.kendall_tau),
         "response_similarity": response.similarity,
@@ -512,18 +492,7 @@ def _score_post(truth: Truth, post: PostConversation, form: PreparedPanas, proto
     actual, predicted = truth.wide, post.predicted_conversation_wide
     branches = score_four_branch(truth.branches, branch_ratings(predicted.four_branch_scores))
     return {
-        "panas_mae": nan_to_none(panas.mae),
-        "panas_normalized": nan_to_none(panas.normalized),
-        "panas_pa_mae": nan_to_none(panas.pa_mae),
-        "panas_na_mae": nan_to_none(panas.na_mae),
-        "panas_pa_normalized": nan_to_none(panas.pa_normalized),
-        "panas_na_normalized": nan_to_none(panas.na_normalized),
-        "panas_pa_baseline_adjusted": nan_to_none(panas.pa_baseline_adjusted),
-        "panas_na_baseline_adjusted": nan_to_none(panas.na_baseline_adjusted),
-        "panas_baseline_adjusted": nan_to_none(panas.baseline_adjusted),
-        "panas_item_baseline_adjusted": nan_to_none(panas.item_baseline_adjusted),
-        "panas_item_mae": nan_to_none(panas.item_mae),
-        "panas_item_normalized": nan_to_none(panas.item_normalized),
+        **{f"panas_{name}": nan_to_none(getattr(panas, name)) for name in PANAS},  # type: ignore[typeddict-item]
         "panas_item_errors": panas.item_errors,
         "q1_looking_for_score": holistic.q1_looking_for_score(
             actual.q1_looking_for, predicted.q1_looking_for, protocol=protocol
@@ -559,30 +528,26 @@ def _add_perspective(record: dict[str, Any]) -> None:
         record[f"hp_perspective_alignment{suffix}"] = alignment
 
 
-def _add_composites(record: dict[str, Any], post: PostScore | None) -> None:
-    om, human = record["avg_binary_om_accuracy"], record["avg_binary_human_accuracy"]
-    pairwise = record["avg_pairwise_accuracy"]
-    blend = composite.emotion_blend(record["avg_emotion_f1"], record["avg_emotion_va_score"])
+def _add_composites(record: dict[str, Any]) -> None:
+    own = pillars(record)
     turn_level = composite.turn_level_average(
-        emotion_blend=blend, binary_mean=composite.binary_mean(om, human), pairwise_accuracy=pairwise
+        emotion_blend=own["emotion_blend"],
+        binary_mean=composite.binary_mean(record["avg_binary_om_accuracy"], record["avg_binary_human_accuracy"]),
+        pairwise_accuracy=record["avg_pairwise_accuracy"],
     )
-    record["turn_level_average"] = turn_level
-    if post is None:
-        record.update(conversation_wide_average=None, composite_score=None, equal_weight_composite=None)
-        return
-    wide = wide_parts(post)
-    wide_average = composite.conversation_wide_average(**wide)
-    record["conversation_wide_average"] = wide_average
-    record["composite_score"] = composite.composite_score(
-        emotion_blend=blend,
-        evaluation_quality=composite.evaluation_quality(
-            om_accuracy=om, human_accuracy=human, pairwise_accuracy=pairwise
-        ),
-        holistic=composite.holistic(**wide),
-    )
-    record["equal_weight_composite"] = composite.equal_weight_composite(
-        turn_level_average=turn_level, conversation_wide_average=wide_average
-    )
+    wide_average = whole = equal_weight = None
+    if record["post_score"] is not None:
+        wide_average = composite.conversation_wide_average(**wide_parts(record["post_score"]))
+        whole = composite.composite_score(**own)
+        equal_weight = composite.equal_weight_composite(
+            turn_level_average=turn_level, conversation_wide_average=wide_average
+        )
+    record |= {
+        "turn_level_average": turn_level,
+        "conversation_wide_average": wide_average,
+        "composite_score": whole,
+        "equal_weight_composite": equal_weight,
+    }
 
 
 def wide_parts(post: Mapping[str, Any]) -> dict[str, float]:
@@ -599,242 +564,11 @@ def wide_parts(post: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-_MOST_TAGS = 3
-_RATINGS = range(1, 8)
-_ITEMS = 10
-_ITEM_METRICS = ("panas_item_mae", "panas_item_normalized", "panas_item_baseline_adjusted")
-_TOTAL_METRICS = (
-    "panas_mae",
-    "panas_normalized",
-    "panas_pa_mae",
-    "panas_na_mae",
-    "panas_pa_normalized",
-    "panas_na_normalized",
-    "panas_pa_baseline_adjusted",
-    "panas_na_baseline_adjusted",
-    "panas_baseline_adjusted",
-)
-
-EXPECTED = (
-    "avg_emotion_hit_rate",
-    "avg_emotion_hit_rate_tagged_only",
-    "avg_emotion_f1",
-    "avg_binary_om_accuracy",
-    "avg_binary_human_accuracy",
-    "avg_binary_om_accuracy_hp",
-    "avg_binary_human_accuracy_hp",
-    "avg_pairwise_accuracy",
-    "avg_pairwise_kendall_tau",
-    *_TOTAL_METRICS,
-    *_ITEM_METRICS,
-    "q1_looking_for_score",
-    "q2_emotion_clarity_match",
-    "q3_model_fit_match",
-    "q3_model_fit_ordinal_distance",
-    "q3_follow_up_score",
-    "avg_four_branch_mae",
-    "four_branch_mae",
-    "four_branch_normalized",
-    *(f"four_branch_{branch}_mae" for branch in BRANCHES),
-    "evaluation_quality",
-    "holistic",
-    "conversation_wide_average",
-    "hp_perspective_gap",
-)
-"""The metrics whose expected value is known."""
-
-
-def expected_scores(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
-    """Return the expected value of each metric of `EXPECTED` for random answers to one conversation.
-
-    Parameters
-    ----------
-    truth : Truth
-        A conversation with at least one turn.
-    protocol : Protocol
-        The definitions that count.
-
-    Returns
-    -------
-    dict
-        None where a metric is undefined whatever is answered. A metric without a short formula for this conversation is
-        left out: Kendall's tau where random answers can leave it undefined.
-
-    Examples
-    --------
-    >>> from attune_bench.benchmarks.attunebench.conversation_score import prepare_truth
-    >>> from attune_data import load
-    >>> from attune_metrics.attunebench.composite import get_protocol
-    >>> chosen = get_protocol("documented")
-    >>> expected_scores(prepare_truth(load("demo")[0], chosen), chosen)["q2_emotion_clarity_match"]
-    0.25
-    """
-    turns = list(truth.turns.values())
-    found = _of_emotions(turns) | _of_questions(turns) | _of_pairs(turns) | _of_panas(truth)
-    found |= _of_answers(truth, protocol)
-    return found | _of_parts(found)
-
-
-def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
-    vocabulary = {emotion.word.lower() for emotion in load_codebook().emotions.values()}
-    tags = [turn.tags.last.keys() for turn in turns]
-    found = [_expected_tags(len(words), len(vocabulary & words), len(vocabulary)) for words in tags]
-    tagged = [hit_rate for (hit_rate, _), words in zip(found, tags, strict=True) if words]
-    return {
-        "avg_emotion_hit_rate": fmean(hit_rate for hit_rate, _ in found),
-        "avg_emotion_hit_rate_tagged_only": fmean(tagged) if tagged else None,
-        "avg_emotion_f1": fmean(f1 for _, f1 in found),
-    }
-
-
-@cache
-def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
-    """Return the expected hit rate and F1 of 0 to 3 of so many words; of the words tagged, `known` are among them."""
-    counts = range(_MOST_TAGS + 1)
-    if not tagged:
-        # Both are 1 where no word is drawn, else 0.
-        return 1 / len(counts), 1 / len(counts)
-    shared = [drawn * known / words for drawn in counts]
-    f1 = fmean(2 * right / (tagged + drawn) for drawn, right in zip(counts, shared, strict=True))
-    return fmean(shared) / tagged, f1
-
-
-def _of_questions(turns: list[TurnTruth]) -> dict[str, float | None]:
-    om = [_expected_accuracy(turn.observed) for turn in turns]
-    human = [_expected_accuracy(turn.preferred) for turn in turns]
-    # Without judgements a turn scores 1 in the observer phrasing and 0 in the other, whatever is answered; where the
-    # whole conversation has none, the questions in their HP-facing phrasing are not asked.
-    asked = any(turn.observed.judged for turn in turns)
-    return {
-        "avg_binary_om_accuracy": fmean(1.0 if value is None else value for value in om),
-        "avg_binary_human_accuracy": fmean(1.0 if value is None else value for value in human),
-        "avg_binary_om_accuracy_hp": fmean(value or 0.0 for value in om) if asked else None,
-        "avg_binary_human_accuracy_hp": fmean(value or 0.0 for value in human) if asked else None,
-    }
-
-
-def _expected_accuracy(reference: PreparedAnswers) -> float | None:
-    """Return the expected accuracy of yes or no; 0 where no question counts, None without judgements."""
-    if not reference.judged:
-        return None
-    return 0.5 if reference.yes or reference.no else 0.0
-
-
-def _of_pairs(turns: list[TurnTruth]) -> dict[str, float | None]:
-    scores = [score_random_choices(turn.comparisons) for turn in turns]
-    found: dict[str, float | None] = {"avg_pairwise_accuracy": fmean(score.accuracy for score in scores)}
-    if not any(_may_be_undefined(turn.comparisons) for turn in turns):
-        taus = [score.kendall_tau for score in scores if not isnan(score.kendall_tau)]
-        found["avg_pairwise_kendall_tau"] = fmean(taus) if taus else None
-    return found
-
-
-def _may_be_undefined(comparisons: PreparedComparisons) -> bool:
-    """Tell whether random choices may name no label, though there are two to rank: all comparisons have an open one."""
-    return len(comparisons.wins) > 1 and all(None in comparison[:2] for _, comparison in comparisons.keyed)
-
-
-def _of_panas(truth: Truth) -> dict[str, float | None]:
-    after, before = truth.post_panas, truth.pre_panas
-    rated = [score_panas(after, form, baseline=before) for form in _rated_forms()]
-    # The metrics of items are means over items, so that all items may have one rating at a time.
-    of_items = {
-        name: nan_to_none(fmean(getattr(one, name.removeprefix("panas_")) for one in rated)) for name in _ITEM_METRICS
-    }
-    return of_items | _of_totals(after.totals, before.totals)
-
-
-@lru_cache(maxsize=2**12)
-def _of_totals(after: PanasTotals, before: PanasTotals) -> dict[str, float | None]:
-    """Return the expected values of the metrics of totals, which depend on four numbers."""
-    reference, baseline = PreparedPanas({}, after), PreparedPanas({}, before)
-    summed = [(share, score_panas(reference, form, baseline=baseline)) for form, share in _summed_forms()]
-    # Means over affects, each of one total.
-    return {
-        name: nan_to_none(fsum(share * getattr(one, name.removeprefix("panas_")) for share, one in summed))
-        for name in _TOTAL_METRICS
-    }
-
-
-@cache
-def _rated_forms() -> tuple[PreparedPanas, ...]:
-    """Return the forms that have one rating for every item."""
-    words = [emotion.word for emotion in load_codebook().emotions.values()]
-    return tuple(PreparedPanas(dict.fromkeys(words, float(rating)), PanasTotals(None, None)) for rating in _RATINGS)
-
-
-@cache
-def _summed_forms() -> tuple[tuple[PreparedPanas, float], ...]:
-    """Return forms with every total, and the probability that ten random ratings have this sum."""
-    ways = Counter({0: 1})
-    for _ in range(_ITEMS):
-        longer: Counter[int] = Counter()
-        for total, number in ways.items():
-            longer.update({total + rating: number for rating in _RATINGS})
-        ways = longer
-    every = len(_RATINGS) ** _ITEMS
-    return tuple((PreparedPanas({}, PanasTotals(total, total)), number / every) for total, number in ways.items())
-
-
-def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
-    codebook, actual = load_codebook(), truth.wide
-    clarity, fit = actual.q2_emotion_clarity, actual.q3_model_fit
-    branches = [score_four_branch(truth.branches, dict.fromkeys(BRANCHES, rating)) for rating in _RATINGS]
-    errors = {branch: fmean(one.per_branch[branch] for one in branches) for branch in branches[0].per_branch}
-    mae = fmean(one.mae for one in branches)
-    return {
-        "q1_looking_for_score": _expected_goals(actual.q1_looking_for, protocol),
-        "q2_emotion_clarity_match": fmean(
-            holistic.q2_emotion_clarity_match(clarity, option) for option in codebook.q2_options
-        ),
-        "q3_model_fit_match": fmean(holistic.q3_model_fit_match(fit, option) for option in codebook.q3_options),
-        "q3_model_fit_ordinal_distance": fmean(
-            holistic.q3_model_fit_ordinal_distance(fit, option) for option in codebook.q3_options
-        ),
-        # Nothing is drawn for what felt off.
-        "q3_follow_up_score": holistic.q3_follow_up_score(actual.q3_follow_up_what_felt_off, ()),
-        "avg_four_branch_mae": mae,
-        "four_branch_mae": mae,
-        "four_branch_normalized": fmean(one.normalized for one in branches),
-        **{f"four_branch_{branch}_mae": errors.get(branch) for branch in BRANCHES},
-    }
-
-
-def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
-    """Return the metrics that are weighted sums of others: as sums, they may take expected values."""
-    om, human, human_hp = (
-        found[f"avg_{name}"] for name in ("binary_om_accuracy", "binary_human_accuracy", "binary_human_accuracy_hp")
-    )
-    wide = wide_parts(found)
-    return {
-        "evaluation_quality": composite.evaluation_quality(
-            om_accuracy=om, human_accuracy=human, pairwise_accuracy=found["avg_pairwise_accuracy"]
-        ),
-        "holistic": composite.holistic(**wide),
-        "conversation_wide_average": composite.conversation_wide_average(**wide),
-        "hp_perspective_gap": None if human_hp is None else hp_perspective_gap(observer=human, hp=human_hp),
-    }
-
-
-@lru_cache(maxsize=1024)
-def _expected_goals(chosen: tuple[str, ...], protocol: Protocol) -> float:
-    """Return the expected score of goals of which each is drawn with probability 1/2."""
-    options = load_codebook().q1_options
-    drawn = (subset for n in range(len(options) + 1) for subset in combinations(options, n))
-    return fmean(holistic.q1_looking_for_score(chosen, subset, protocol=protocol) for subset in drawn)
-
-
 Similarity = Callable[[Sequence[str], Sequence[str]], Sequence[float]]
 """Of two lists of texts, the similarity of each pair: 1 for equal texts, lower for others. It is called with the pairs
 of some runs at a time, so that a value may rest on its own pair alone."""
 
-_MEASURES = (
-    "avg_response_similarity",
-    "avg_response_similarity_original",
-    "avg_response_similarity_llm_improved",
-    "avg_response_similarity_human_edited",
-    "avg_response_preference_alignment",
-)
+_MEASURES = tuple(name for name in ConversationScore.__annotations__ if name.startswith("avg_response_"))
 _MODEL = "roberta-large"  # the default of bert-score for English
 
 
@@ -1007,7 +741,6 @@ def _shown(text: str | None) -> str:
 
 
 IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
-COUNTS = tuple(CountScores.__annotations__)
 CELLS = ("tp", "tn", "fp", "fn")
 POOLED = tuple(f"pooled_{counts_key(task)}" for task in BINARY_TASKS)
 IN_COMPOSITE = (
@@ -1061,18 +794,10 @@ def columns_of(records: Sequence[ConversationScore | None], others: Sequence[str
     return columns
 
 
-def _values(record: ConversationScore) -> dict[str, Any]:
-    try:
-        return values_of(record)
-    except MetricInputError as error:
-        of = f"conversation {record['conversationId']!r}, model {record['em_model']!r}, mode {record['mode']!r}"
-        raise MetricInputError(f"{of}: {error}") from None
-
-
-def pillars(record: Mapping[str, Any]) -> dict[str, float | None]:
+def pillars(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the three pillars of a conversation's composite, each 0 to 1; null where the composite is."""
     post = record["post_score"]
-    values: dict[str, float | None] = {
+    return {
         "emotion_blend": composite.emotion_blend(record["avg_emotion_f1"], record["avg_emotion_va_score"]),
         "evaluation_quality": composite.evaluation_quality(
             om_accuracy=record["avg_binary_om_accuracy"],
@@ -1081,11 +806,15 @@ def pillars(record: Mapping[str, Any]) -> dict[str, float | None]:
         ),
         "holistic": post and composite.holistic(**wide_parts(post)),
     }
-    return values
 
 
-def values_of(record: Mapping[str, Any]) -> dict[str, Any]:
+def _values(record: ConversationScore) -> dict[str, Any]:
     """Return every number of a conversation that has a mean over conversations, under the names of `MEANS`."""
-    post = record["post_score"] or {}
+    post: Mapping[str, Any] = record["post_score"] or {}
     errors = post.get("four_branch_per_branch", {})
-    return {**record, **pillars(record), **post, **{f"four_branch_{name}_mae": error for name, error in errors.items()}}
+    try:
+        own = pillars(record)
+    except MetricInputError as error:
+        of = f"conversation {record['conversationId']!r}, model {record['em_model']!r}, mode {record['mode']!r}"
+        raise MetricInputError(f"{of}: {error}") from None
+    return {**record, **own, **post, **{f"four_branch_{name}_mae": error for name, error in errors.items()}}

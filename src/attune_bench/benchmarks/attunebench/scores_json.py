@@ -26,7 +26,9 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     POOLED,
     TASKS,
     ConversationScore,
+    CountScores,
     TurnScore,
+    count_scores,
     counts_key,
 )
 from attune_bench.benchmarks.attunebench.scoring import METRICS, chance_by_unit, provenance_of, scores_of
@@ -95,12 +97,11 @@ def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
     return rows
 
 
-def _pool(counts: pl.DataFrame) -> dict[str, Any] | None:
+def _pool(counts: pl.DataFrame) -> CountScores | None:
     """Return the scores of the counts of all runs, None where no run has any."""
     if counts.is_empty():
         return None
-    pooled = BinaryCounts(*(int(column.sum()) for column in counts))
-    return {name: getattr(pooled, name) for name in COUNTS}
+    return count_scores(BinaryCounts(*(int(column.sum()) for column in counts)))
 
 
 def _sd(values: Sequence[float]) -> float:

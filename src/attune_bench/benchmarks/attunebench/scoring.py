@@ -11,7 +11,6 @@ from attune_bench.benchmarks.attunebench.batch import RunScorer
 from attune_bench.benchmarks.attunebench.conversation_score import (
     CELLS,
     COUNTS,
-    EXPECTED,
     MEANS,
     POOLED,
     ConversationScore,
@@ -20,6 +19,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     is_of_similarity,
     similarity_metrics,
 )
+from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
 from attune_bench.benchmarks.attunebench.run_settings import DECISIVE, RunSettings, settings_of_groups
 from attune_bench.scores.benchmark import frame_of
 from attune_bench.scores.fingerprint import codebook_hash, result_digests

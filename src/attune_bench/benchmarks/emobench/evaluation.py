@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 
 from attune_bench.runner.calls import TEXT, Call, choice_schema, message, object_schema
 from attune_bench.runner.task import ModelSettings, Task, find_object
-from attune_bench.scores.columns import Analysis, columns
+from attune_bench.scores.columns import Analysis, FrameColumn, columns
 from attune_bench.scores.items import score_items
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import score_table
@@ -201,9 +201,11 @@ ANALYSES: Mapping[str, Analysis] = {
         takes_metrics=False,
         needs=("data", "results"),
         estimate="value",
-        signed=("value",),
         row="a model, condition and letter",
-        columns=columns("model condition letter value low high n clusters coverage excluded reason"),
+        columns=columns(
+            "model condition letter value low high n clusters coverage excluded reason",
+            value=FrameColumn("Share of the answers minus share of the orders.", low=-1, high=1, signed=True),
+        ),
     )
 }
 

@@ -9,7 +9,7 @@ import pytest
 from attune_bench import score
 from attune_bench.benchmarks.attunebench.scores_json import records_of
 from attune_data import Conversation, Run, Runs, load, load_runs
-from attune_data.attunebench.run_tables import RunTables
+from attune_data.attunebench.tables import RunTables
 
 KEYS = ["conversation_id", "em_model", "mode", "turn_number"]
 OM, HUMAN = "em_binary_om_assessment", "em_binary_human_prediction"

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attune_bench.adapters.turn_tokens import token_advantages
 from attune_bench.benchmarks.eibench import rollouts
 from attune_bench.benchmarks.eibench.rollouts import (
     EpisodeRollout,
@@ -23,6 +22,7 @@ from attune_bench.benchmarks.eibench.task import EIBenchSettings
 from attune_bench.runner.calls import Call
 from attune_data import Scenario, load_episodes, load_scenarios
 from attune_metrics.metric import MetricInputError
+from attune_metrics.turn_credit import token_advantages
 
 END = "\x03"
 

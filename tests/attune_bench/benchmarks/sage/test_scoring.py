@@ -14,7 +14,7 @@ from attune_bench.benchmarks.sage.scoring import board
 from attune_bench.report.columns import number
 from attune_bench.scores.fingerprint import results_fingerprint
 from attune_bench.stats.options import sorted_groups
-from attune_bench.stats.summary import SUMMARY_SCHEMA
+from attune_bench.stats.summary import SUMMARY
 from attune_data import load_sage
 from attune_data.sage import DIALOGUE, SageDialogue, emotion_state
 from attune_metrics import MetricInputError
@@ -229,7 +229,7 @@ def test_text_has_the_board_and_one_signature(call: Call, tmp_path: Path) -> Non
     assert "| a\\|x | 67.5 [" in markdown
     assert markdown.count("`attune:") == 1
     rows = csv_rows(call("report", "--scores", made, "--format", "csv", *QUICK)[1])
-    assert list(rows[0]) == ["model", "condition", *list(SUMMARY_SCHEMA)[2:], "signature"]
+    assert list(rows[0]) == ["model", "condition", *list(SUMMARY)[2:], "signature"]
     assert [row["metric"] for row in rows] == ["emo_point", "success", "failure"] * 2
     pairs = call("compare", "--scores", made, *QUICK)[1]
     assert "pairs that differ 1 of 1 (Holm p < 0.05, family of 1)" in pairs

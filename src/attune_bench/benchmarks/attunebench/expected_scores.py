@@ -1,0 +1,232 @@
+"""What random answers to a conversation score on average: expected values, by a formula or a short enumeration.
+
+Answers are drawn as the baseline ``baseline/chance`` draws them, to all turns of a conversation. `attune_bench.chance`
+simulates what is not here: valence and arousal, intensities, drafts, pooled counts, the composite.
+"""
+
+from collections import Counter
+from functools import cache, lru_cache
+from itertools import combinations
+from math import fsum, isnan
+from statistics import fmean
+from typing import Any
+
+from attune_bench.benchmarks.attunebench.conversation_score import PANAS, Truth, TurnTruth, wide_parts
+from attune_data import load_codebook
+from attune_metrics.attunebench import composite, holistic
+from attune_metrics.attunebench.composite import Protocol
+from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
+from attune_metrics.attunebench.panas import PanasTotals, PreparedPanas, score_panas
+from attune_metrics.attunebench.preferences import PreparedComparisons, score_random_choices
+from attune_metrics.attunebench.questions import PreparedAnswers, hp_perspective_gap
+from attune_metrics.metric import nan_to_none
+
+_MOST_TAGS = 3
+_RATINGS = range(1, 8)
+_ITEMS = 10
+_OF_ITEMS = ("item_mae", "item_normalized", "item_baseline_adjusted")
+_OF_TOTALS = tuple(name for name in PANAS if name not in _OF_ITEMS)
+
+EXPECTED = (
+    "avg_emotion_hit_rate",
+    "avg_emotion_hit_rate_tagged_only",
+    "avg_emotion_f1",
+    "avg_binary_om_accuracy",
+    "avg_binary_human_accuracy",
+    "avg_binary_om_accuracy_hp",
+    "avg_binary_human_accuracy_hp",
+    "avg_pairwise_accuracy",
+    "avg_pairwise_kendall_tau",
+    *(f"panas_{name}" for name in (*_OF_TOTALS, *_OF_ITEMS)),
+    "q1_looking_for_score",
+    "q2_emotion_clarity_match",
+    "q3_model_fit_match",
+    "q3_model_fit_ordinal_distance",
+    "q3_follow_up_score",
+    "avg_four_branch_mae",
+    "four_branch_mae",
+    "four_branch_normalized",
+    *(f"four_branch_{branch}_mae" for branch in BRANCHES),
+    "evaluation_quality",
+    "holistic",
+    "conversation_wide_average",
+    "hp_perspective_gap",
+)
+"""The metrics whose expected value is known."""
+
+
+def expected_scores(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
+    """Return the expected value of each metric of `EXPECTED` for random answers to one conversation.
+
+    Parameters
+    ----------
+    truth : Truth
+        A conversation with at least one turn.
+    protocol : Protocol
+        The definitions that count.
+
+    Returns
+    -------
+    dict
+        None where a metric is undefined whatever is answered. A metric without a short formula for this conversation is
+        left out: Kendall's tau where random answers can leave it undefined.
+
+    Examples
+    --------
+    >>> from attune_bench.benchmarks.attunebench.conversation_score import prepare_truth
+    >>> from attune_data import load
+    >>> from attune_metrics.attunebench.composite import get_protocol
+    >>> chosen = get_protocol("documented")
+    >>> expected_scores(prepare_truth(load("demo")[0], chosen), chosen)["q2_emotion_clarity_match"]
+    0.25
+    """
+    turns = list(truth.turns.values())
+    found = _of_emotions(turns) | _of_questions(turns) | _of_pairs(turns) | _of_panas(truth)
+    found |= _of_answers(truth, protocol)
+    return found | _of_parts(found)
+
+
+def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
+    vocabulary = {emotion.word.lower() for emotion in load_codebook().emotions.values()}
+    tags = [turn.tags.last.keys() for turn in turns]
+    found = [_expected_tags(len(words), len(vocabulary & words), len(vocabulary)) for words in tags]
+    tagged = [hit_rate for (hit_rate, _), words in zip(found, tags, strict=True) if words]
+    return {
+        "avg_emotion_hit_rate": fmean(hit_rate for hit_rate, _ in found),
+        "avg_emotion_hit_rate_tagged_only": fmean(tagged) if tagged else None,
+        "avg_emotion_f1": fmean(f1 for _, f1 in found),
+    }
+
+
+@cache
+def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
+    """Return the expected hit rate and F1 of 0 to 3 of so many words; of the words tagged, `known` are among them."""
+    counts = range(_MOST_TAGS + 1)
+    if not tagged:
+        # Both are 1 where no word is drawn, else 0.
+        return 1 / len(counts), 1 / len(counts)
+    shared = [drawn * known / words for drawn in counts]
+    f1 = fmean(2 * right / (tagged + drawn) for drawn, right in zip(counts, shared, strict=True))
+    return fmean(shared) / tagged, f1
+
+
+def _of_questions(turns: list[TurnTruth]) -> dict[str, float | None]:
+    om = [_expected_accuracy(turn.observed) for turn in turns]
+    human = [_expected_accuracy(turn.preferred) for turn in turns]
+    # Without judgements a turn scores 1 in the observer phrasing and 0 in the other, whatever is answered; where the
+    # whole conversation has none, the questions in their HP-facing phrasing are not asked.
+    asked = any(turn.observed.judged for turn in turns)
+    return {
+        "avg_binary_om_accuracy": fmean(1.0 if value is None else value for value in om),
+        "avg_binary_human_accuracy": fmean(1.0 if value is None else value for value in human),
+        "avg_binary_om_accuracy_hp": fmean(value or 0.0 for value in om) if asked else None,
+        "avg_binary_human_accuracy_hp": fmean(value or 0.0 for value in human) if asked else None,
+    }
+
+
+def _expected_accuracy(reference: PreparedAnswers) -> float | None:
+    """Return the expected accuracy of yes or no; 0 where no question counts, None without judgements."""
+    if not reference.judged:
+        return None
+    return 0.5 if reference.yes or reference.no else 0.0
+
+
+def _of_pairs(turns: list[TurnTruth]) -> dict[str, float | None]:
+    scores = [score_random_choices(turn.comparisons) for turn in turns]
+    found: dict[str, float | None] = {"avg_pairwise_accuracy": fmean(score.accuracy for score in scores)}
+    if not any(_may_be_undefined(turn.comparisons) for turn in turns):
+        taus = [score.kendall_tau for score in scores if not isnan(score.kendall_tau)]
+        found["avg_pairwise_kendall_tau"] = fmean(taus) if taus else None
+    return found
+
+
+def _may_be_undefined(comparisons: PreparedComparisons) -> bool:
+    """Tell whether random choices may name no label, though there are two to rank: all comparisons have an open one."""
+    return len(comparisons.wins) > 1 and all(None in comparison[:2] for _, comparison in comparisons.keyed)
+
+
+def _of_panas(truth: Truth) -> dict[str, float | None]:
+    after, before = truth.post_panas, truth.pre_panas
+    rated = [score_panas(after, form, baseline=before) for form in _rated_forms()]
+    # The metrics of items are means over items, so that all items may have one rating at a time.
+    of_items = {f"panas_{name}": nan_to_none(fmean(getattr(one, name) for one in rated)) for name in _OF_ITEMS}
+    return of_items | _of_totals(after.totals, before.totals)
+
+
+@lru_cache(maxsize=2**12)
+def _of_totals(after: PanasTotals, before: PanasTotals) -> dict[str, float | None]:
+    """Return the expected values of the metrics of totals, which depend on four numbers."""
+    reference, baseline = PreparedPanas({}, after), PreparedPanas({}, before)
+    summed = [(share, score_panas(reference, form, baseline=baseline)) for form, share in _summed_forms()]
+    # Means over affects, each of one total.
+    return {
+        f"panas_{name}": nan_to_none(fsum(share * getattr(one, name) for share, one in summed)) for name in _OF_TOTALS
+    }
+
+
+@cache
+def _rated_forms() -> tuple[PreparedPanas, ...]:
+    """Return the forms that have one rating for every item."""
+    words = [emotion.word for emotion in load_codebook().emotions.values()]
+    return tuple(PreparedPanas(dict.fromkeys(words, float(rating)), PanasTotals(None, None)) for rating in _RATINGS)
+
+
+@cache
+def _summed_forms() -> tuple[tuple[PreparedPanas, float], ...]:
+    """Return forms with every total, and the probability that ten random ratings have this sum."""
+    ways = Counter({0: 1})
+    for _ in range(_ITEMS):
+        longer: Counter[int] = Counter()
+        for total, number in ways.items():
+            longer.update({total + rating: number for rating in _RATINGS})
+        ways = longer
+    every = len(_RATINGS) ** _ITEMS
+    return tuple((PreparedPanas({}, PanasTotals(total, total)), number / every) for total, number in ways.items())
+
+
+def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
+    codebook, actual = load_codebook(), truth.wide
+    clarity, fit = actual.q2_emotion_clarity, actual.q3_model_fit
+    branches = [score_four_branch(truth.branches, dict.fromkeys(BRANCHES, rating)) for rating in _RATINGS]
+    errors = {branch: fmean(one.per_branch[branch] for one in branches) for branch in branches[0].per_branch}
+    mae = fmean(one.mae for one in branches)
+    return {
+        "q1_looking_for_score": _expected_goals(actual.q1_looking_for, protocol),
+        "q2_emotion_clarity_match": fmean(
+            holistic.q2_emotion_clarity_match(clarity, option) for option in codebook.q2_options
+        ),
+        "q3_model_fit_match": fmean(holistic.q3_model_fit_match(fit, option) for option in codebook.q3_options),
+        "q3_model_fit_ordinal_distance": fmean(
+            holistic.q3_model_fit_ordinal_distance(fit, option) for option in codebook.q3_options
+        ),
+        # Nothing is drawn for what felt off.
+        "q3_follow_up_score": holistic.q3_follow_up_score(actual.q3_follow_up_what_felt_off, ()),
+        "avg_four_branch_mae": mae,
+        "four_branch_mae": mae,
+        "four_branch_normalized": fmean(one.normalized for one in branches),
+        **{f"four_branch_{branch}_mae": errors.get(branch) for branch in BRANCHES},
+    }
+
+
+def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
+    """Return the metrics that are weighted sums of others: as sums, they may take expected values."""
+    om, human, human_hp = (
+        found[f"avg_{name}"] for name in ("binary_om_accuracy", "binary_human_accuracy", "binary_human_accuracy_hp")
+    )
+    wide = wide_parts(found)
+    return {
+        "evaluation_quality": composite.evaluation_quality(
+            om_accuracy=om, human_accuracy=human, pairwise_accuracy=found["avg_pairwise_accuracy"]
+        ),
+        "holistic": composite.holistic(**wide),
+        "conversation_wide_average": composite.conversation_wide_average(**wide),
+        "hp_perspective_gap": None if human_hp is None else hp_perspective_gap(observer=human, hp=human_hp),
+    }
+
+
+@lru_cache(maxsize=1024)
+def _expected_goals(chosen: tuple[str, ...], protocol: Protocol) -> float:
+    """Return the expected score of goals of which each is drawn with probability 1/2."""
+    options = load_codebook().q1_options
+    drawn = (subset for n in range(len(options) + 1) for subset in combinations(options, n))
+    return fmean(holistic.q1_looking_for_score(chosen, subset, protocol=protocol) for subset in drawn)
