@@ -110,8 +110,8 @@ def decoding_options(function: F) -> F:
         click.option(
             "--extra-body",
             type=_json_object,
-            help="Further parameters of a call, as a JSON object; not for judges and simulators of a run. Written to "
-            "the results.",
+            help="Further parameters of a call, as a JSON object; judges and simulators of a run do not get them. "
+            "Written to the results.",
         ),
         click.option(
             "--reasoning-effort",
@@ -132,7 +132,7 @@ def decoding_options(function: F) -> F:
         click.option(
             "--free-json",
             is_flag=True,
-            help="Send no JSON schema, and ask up to three times in all for an answer that cannot be read.",
+            help="Send no JSON schema, and retry an unreadable answer twice.",
         ),
     ):
         function = decorate(function)
@@ -211,7 +211,7 @@ def settings_and_roles(
 
 
 def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **traits: Any) -> Collection[Any]:
-    """Return what is asked about: the records of a source, or those of them with some traits.
+    """Return the units of a run: the records of a source, or its records with some traits.
 
     Raises
     ------
@@ -401,7 +401,7 @@ def ask(
         outcome = execution(replace(options, replace=True))
     if outcome.finished:
         note_source(output, source)
-        # Judges that are asked later are served as those of the run, or else as its model.
+        # `rejudge` asks the servers of the run's judges, or else the server of its model.
         for role, server in servers.items():
             if role != "model" or len(servers) == 1:
                 note_server(output, server.provider, server.url)
@@ -432,7 +432,7 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
     """Return the command line that repeats a command, without keys."""
     arguments: list[str] = []
     options: dict[str, Any] = {}
-    # The URL is that of the OpenAI-compatible server among them, which need not be the model's.
+    # The URL of the first OpenAI-compatible server, which need not serve the model.
     url = next((server.url for server in servers.values() if server.provider == OPENAI_COMPATIBLE), None)
     for param in ctx.command.get_params(ctx):
         name = param.name or ""
@@ -478,7 +478,7 @@ def batch() -> None:
     """Have a batch service, or an engine without a server, answer the calls of a run.
 
     Most services take half the price. export writes the calls to a file, import takes the answers and writes results;
-    what is left then, such as the calls of judges, export --again writes to a second file.
+    export --again writes the calls that are left, such as the calls of judges, to a second file.
     """
 
 
@@ -516,7 +516,7 @@ def export(
     if Path(data).exists() and output.resolve() == Path(data).resolve():
         raise UserError(f"{output} is the data; choose another --output")
     if again is not None and output.resolve().is_relative_to(again.resolve()):
-        raise UserError(f"{output} is in {again}, whose files are read as results; choose a folder elsewhere")
+        raise UserError(f"{output} is in {again}, and every file there is read as a result; choose another folder")
     chosen = benchmark_of(benchmark, data, "data")
     with usage_errors():
         check_batch(task_of(chosen))
@@ -554,7 +554,7 @@ def export(
 @verb()
 @click.argument("calls", type=_FILE)
 @click.argument("answers", type=_FILE, nargs=-1, required=True)
-@output_option("results", "Folder of what is made, and of all responses.")
+@output_option("results", "Folder of the results and of all responses.")
 @prices_option
 @click.option("--partial", is_flag=True, help="Take the answers that are there; calls without one are left.")
 @benchmark_option("module:NAME, where the calls are of a benchmark of your own.")
@@ -565,7 +565,7 @@ def import_(
 
     ANSWERS are the files that the service gave, its file of errors too; the order of lines does not matter. Every call
     needs one line, but for --partial. Lines that are errors are listed. attune-bench run with the same arguments and
-    this folder asks for what is left, too. Exits with 1 where something is left.
+    this folder asks for the calls that are left, too. Exits with 1 where a call is left.
     """
     with usage_errors():
         manifest = read_manifest(calls)
@@ -574,7 +574,7 @@ def import_(
         except ValidationError:
             raise UserError(f"the manifest of {calls} is damaged; export the calls again") from None
         known = benchmark_names()
-        if asked.benchmark not in known and asked.benchmark != benchmark:  # No file decides what is imported.
+        if asked.benchmark not in known and asked.benchmark != benchmark:  # No file decides which module is imported.
             raise UserError(f"these calls are of {asked.benchmark}; if that is yours, name it with --benchmark")
         if benchmark not in (None, asked.benchmark):
             raise UserError(f"--benchmark is {benchmark}, and these calls are of {asked.benchmark}; leave it out")
@@ -656,7 +656,7 @@ batch.add_command(import_)
 
 @verb(own="run")
 @model_arguments
-@output_option("results", "Folder of what is made, and of all responses, by which a run goes on.")
+@output_option("results", "Folder of the results and of all responses, by which a run goes on.")
 @limit_option
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
@@ -665,7 +665,7 @@ batch.add_command(import_)
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often everything is asked, each time with a --seed 1,000 higher; see docs/repeats.md.",
+    help="Number of repeats, each with a --seed 1,000 higher; see docs/repeats.md.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
 @asking_options

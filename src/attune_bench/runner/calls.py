@@ -1,4 +1,4 @@
-"""Calls: what is sent, with which schema, to which provider with which credentials; names of files."""
+"""Calls: messages, schemas, providers and their credentials; names of files."""
 
 import json
 import math
@@ -31,7 +31,7 @@ _SET_HERE: Mapping[str, str] = {
     "best_of": "a call asks for one answer, and --repeats asks again",
     "usage": "the cost that a server states is asked for where it can be",
 }
-"""Parameters that the library sets itself, and what is to be done instead."""
+"""Parameters that the library sets itself, with the option to use instead."""
 
 # Of a name in small letters without its separators; "tokens" counts tokens, and an "eos_token" is one.
 _CREDENTIAL = re.compile(
@@ -47,7 +47,7 @@ def check_extra_body(body: Mapping[str, Any]) -> None:
     ------
     ValueError
         It is no JSON object, or reads otherwise than it was given (tuples, names that are numbers), has a parameter
-        that the library sets, or a name that looks like that of a credential. The text has names and no values.
+        that the library sets, or a name that looks like a credential. The text has names and no values.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class ProviderError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server and the credentials for it. Neither its repr nor what is stored of it contains a secret.
+    """A server and the credentials for it. Neither its repr nor any stored field contains a secret.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ def endpoint(
     base_url : str, optional
         Of an OpenAI-compatible server, e.g. ``http://localhost:8000/v1``; may contain a user part and a query.
     api_key : str, optional
-        The key; by default that of the environment (``OPENROUTER_API_KEY``, ``OPENAI_API_KEY``,
+        The key; by default from the environment (``OPENROUTER_API_KEY``, ``OPENAI_API_KEY``,
         ``RLVR_PRIME_API_KEY`` or ``PRIME_API_KEY``, ``OPENAI_COMPATIBLE_API_KEY`` or ``LOCAL_API_KEY``), then of
         ``~/.prime/config.json``.
     ask : callable, optional
@@ -274,7 +274,7 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _escapable(part: str) -> str:
-    """Return the pattern of a character in JSON, as it is or escaped; of backslashes in a row, that of any number."""
+    """Return the pattern of a character in JSON, as it is or escaped; backslashes match any number of them."""
     if part.startswith("\\"):
         # Each for itself could match the others too, in exponentially many ways.
         return rf"\\(?:\\|u005[cC]){{0,{_DOUBLED * len(part) - 1}}}"
@@ -401,7 +401,7 @@ class Decoding:
         return {name: value for name in WHERE_SET if (value := getattr(self, name))}
 
     def content(self) -> dict[str, Any]:
-        """Return all of it as JSON, for keys; what is not set changes no key."""
+        """Return all attributes as JSON, for keys; an attribute that is not set changes no key."""
         always = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
         return always | self.where_set()
 
@@ -443,7 +443,7 @@ class Response:
 
 
 def attempt_id(id: str, attempt: int) -> str:  # noqa: A002 - the name of the attribute
-    """Return the id of an attempt at a call: that of the call at first, then with ``#2``, ``#3`` behind it.
+    """Return the id of an attempt at a call: first the id of the call, then with ``#2``, ``#3`` behind it.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class DraftedRun:
 
 
 def drafted_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> list[DraftedRun]:
-    """Return the runs that can be judged: those with a draft whose conversation is given.
+    """Return the runs that can be judged: runs with a draft, of a conversation that is given.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def drafted_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> 
 
 
 def _judged(calls: ConversationCalls, drafted: DraftedRun) -> Iterator[tuple[SeenTurn, str]]:
-    """Yield the turns whose draft is judged, with the draft."""
+    """Yield each turn with a judged draft, and the draft."""
     drafts = {turn.turn_number: turn.em_drafted_response for turn in drafted.run.turns}
     for turn in calls.turns:
         draft = drafts.get(turn.number, "")
@@ -170,7 +170,7 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
     recorded=_recorded,
     unit_settings=_unit_settings,
 )
-"""Runs with drafts, and the same runs with other judgements; model and mode of the settings are those of each run."""
+"""Runs with drafts, and the same runs with other judgements; each run keeps its own model and mode."""
 
 
 @verb()

@@ -104,8 +104,8 @@ def settings_of_run(run: Run) -> RecordedSettings:
 
 
 def settings_of_groups(runs: Sequence[tuple[str, str, RecordedSettings]]) -> tuple[GroupSettings, ...]:
-    """Return the settings of models and modes from those of their runs; of the dates the first and the last."""
-    # A judge whose answer could not be read is not in the file: files that do not list their judges tell them together.
+    """Return the settings of each model and mode from the settings of its runs, with the first and the last date."""
+    # A file that lists no judges names only those with readable answers; the files of a model name all of them.
     judges: dict[tuple[str, str], set[str]] = {}
     for model, mode, run in runs:
         judges.setdefault((model, mode), set()).update(run.judges)
@@ -114,7 +114,7 @@ def settings_of_groups(runs: Sequence[tuple[str, str, RecordedSettings]]) -> tup
 
 
 def _complete(run: RecordedSettings, judges: Iterable[str]) -> dict[str, Any]:
-    """Return the settings of a run with its judges, where its file does not list them those of its model and mode."""
+    """Return the settings of a run with its judges; where the file lists none, the judges of its model and mode."""
     if "judges" not in run.recorded:
         return run.recorded
     named = run.recorded["judges"] or _joined(judges)
@@ -227,7 +227,7 @@ class RunScorer:
         self.protocol: Protocol = get_protocol(protocol)
         self.similarity: OtherSimilarity | None = other_similarity(similarity)
         self.conversations = conversations
-        # Where the conversations are in memory, so may be what is prepared of them.
+        # Conversations in memory may have their prepared form in memory too.
         self._truth = lru_cache(None if isinstance(conversations, dict) else _PREPARED)(self._prepare)
         self.about: Callable[[str], ScoredConversation] = cache(self._about)
 
@@ -289,11 +289,11 @@ class RunScorer:
 
 
 def kept_conversation(conversation: Conversation, digest: str) -> Conversation:
-    """Return a conversation without its content, of which `digest` tells whether that of another is the same."""
+    """Return a conversation without its content; equal contents have one `digest`."""
     return Conversation.model_validate({"conversationId": conversation.id, "turns": [], "digest": digest})
 
 
 def kept_run(run: Run, digest: str) -> Run:
-    """Return a run without its predictions, of which `digest` tells whether those of another are the same."""
+    """Return a run without its predictions; equal predictions have one `digest`."""
     named = {"conversationId": run.conversation_id, "em_model": run.em_model, "mode": run.mode, "repeat": run.repeat}
     return Run.model_validate({**named, "run_timestamp": run.run_timestamp, "digest": digest})
