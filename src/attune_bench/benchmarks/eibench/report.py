@@ -46,9 +46,9 @@ def mean_states(
 ) -> pl.DataFrame:
     """Compute the mean anger and trust after each round, for every model and scene.
 
-    An episode that has ended keeps its last state, so that every round is a mean over the same scenarios and the last
-    is that of the final states. Of a scenario that was played several times the mean over these counts. Episodes that
-    failed, and those that do not say how the state moved, are left out.
+    An episode that has ended keeps its last state: every round is a mean over the same scenarios, and the last round is
+    the mean of the final states. A scenario that was played several times counts once, as the mean over its episodes.
+    Failed episodes and episodes without recorded states are left out.
 
     Parameters
     ----------
