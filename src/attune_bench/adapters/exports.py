@@ -186,11 +186,13 @@ def flat_tables(
     Returns
     -------
     dict of str to polars.DataFrame
-        ``summary``, from `attune_bench.stats.summary.summary`; with `by` also ``subgroups``, whose first columns are
-        trait and stratum; ``scores``, from `attune_bench.scores.tables_in.long_table`, if a metric has one value for each unit
-        (`attune_bench.Scores.from_table` reads it; scores of people need `small_cells`); ``models``, a row a model with
-        its ``kind``, ``model``, ``person`` or ``baseline``, and ``synthetic``, whether any scored record is invented;
-        ``metrics``, a row a metric.
+        - ``summary``, from `attune_bench.stats.summary.summary`;
+        - ``subgroups``, with `by`: the summary of each stratum, after the columns trait and stratum;
+        - ``scores``, if a metric has one value for each unit: from `attune_bench.scores.tables_in.long_table`, and
+          `attune_bench.Scores.from_table` reads it. If clusters are people, only with `small_cells`;
+        - ``models``, a row a model: its ``kind``, ``model``, ``person`` or ``baseline``, and ``synthetic``, whether any
+          scored record is invented;
+        - ``metrics``, a row a metric.
 
     Examples
     --------
