@@ -1,4 +1,4 @@
-"""EQ-Bench v2 as it is run: what a model is asked, how its answer is read, and how runs are scored.
+"""EQ-Bench v2: how a model is asked, how its answer is read, and how runs are scored.
 
 The unit is the question; questions on one dialogue are a cluster, which the first of them names. A question's value is
 its score in the pass that counts for its run, or the mean over several runs.
