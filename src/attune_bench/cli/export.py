@@ -24,7 +24,7 @@ from attune_bench.cli.options import (
     verb,
 )
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say, warnings_on_stderr
-from attune_bench.cli.reading import benchmark_of_scores, read_analysed, records_of, sampling_of, traits_of
+from attune_bench.cli.scores import benchmark_of_scores, read_analysed, records_of, sampling_of, traits_of
 from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides

@@ -1,17 +1,25 @@
-"""Options of commands: those of all benchmarks, declared once, and those that benchmarks declare for themselves."""
+"""Options of commands, declared once or by benchmarks, and the sources of records that they name."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.cli.output import UserError, mistakes
+from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_named
+from attune_bench.cli.output import UserError, first_issue, kind_of, mistakes, validate_command
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
+from attune_bench.scores.files import is_score_file
 from attune_bench.stats.options import Margin
+from attune_data.collection import Collection, Kind
+from attune_data.issues import SourceError
+from attune_data.kinds import KINDS
+from attune_data.loading import load_records, recognise
 from attune_data.query import CliValue
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -343,3 +351,87 @@ def sampling_options(function: F) -> F:
     ):
         function = click.option(name, type=kind, default=default, show_default=True, help=help_text)(function)
     return function
+
+
+Side = Literal["data", "results"]
+
+
+def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:
+    """Return the kind of the records in a source: that of a noun, else one of a benchmark that is named, else any.
+
+    Raises
+    ------
+    UserError
+        Where it is a file of scores or a table of results.
+    """
+    if source.lower().endswith(".csv") or is_score_file(source):
+        raise UserError(
+            f"{source} is no file of records; if it is one of scores, attune-bench report --scores {source} reads it"
+        )
+    if noun is not None:
+        if name is not None:
+            raise UserError("--kind says what the records are, so leave --benchmark out")
+        return next(kind for kind in KINDS if kind.noun == noun)
+    if name is None:
+        return recognise(source)
+    with mistakes():
+        benchmark = benchmark_named(name)
+    return recognise(source, [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None])
+
+
+def benchmark_of_kind(kind: Kind[Any, Any], *sides: Side) -> Benchmark | None:
+    """Return the benchmark whose data, or results, are records of a kind."""
+    named = ((benchmark, getattr(benchmark, side)) for benchmark in all_benchmarks() for side in sides)
+    return next((benchmark for benchmark, one in named if one is not None and kind_of(one) is kind), None)
+
+
+def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
+    """Return the benchmark that is named, else the one whose data or results a source holds."""
+    if name is not None:
+        with mistakes():
+            return benchmark_named(name)
+    if source == "demo":
+        return BENCHMARKS[0]
+    kind = kind_of_source(source, None)
+    if (found := benchmark_of_kind(kind, side)) is None:
+        known = (getattr(benchmark, side) for benchmark in BENCHMARKS)
+        expected = ", ".join(kind_of(one).plural for one in known if one is not None)
+        raise UserError(f"{source} contains {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
+    return found
+
+
+def load_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
+    """Return the records of all sources in one collection, which may be empty.
+
+    Raises
+    ------
+    UserError
+        Where it is empty, and a source has records of another kind.
+    """
+    found: Collection[Any] = reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
+    for source in () if found else sources:
+        with suppress(SourceError):
+            if (other := recognise(source)) is not kind:
+                raise UserError(f"{source} contains {other.plural} and no {kind.noun}")
+    return found
+
+
+def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
+    """Return the records of all sources in one collection.
+
+    Raises
+    ------
+    UserError
+        Where no source holds a usable record.
+    """
+    found = load_all(kind, sources, progress)
+    check_usable(kind, sources, found)
+    return found
+
+
+def check_usable(kind: Kind[Any, Any], sources: Sequence[str], found: Collection[Any]) -> None:
+    """Raise a UserError where sources have no usable record."""
+    if not found:
+        of_kind = benchmark_of_kind(kind, "data", "results")
+        see = validate_command(sources[:1], benchmark=of_kind)
+        raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")

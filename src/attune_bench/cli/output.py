@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.report.text import Document, Format, render
+from attune_bench.report.document import Document, Format, render
 from attune_bench.scores.benchmark import Benchmark
 from attune_data.collection import Kind
 from attune_data.issues import Issue

@@ -28,9 +28,16 @@ from attune_bench.cli.asking import (
     task_of,
     usage_errors,
 )
-from attune_bench.cli.options import NamedPath, benchmark_option, own_options, verb, where_option, where_traits
+from attune_bench.cli.options import (
+    NamedPath,
+    benchmark_of,
+    benchmark_option,
+    own_options,
+    verb,
+    where_option,
+    where_traits,
+)
 from attune_bench.cli.output import UserError, check_output, emit, kind_of, mistakes
-from attune_bench.cli.reading import benchmark_of
 from attune_bench.runner.batch import Imported, Manifest, check_batch, export_batch, import_batch, read_manifest
 from attune_bench.runner.cache import ReplaceError, note_source, source_at, source_from
 from attune_bench.runner.calls import ProviderError, Role

@@ -16,19 +16,19 @@ from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, did_you_mean, has_colours, sanitize, toned
 
 _COMMANDS = {
-    "demo": ("score_commands", "Score embedded synthetic data; print the report, write it as a page."),
+    "demo": ("data", "Score embedded synthetic data; print the report, write it as a page."),
     "show": ("data", "Print one record: a conversation with its annotations, a scenario, an episode."),
     "describe": ("data", "Count the records of a source: by trait, turns, annotations, issues."),
     "validate": ("data", "Check files of any kind and list every issue."),
     "schema": ("data", "Print the JSON Schema of a kind of record, or the columns of its tables."),
     "columns": ("data", "Say what the columns of tables, analyses and CSV files mean."),
-    "score": ("score_commands", "Score results against the data they are of."),
+    "score": ("data", "Score results against the data they are of."),
     "report": ("scores", "Print a report of scores, or write it as a page of HTML."),
     "compare": ("scores", "Compare every two models on the units that both were run on."),
     "plan": ("scores", "Say how many participants a comparison needs, or how small a difference some show."),
     "rank": ("scores", "Rank the models, each with the interval of its rank."),
-    "debias": ("label_commands", "Correct a judge's scores by people's ratings of a random part."),
-    "labels": ("label_commands", "Draw the units that people are to rate, and say how many are needed."),
+    "debias": ("scores", "Correct a judge's scores by people's ratings of a random part."),
+    "labels": ("scores", "Draw the units that people are to rate, and say how many are needed."),
     "judges": ("scores", "Compare judges with experts who rated the same items."),
     "subset": ("scores", "Score a part of the units, chosen by traits, or each stratum of a trait."),
     "analyze": ("scores", "Do further analyses of scores, each with its uncertainty."),

@@ -38,10 +38,9 @@ from typing_extensions import Unpack
 
 from attune_bench._version import __version__
 from attune_bench.report.columns import interval_words, under_condition
-from attune_bench.report.document import provenance_line, standing_notes
+from attune_bench.report.document import provenance_line, standing_notes, strict
 from attune_bench.report.privacy import hides, shown_strata, shown_summary, suppress
 from attune_bench.report.tables import TIERS
-from attune_bench.report.text import strict
 from attune_bench.scores.entries import entry_fields
 from attune_bench.scores.settings import kind_of_group, setting_text
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable, term_columns

@@ -20,8 +20,7 @@ from attune_bench.report.columns import (
     percent,
     text_column,
 )
-from attune_bench.report.page import document, folded, table_element
-from attune_bench.report.pairs import pairs_matrix
+from attune_bench.report.page import document, folded, pairs_matrix, table_element
 from attune_bench.scores.settings import setting_text
 from attune_data.issues import Html, element
 from attune_data.text import listed, plural, sanitize

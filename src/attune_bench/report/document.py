@@ -1,36 +1,285 @@
-"""Documents of scores: what commands print, with notes, warnings and where the numbers come from.
+"""Documents of scores: what commands print as text, Markdown, CSV or JSON, and what notebooks show.
 
-Scores as a notebook shows them: the board with intervals.
-
-A notebook is saved with what it showed, and is forwarded as a page is: it hides what a page hides.
+A notebook is saved with its output and forwarded as a page is: it hides what a page hides.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isnan
+from typing import Any, Literal, get_args
 
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.report.columns import PERSON, Cell, Table, label, number, text_column, under_condition
+from attune_bench.report.columns import PERSON, UNDEFINED, Cell, Row, Table, label, number, text_column, under_condition
 from attune_bench.report.privacy import shown_summary, without_few
-from attune_bench.report.tables import (
-    board,
-    calls_table,
-    failure_tables,
-    group_name,
-    metric_tables,
-    model_frame,
-)
-from attune_bench.report.text import Document, Format
+from attune_bench.report.tables import board, calls_table, failure_tables, group_name, metric_tables, model_frame
 from attune_bench.scores.settings import kind_of_group, people_among, setting_text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, common_settings, differences, in_words
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import chance_of_units, summary
+from attune_data.export import to_csv, to_markdown
 from attune_data.issues import Html, page, table, tag
-from attune_data.text import listed, plural, sanitize
+from attune_data.text import WIDTH, Tone, grid, listed, plural, sanitize, toned, width, wrapped
 from attune_metrics.stats.bootstrap import STATISTICS
+
+_GAP = 2
+_NAME, _NAME_OF_SEVERAL = 24, 16  # columns that a name has at least, alone in its row or one of several
+_LEAST = 8  # columns of a cell, where it would not fit at all otherwise
+_MOST_KEYS = 3
+_TONED: dict[str, Tone] = dict.fromkeys(("Warning:", "MIXED:", "SYNTHETIC"), "warning")
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table as texts; `names` are the places of the columns that have names, of models for instance."""
+
+    title: str
+    head: list[str]
+    rows: list[list[str]]
+    tones: list[list[Tone]]
+    names: list[int]
+    heads_are_names: bool
+    notes: list[str]
+
+    @property
+    def widths(self) -> list[int]:
+        """How wide every column is."""
+        return [
+            max(width(line) for cells in (self.head, *self.rows) for line in cells[place].split("\n"))
+            for place in range(len(self.head))
+        ]
+
+    @property
+    def keys(self) -> int:
+        """How many columns, from the first, say what a row is of: those to the last of the first that has names."""
+        return max((place for place in self.names if place < _MOST_KEYS), default=0) + 1
+
+    @property
+    def marked(self) -> bool:
+        """Whether the last column is of footnotes."""
+        return len(self.head) > 2 and not self.head[-1]
+
+
+def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
+    """Return tables as texts, and the footnotes: why rows have no interval, what a dash is."""
+    reasons = list(dict.fromkeys(row["reason"] for table in tables for row in table.rows if row.get("reason")))
+    found = []
+    for one in (given for given in tables if given.columns or given.title):
+        cells = [[column.cell(row) for column in one.columns] for row in one.rows]
+        marked = any(row.get("reason") for row in one.rows)
+        marks = [[_mark(row, reasons)] if marked else [] for row in one.rows]
+        texts = [[*map(_shown, own), *mark] for own, mark in zip(cells, marks, strict=True)]
+        tones: list[list[Tone]] = [[cell.tone for cell in own] + [""] * marked for own in cells]
+        head = [sanitize(column.head) for column in one.columns] + ([""] if marked else [])
+        names = [place for place, column in enumerate(one.columns) if column.is_name]
+        of_heads = any(column.head_is_name for column in one.columns)
+        notes = [sanitize(note) for note in one.notes]
+        found.append(TextTable(sanitize(one.title), head, texts, tones, names, of_heads, notes))
+    footnotes = [sanitize(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
+    undefined = any(cell == UNDEFINED for made in found for row in made.rows for cell in row)
+    return found, [*footnotes, *([f"{UNDEFINED}: undefined, or not known."] if undefined else [])]
+
+
+def _shown(cell: Cell) -> str:
+    return sanitize(f"{cell.text} {cell.small}".rstrip())
+
+
+def _mark(row: Row, reasons: Sequence[str]) -> str:
+    return f"[{reasons.index(row['reason']) + 1}]" if row.get("reason") else ""
+
+
+def paragraph(text: str, columns: int, *, colours: bool = False) -> str:
+    """Return text in lines that fit; words with a hyphen, such as names, are not cut."""
+    filled = "\n".join(wrapped(text, columns))
+    begin, blank, rest = filled.partition(" ")
+    return f"{toned(begin, _TONED.get(begin, '') if colours else '')}{blank}{rest}"
+
+
+def laid_out(table: TextTable, columns: int, *, colours: bool = False) -> list[str]:
+    """Return a table cut between columns into parts that fit, each with the columns of its keys, and its notes.
+
+    Parameters
+    ----------
+    table : TextTable
+        Of which names are wrapped where the table is too wide, so that they stay whole.
+    columns : int
+        How wide lines may be.
+    colours : bool
+        Whether for a terminal that shows colours.
+    """
+    prose = min(columns, WIDTH)  # Paragraphs with longer lines read badly.
+    if not table.head:
+        return [paragraph(table.title, prose, colours=colours)]
+    table = _wrapped(table, columns)
+    found = []
+    for count, part in enumerate(_parts(table.widths, table.keys, columns, marked=table.marked)):
+        places = [*range(table.keys), *part]
+        head, *rows = [[cells[place] for place in places] for cells in (table.head, *table.rows)]
+        tones = [[own[place] for place in places] for own in table.tones] if colours else []
+        title = f"{table.title.rpartition(': ')[0] or table.title} (continued)".lstrip() if count else table.title
+        title = paragraph(title, prose)
+        if colours:
+            title = "\n".join(toned(line, "title") for line in title.split("\n"))
+        found.append("\n".join(filter(None, [title, grid(head, rows, tones, left=table.names)])))
+    return [*found, *(paragraph(note, prose, colours=colours) for note in table.notes)]
+
+
+def _wrapped(table: TextTable, columns: int) -> TextTable:
+    """Return the table with cells of several lines: names that spare a block, then all that does not fit."""
+    limits, keys = table.widths, table.keys
+    room = columns - sum(limits) - _GAP * (len(limits) - 1)
+    if room >= 0:
+        return table
+    names = range(1, len(limits)) if table.heads_are_names else table.names
+    share = (room + sum(limits[place] for place in names)) // max(len(names), 1)
+    shorter = limits.copy()
+    for place in names:
+        cells = (width(row[place]) for row in table.rows if table.heads_are_names)
+        least = max([_NAME if len(names) == 1 else _NAME_OF_SEVERAL, *cells])
+        shorter[place] = min(limits[place], max(share, least))
+    one, other = (len([*_parts(made, keys, columns, marked=table.marked)]) for made in (shorter, limits))
+    limits = shorter if one < other else limits
+    # The widest column has to fit beside the keys, with footnotes where it is the last.
+    beside = [_GAP + one for one in limits[keys:]]
+    if table.marked:
+        beside[-2:] = [sum(beside[-2:])]
+    room = columns - max(beside, default=0) - _GAP * (keys - 1)
+    if sum(limits[:keys]) > room:
+        limits[:keys] = [min(one, max(room // keys, _LEAST)) for one in limits[:keys]]
+    left = columns - sum(limits[:keys]) - _GAP * keys
+    limits[keys:] = [min(one, max(left, _LEAST)) for one in limits[keys:]]
+
+    def wrap(texts: Sequence[str]) -> list[str]:
+        return ["\n".join(wrapped(text, limit)) for text, limit in zip(texts, limits, strict=True)]
+
+    return replace(table, head=wrap(table.head), rows=[wrap(row) for row in table.rows])
+
+
+def _parts(widths: Sequence[int], keys: int, columns: int, *, marked: bool) -> Iterator[range]:
+    """Yield the places of the columns of each block, the keys apart: as many as fit, one at least.
+
+    The last column of a table that is `marked` is of footnotes, and stays beside the one before it.
+    """
+    ends = [*range(keys + 1, len(widths) - 1), len(widths)] if marked else [*range(keys + 1, len(widths) + 1)]
+    first = keys
+    before = sum(widths[:keys]) + _GAP * (keys - 1)
+    for end, after in zip(ends, [*ends[1:], None], strict=True):
+        if after is None or before + sum(_GAP + one for one in widths[first:after]) > columns:
+            yield range(first, end)
+            first = end
+    if not ends:
+        yield range(0)
+
+
+Format = Literal["table", "markdown", "csv", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a command prints.
+
+    Attributes
+    ----------
+    tables : sequence of Table
+        From the top; CSV is of the first frame.
+    head : str
+        A sentence above all.
+    notes : sequence of str
+        Sentences below all.
+    warnings : sequence of str
+        What the analysis warned of, below the notes; CSV has no place for notes and none for these.
+    signature : str, optional
+        The line to quote.
+    metadata : mapping
+        Further keys of JSON's ``metadata``.
+    rename : mapping of str to str
+        What columns of frames are called in CSV and JSON.
+    """
+
+    tables: Sequence[Table]
+    head: str = ""
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    signature: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    rename: Mapping[str, str] = field(default_factory=dict)
+
+
+def render(
+    document: Document,
+    *,
+    format: Format = "table",  # noqa: A002
+    columns: int = WIDTH,
+    colours: bool = False,
+) -> str:
+    """Return a document as text, without a final newline; a table for a terminal of some width, with its colours.
+
+    Raises
+    ------
+    ValueError
+        Where there is no such format.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
+    if format == "json":
+        return json.dumps(json_content(document), indent=2)
+    if format == "csv":
+        frame = next(table.frame for table in document.tables if table.frame is not None)
+        frame = frame.rename(document.rename, strict=False)
+        if document.signature:
+            frame = frame.with_columns(signature=pl.lit(document.signature))
+        return to_csv(frame).rstrip("\n")
+    return _markdown(document) if format == "markdown" else _text(document, columns, colours=colours)
+
+
+def json_content(document: Document) -> dict[str, Any]:
+    """Return what JSON says of a document: ``metadata``, then the rows of every frame under its key."""
+    notes = [*(note for table in document.tables for note in table.notes), *document.notes, *document.warnings]
+    metadata = {"signature": document.signature, **document.metadata, "notes": notes}
+    rows = {
+        table.key: strict(table.frame.rename(document.rename, strict=False).to_dicts())
+        for table in document.tables
+        if table.frame is not None
+    }
+    return {"metadata": metadata, **rows}
+
+
+def strict(value: Any) -> Any:
+    """Return a value that strict JSON can have: nan is null."""
+    if isinstance(value, dict):
+        return {key: strict(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [strict(item) for item in value]
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def _markdown(document: Document) -> str:
+    tables, footnotes = text_tables(document.tables)
+    blocks = [to_markdown(document.head)] if document.head else []
+    for one in tables:
+        lines = [one.head, ["---", *("---:" for _ in one.head[1:])], *one.rows] if one.head else []
+        cells = "\n".join(f"| {' | '.join(map(to_markdown, line))} |" for line in lines)
+        title = f"**{to_markdown(one.title)}**" if cells else to_markdown(one.title)
+        blocks += [f"{title}\n\n{cells}".strip(), *map(to_markdown, one.notes)]
+    signature = [f"`{document.signature}`"] if document.signature else []
+    return "\n\n".join([*blocks, *map(to_markdown, [*footnotes, *document.notes, *document.warnings]), *signature])
+
+
+def _text(document: Document, columns: int, *, colours: bool) -> str:
+    tables, footnotes = text_tables(document.tables)
+    notes = [*footnotes, *map(sanitize, [*document.notes, *document.warnings])]
+    first, *others = [
+        paragraph(text, min(columns, WIDTH), colours=colours) for text in (sanitize(document.head), *notes)
+    ]
+    # A signature is one word, for copying: it is never broken.
+    signature = [document.signature] if document.signature else []
+    blocks = [block for table in tables for block in laid_out(table, columns, colours=colours)]
+    return "\n\n".join([*([first] if first else []), *blocks, *others, *signature])
 
 
 def provenance_line(table: ScoreTable) -> str:

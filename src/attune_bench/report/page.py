@@ -8,13 +8,28 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from itertools import groupby
+from typing import Any
 from xml.etree import ElementTree
 
 from attune_bench.report import drawing
-from attune_bench.report.columns import Cell, Figure, Folded, Markup, Part, Row, Section, Table
+from attune_bench.report.columns import (
+    Cell,
+    Figure,
+    Folded,
+    Markup,
+    Part,
+    Row,
+    Section,
+    Table,
+    interval,
+    number,
+    p_value,
+)
+from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
 from attune_data.issues import style as records_style
-from attune_data.text import sanitize
+from attune_data.text import plural, sanitize
+from attune_metrics.metric import Metric
 
 _DARK = {
     drawing.INK: "#e6e9ec",
@@ -337,3 +352,82 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{content}\n</main>\n'
         f"<script>{scripts}</script>\n</body>\n</html>\n"
     )
+
+
+LARGE = 40  # models; the cells of their matrix are small
+_NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
+_SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
+
+
+def pairs_matrix(
+    models: Sequence[tuple[int, str]],
+    pairs: Sequence[Mapping[str, Any]],
+    metric: Metric,
+    called: str,
+    *,
+    family: int,
+    exchanges: int,
+    numbers: bool,
+) -> Html:
+    """Return every model against every other, told apart and better, or worse, or not told apart; and how it is read.
+
+    Parameters
+    ----------
+    models : sequence of (int, str)
+        From the best, with their numbers.
+    pairs : sequence of mapping
+        A row a pair, as of `attune_bench.stats.compare.compare_all`.
+    metric : Metric
+        What they are compared by.
+    called : str
+        What the matrix is of.
+    family, exchanges : int
+        Over how many pairs p-values are corrected, and how many random exchanges were made at most.
+    numbers : bool
+        Whether the pointer reads the numbers of a pair.
+    """
+    signs = signs_of(pairs, metric)
+    said: dict[tuple[str, str], str] = {}
+    for row in pairs if numbers else ():
+        for one, other, side in ((row["model_a"], row["model_b"], 1), (row["model_b"], row["model_a"], -1)):
+            if row["difference"] is not None:
+                low, high = row["low"], row["high"]
+                if side == -1 and low is not None:
+                    low, high = -high, -low
+                difference = number(side * row["difference"] + 0.0, metric, signed=True)
+                within = interval(low, high, metric, signed=True)
+                names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
+                said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
+    heads = [
+        element("th", str(place), scope="col", title=sanitize(model), data_model=sanitize(model))
+        for place, model in models
+    ]
+    rows = []
+    for place, model in models:
+        cells = [element("th", f"{place} ", element("bdi", model), scope="row", title=sanitize(model))]
+        for _, other in models:
+            kind, shown = ("self", "") if other == model else _SIGNS[signs.get((model, other))]
+            title = {"title": said[model, other]} if (model, other) in said else {}
+            cells.append(element("td", shown, class_=kind, **title))
+        rows.append(element("tr", *cells, data_model=sanitize(model)))
+    kind = "pairs large" if len(models) > LARGE else "pairs"
+    top = element("thead", element("tr", element("td", ""), *heads))
+    higher = "has higher values" if metric.higher_is_better is None else "is better"
+    lower = "has lower values" if metric.higher_is_better is None else "is worse"
+    note = (
+        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
+        f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "
+        "exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
+    )
+    matrix = scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
+    return Html(matrix + element("p", note, class_="quiet"))
+
+
+def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
+    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
+    found: dict[tuple[str, str], int | None] = {}
+    for row in pairs:
+        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
+        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
+        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
+    return found

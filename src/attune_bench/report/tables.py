@@ -1,8 +1,8 @@
 """The tables of any scores: board, metrics, comparisons, ranks, failed units, variants, calls, plans."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, starmap
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,12 @@ def group_name(table: ScoreTable, model: str, condition: str | None) -> str:
 def metric_of(table: ScoreTable) -> Callable[[Row], Metric]:
     """Return the function from a row to the metric that it is of."""
     return lambda row: table.metrics[row["metric"]]
+
+
+def with_frame(key: str, frame: pl.DataFrame, tables: Iterable[Table]) -> list[Table]:
+    """Return tables, the first with the frame of all their numbers; without any, a table that shows nothing has it."""
+    first, *others = [*tables] or [Table(key, "", (), ())]
+    return [replace(first, frame=frame), *others]
 
 
 def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], options: AnalysisOptions) -> Table:
@@ -237,19 +243,15 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Tabl
         ]
     # Last, where a narrow terminal continues a table.
     columns += [p_column("p min", "p_min"), number_column("mde", "mde", of)]
-    rows = comparisons.to_dicts()
-    tables: list[Table] = []
     keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
-    for count in count_significant(comparisons).iter_rows(named=True):
-        metric, condition = count["metric"], count["condition"]
+
+    def of_family(count: Row) -> Table:
         within = f"{count['stratum']}: " if "stratum" in count else ""
-        words = significant_words(count, comparisons)
-        title = f"{within}{label(table.metrics[metric])}{under_condition(table, condition)}: {words}"
-        own = [row for row in rows if all(row[key] == count[key] for key in keys)]
-        tables.append(Table("comparisons", title, columns, own, None if tables else comparisons))
-    if not tables:
-        return [Table("comparisons", "Comparisons", columns, [], comparisons)]
-    return tables
+        named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
+        own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
+        return Table("comparisons", f"{named}: {significant_words(count, own)}", columns, own.to_dicts())
+
+    return with_frame("comparisons", comparisons, map(of_family, count_significant(comparisons).to_dicts()))
 
 
 def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
@@ -313,13 +315,14 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     ]
     if compared:
         columns += difference_columns(table)
-    tables: list[Table] = []
-    for (metric, model, condition), rows in by_rank(table, frame, ["metric", "model", "condition"]):
+
+    def of_group(group: tuple[Any, ...], rows: pl.DataFrame) -> Table:
+        metric, model, condition = group
         family = f", family of {plural(rows['p'].count(), 'test')}" if compared else ""
-        under = under_condition(table, None if condition is None else str(condition))
-        title = f"{label(table.metrics[str(metric)])}, {model}{under}{family}"
-        tables.append(Table("subgroups", title, columns, rows.to_dicts(), None if tables else frame))
-    return tables or [Table("subgroups", "Subgroups", columns, [], frame)]
+        title = f"{label(table.metrics[metric])}, {model}{under_condition(table, condition)}{family}"
+        return Table("subgroups", title, columns, rows.to_dicts())
+
+    return with_frame("subgroups", frame, starmap(of_group, by_rank(table, frame, ["metric", "model", "condition"])))
 
 
 def by_rank(table: ScoreTable, frame: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
@@ -372,13 +375,16 @@ def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:
         number_column("value", "value", metric_of(table)),
         size_column(),
     ]
-    tables: list[Table] = []
-    for (condition, metric), rows in ranks.group_by("condition", "metric", maintain_order=True):
-        under = under_condition(table, None if condition is None else str(condition))
-        title = f"Ranks by {label(table.metrics[str(metric)])}{under}"
-        shown = [{**row, "is_best": row["rank"] == 1} for row in rows.iter_rows(named=True)]
-        tables.append(Table("ranks", title, columns, shown, None if tables else ranks))
-    return tables
+    tables = (
+        Table(
+            "ranks",
+            f"Ranks by {label(table.metrics[metric])}{under_condition(table, condition)}",
+            columns,
+            [{**row, "is_best": row["rank"] == 1} for row in rows.iter_rows(named=True)],
+        )
+        for (condition, metric), rows in ranks.group_by("condition", "metric", maintain_order=True)
+    )
+    return with_frame("ranks", ranks, tables)
 
 
 def _rank(row: Row) -> Cell:
@@ -386,142 +392,6 @@ def _rank(row: Row) -> Cell:
         return Cell(UNDEFINED)
     ends = "" if row["low"] is None else f"[{row['low']:g}, {row['high']:g}]"
     return Cell(f"{row['rank']:g}", ends, row["rank"])
-
-
-_KINDS = {
-    "judge": ("judge", "judge_low", "judge_high", "n", "clusters"),
-    "people": ("people", "people_low", "people_high", "labels", "label_clusters"),
-    "corrected": ("corrected", "low", "high", "labels", "label_clusters"),
-}
-
-
-def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Table]:
-    """Return a table for each condition of `frame`, from `debias` or `debias_pairs`: three rows a model or pair.
-
-    That of pairs is followed by a table of their tests.
-    """
-    paired = "model_a" in frame.columns
-    names = [
-        text_column(*one, is_name=True)
-        for one in ((("A", "model_a"), ("B", "model_b")) if paired else (("model", "model"),))
-    ]
-    tables: list[Table] = []
-    for (metric, condition), rows in frame.group_by("metric", "condition", maintain_order=True):
-        of = table.metrics[str(metric)]
-        columns = [
-            *names,
-            text_column("according to", "kind"),
-            _estimate(of, signed=paired),
-            size_column(),
-            _plain("slope", "slope", 2),
-            _plain("r", "correlation", 2),
-            _plain("equivalent", "equivalent_ratings", 0),
-        ]
-        under = under_condition(table, None if condition is None else str(condition))
-        title = f"{label(of)}{', A minus B' if paired else ''}{under}"
-        shown = [one for row in rows.iter_rows(named=True) for one in _three(row)]
-        tables.append(Table(key, title, columns, shown, None if tables else frame))
-        if paired and rows["p"].count():
-            tables.append(_tests(f"{label(of)}, A minus B corrected{under}", names, rows))
-    return tables or [Table(key, "", (), (), frame)]
-
-
-def _tests(title: str, names: list[Column], rows: pl.DataFrame) -> Table:
-    """Return the table of the tests of corrected differences of one metric and condition."""
-    [count] = count_significant(rows).iter_rows(named=True)
-    columns = [*names, p_column("p", "p"), p_column("p min", "p_min"), p_column("Holm p", "p_holm")]
-    columns.append(yes_column("differ", "significant"))
-    return Table("tests", f"{title}: {significant_words(count, rows)}", columns, rows.to_dicts())
-
-
-def _three(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the judge says, what people say, and the judge corrected."""
-    found = []
-    for kind, (value, low, high, n, clusters) in _KINDS.items():
-        one = {"kind": kind, "value": row[value], "low": row[low], "high": row[high], "n": row[n]}
-        one |= {name: row[name] for name in ("model", "model_a", "model_b") if name in row}
-        one |= dict.fromkeys(("slope", "correlation", "equivalent_ratings", "reason"))
-        if kind == "corrected":
-            one |= {name: row[name] for name in ("slope", "correlation", "equivalent_ratings", "reason")}
-        found.append({**one, "clusters": row[clusters], "kind": kind})
-    return found
-
-
-def _estimate(metric: Metric, *, signed: bool) -> Column:
-    return estimate_column("value", "value", lambda _: metric, signed=signed)
-
-
-def _plain(head: str, key: str, digits: int) -> Column:
-    """Return a column of numbers of the corrected row; nothing in the others."""
-
-    def cell(row: Row) -> Cell:
-        value = row[key]
-        if value is None:
-            return Cell(UNDEFINED if row["kind"] == "corrected" else "")
-        return Cell(f"{value:.{digits}f}", value=round(value, digits))
-
-    return Column(head, cell)
-
-
-def judged_warnings(table: ScoreTable, frame: pl.DataFrame) -> tuple[str, ...]:
-    """Return why not to trust rows of `debias` or `debias_pairs`, each with the name of its model or pair."""
-    found = []
-    for row in frame.drop_nulls("note").iter_rows(named=True):
-        name = row["model"] if "model" in row else f"{row['model_a']} minus {row['model_b']}"
-        found.append(f"Warning: {group_name(table, name, row['condition'])}: {row['note']}.")
-    return tuple(found)
-
-
-def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool) -> str:
-    """Return the sentences below tables of corrected judges, with tests of differences or without."""
-    held = table.provenance
-    note = (
-        f"judge: mean score of all {held.unit}s. people: mean rating of the rated ones. corrected: what people would "
-        f"have given all {held.unit}s, if chance chose the rated ones. slope: by how much ratings rise with a point of "
-        "the judge. r: correlation of judge and people. equivalent: how many ratings without the judge would be as "
-        f"precise. In brackets: {interval_words(table, options)}."
-    )
-    tests = (
-        " p: that the corrected difference is 0; below 0.05 where its 95% interval, of the same resamples, excludes 0. "
-        "p min: the smallest p that so many resamples could give. Holm p: corrected for the pairs of the table; two "
-        "models differ where it is below 0.05."
-    )
-    return note + tests if tested else note
-
-
-def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
-    """Return the table of how many ratings are needed; without models where the numbers were stated."""
-    plain = Metric(name="value", label="Value")
-
-    def of(row: Row) -> Metric:
-        return metrics.get(str(row["metric"]), plain)
-
-    rows = frame.to_dicts()
-    name = [text_column("model", "model", is_name=True)] if any(row["model"] is not None for row in rows) else []
-    columns = [
-        *name,
-        number_column("width", "width", of),
-        number_column("sd", "sd", of),
-        _rounded("r", "correlation"),
-        _rounded("design effect", "design_effect"),
-        count_column("pilot", "pilot"),
-        count_column("scored", "n"),
-        count_column("ratings needed", "labels"),
-    ]
-    return Table("plan", "How many ratings", columns, rows, frame)
-
-
-def _rounded(head: str, key: str) -> Column:
-    return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:.2f}", value=row[key]))
-
-
-def plan_note(level: float, fewest: int) -> str:
-    """Return the sentences below a plan."""
-    return (
-        f"width: from end to end of the {100 * level:g}% interval of the corrected mean. sd: of the ratings. r: "
-        "correlation of judge and people. A pilot says both only roughly: plan for a lower r. Rate at least "
-        f"{fewest}, drawn at random by labels draw."
-    )
 
 
 _PLAIN = Metric(name="", label="")
@@ -579,20 +449,21 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
         return [Table(key, f"Nothing to show: {why}.", (), (), frame)]
     headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
     columns = _columns(scores, analysis, frame, headed)
-    tables: list[Table] = []
-    for values, rows in frame.group_by(headed, maintain_order=True) if headed else [((), frame)]:
-        said = dict(zip(headed, values, strict=True))
+
+    def of_group(said: Mapping[str, Any], rows: pl.DataFrame) -> Table:
         title = [in_words(scores, analysis.title)]
         if "metric" in said:
-            title.append(label(scores.metrics[str(said["metric"])]))
+            title.append(label(scores.metrics[said["metric"]]))
         title += [str(said[name]) for name in analysis.by if name in said]
         if said.get("condition") is not None:
             against = f" against {said['reference']}" if "reference" in said else ""
             title.append(f"{scores.provenance.condition} {said['condition']}{against}")
         if "p_holm" in frame.columns:
             title.append(f"family of {rows['p'].count()}")
-        tables.append(Table(key, ", ".join(title), columns, rows.to_dicts(), None if tables else frame))
-    return tables
+        return Table(key, ", ".join(title), columns, rows.to_dicts())
+
+    groups = frame.group_by(headed, maintain_order=True) if headed else [((), frame)]
+    return with_frame(key, frame, (of_group(dict(zip(headed, values, strict=True)), rows) for values, rows in groups))
 
 
 def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed: list[str]) -> list[Column]:
@@ -742,7 +613,7 @@ def numbers(table: ScoreTable, options: AnalysisOptions, hidden: Sequence[Group]
     return {group: place for place, group in enumerate([*(one for one in order if one not in hidden), *last], start=1)}
 
 
-def standing(
+def ranking_frame(
     table: ScoreTable, summary: pl.DataFrame, pairs: pl.DataFrame, ranks: pl.DataFrame | None, order: Sequence[Group]
 ) -> pl.DataFrame:
     """Return every model under every condition with its value, rank and tier, the best of each condition first.
@@ -807,84 +678,6 @@ def rows_under(frame: pl.DataFrame, condition: str | None) -> list[dict[str, Any
     return under(frame, condition).to_dicts()
 
 
-_KAPPA = Metric(name="kappa", label="Kappa", digits=3)
-_RATING = Metric(name="rating", label="Rating", digits=2)
-
-
-def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bool) -> list[Table]:
-    """Return the tables of `attune_bench.stats.judges.compare_judges`, for each data set; pairs where asked for."""
-    agreement = [
-        text_column("dimension", "dimension", is_name=True),
-        text_column("judge", "judge", is_name=True),
-        number_column("with", "with_experts", _kappa),
-        number_column("among", "among_experts", _kappa),
-        estimate_column("difference", "difference", _kappa, signed=True),
-        text_column("verdict", "verdict"),
-        size_column(),
-    ]
-    shifts = [
-        *agreement[:2],
-        _shift(),
-        number_column("of two experts", "expert_shift", _rating),
-        number_column("of two judges", "judge_shift", _rating),
-    ]
-    twos = [
-        agreement[0],
-        text_column("A", "rater_a", is_name=True),
-        text_column("B", "rater_b", is_name=True),
-        estimate_column("kappa", "kappa", _kappa),
-        _shift("B minus A"),
-        size_column(),
-    ]
-    tables = _by_dataset("judges", "Kappa of a judge with experts, and of experts among themselves", agreement, judges)
-    # Their frame is that of the first tables, and so are their footnotes.
-    moved = judges.filter(pl.col("shift").is_not_null()).with_columns(reason=pl.lit(None, dtype=pl.String))
-    tables += [
-        replace(one, frame=None) for one in _by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
-    ]
-    if all_pairs:
-        return [*tables, *_by_dataset("pairs", "Kappa of every two raters", twos, pairs)]
-    return [*tables, Table("pairs", "", (), (), pairs)]
-
-
-def _kappa(_: Row) -> Metric:
-    return _KAPPA
-
-
-def _rating(_: Row) -> Metric:
-    return _RATING
-
-
-def _shift(head: str = "shift") -> Column:
-    return estimate_column(head, "shift", _rating, low="shift_low", high="shift_high", signed=True)
-
-
-def _by_dataset(key: str, title: str, columns: list[Column], frame: pl.DataFrame) -> list[Table]:
-    def tables() -> Iterator[Table]:
-        for (dataset,), rows in frame.group_by("dataset", maintain_order=True):
-            yield Table(key, title if dataset is None else f"{dataset}: {title}", columns, rows.to_dicts())
-
-    found = list(tables()) or [Table(key, "", (), ())]
-    return [replace(found[0], frame=frame), *found[1:]]
-
-
-def closeness_note(judges: pl.DataFrame, *, weights: str | None, by: str, margin: float | None, level: float) -> str:
-    """Return the sentences below the tables."""
-    drawn = "items" if judges["clusters"].equals(judges["n"]) else "clusters of items"
-    weighting = f"{weights} weights by {by}" if weights else "unweighted"
-    given = judges["verdict"].count()
-    within = "" if margin is None else f"as close: it is above -{margin:g}, the largest loss that does not matter. "
-    return (
-        f"Cohen's kappa, {weighting}. with: mean of the judge's kappas with each expert. among: mean over every two "
-        f"experts. In brackets: {100 * level:g}% intervals by resampling {drawn} (expanded percentile). closer, less "
-        f"close: the interval of the difference is above 0, below 0. {within}undecided: the data do not tell, which "
-        f"is no sign that judge and experts are equal. Of {plural(given, 'verdict')}, about {given * (1 - level):.1f} "
-        "would be closer or less close by chance if every judge were as close as an expert. shift: by how much a mean "
-        "score moves where the judge takes the place of an expert; of two experts, of two judges: by how much at most "
-        "where one takes the place of another."
-    )
-
-
 _TEST = (
     "Power 80%: if the true difference is this large, four of five such studies find it, by the two-sided permutation "
     "test of compare at 0.05. This is for one pair: where several are corrected for each other, more {0}s are needed. "
@@ -904,13 +697,14 @@ def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
         number_column("difference", "difference", of),
         *_sizes(cluster, unit),
     ]
-    tables: list[Table] = []
-    for (metric, condition), rows in frame.group_by("metric", "condition", maintain_order=True):
-        under = under_condition(table, None if condition is None else str(condition))
-        shown = [{**row, "mark": "few" if row["clusters"] < FEW else ""} for row in rows.iter_rows(named=True)]
-        title = f"Plan: {label(table.metrics[str(metric)])}{under}"
-        tables.append(Table("plan", title, columns, shown, None if tables else frame))
-    return tables or [Table("plan", "", (), (), frame)]
+    shown = frame.with_columns(mark=pl.when(pl.col("clusters") < FEW).then(pl.lit("few")).otherwise(pl.lit("")))
+    tables = (
+        Table(
+            "plan", f"Plan: {label(table.metrics[metric])}{under_condition(table, condition)}", columns, rows.to_dicts()
+        )
+        for (metric, condition), rows in shown.group_by("metric", "condition", maintain_order=True)
+    )
+    return with_frame("plan", frame, tables)
 
 
 def assumed_table(frame: pl.DataFrame) -> Table:
@@ -966,19 +760,13 @@ def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[T
             for name in ("mean", "sd", "lowest", "median", "highest")
         ),
     ]
-    tables: list[Table] = []
-    for (model, condition), rows in by_rank(table, distribution, ["model", "condition"]):
-        shown = [{**row, "label": label(table.metrics[row["metric"]])} for row in rows.to_dicts()]
-        title = f"{model}{under_condition(table, condition)}"
-        tables.append(Table("distribution", title, columns, shown, None if tables else distribution))
-    return tables
-
-
-def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
-    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
-    found: dict[tuple[str, str], int | None] = {}
-    for row in pairs:
-        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
-        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
-        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
-    return found
+    tables = (
+        Table(
+            "distribution",
+            f"{model}{under_condition(table, condition)}",
+            columns,
+            [{**row, "label": label(table.metrics[row["metric"]])} for row in rows.to_dicts()],
+        )
+        for (model, condition), rows in by_rank(table, distribution, ["model", "condition"])
+    )
+    return with_frame("distribution", distribution, tables)

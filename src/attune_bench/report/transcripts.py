@@ -22,7 +22,6 @@ from attune_bench.report.columns import Figure, Markup, Section, label, number
 from attune_bench.report.columns import Part as PagePart
 from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, short_names, styled
 from attune_bench.report.page import asset, document, figure_element
-from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import hides
 from attune_bench.report.tables import group_name, under
 from attune_bench.runner.calls import safe_name
@@ -42,6 +41,7 @@ from attune_metrics.stats.bootstrap import PER_UNIT
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
+    from attune_bench.report.sections import PageScores
 
 _NAME = re.compile(r"\d{3,}-.*\.html", re.DOTALL)
 
@@ -142,7 +142,7 @@ class _Unit:
 
 
 def transcript_section(
-    page: PageScores,
+    page: "PageScores",
     scores: ScoreTable,
     *,
     benchmark: Benchmark | None,
@@ -197,7 +197,7 @@ def transcript_section(
     return Section(_TITLE, [*shown, *_terms(records, picks)])
 
 
-def _withheld(page: PageScores, records: ScoredRecords, row: Row, closed: Mapping[str, str]) -> str:
+def _withheld(page: "PageScores", records: ScoredRecords, row: Row, closed: Mapping[str, str]) -> str:
     """Return why a result and what it was scored against are not shown; empty where they are.
 
     `closed` says by unit why its own texts may not be passed on.
@@ -239,7 +239,7 @@ def _picks(
 
 
 def _units(
-    page: PageScores,
+    page: "PageScores",
     metric: Metric,
     records: ScoredRecords,
     picks: Sequence[_Pick],

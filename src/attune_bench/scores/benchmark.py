@@ -253,7 +253,7 @@ class Benchmark:
         By name, its own `attune_bench.scores.columns.Analysis`.
     sections : Reference, optional
         ``sections(page, *, data, results) -> list of Section``: its own parts of a page of HTML, of which `page`, an
-        `attune_bench.report.page_scores.PageScores`, has the scores and options; `data` and `results` are None where
+        `attune_bench.report.sections.PageScores`, has the scores and options; `data` and `results` are None where
         not given. A Section without parts says why it is left out.
     transcripts : Reference, optional
         ``transcripts(record, results)`` gives what a page shows once of a unit, as HTML and figures: `record` is its

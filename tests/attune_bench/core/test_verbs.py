@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 from slow_cases import slow_except
 
 from attune_bench import Scores
-from attune_bench.report.text import FORMATS, Format
+from attune_bench.report.document import FORMATS, Format
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, sorted_groups
 from attune_metrics.metric import Metric

@@ -11,9 +11,8 @@ from slow_cases import slow_after
 from terminals import show_on_terminal
 
 from attune_bench import Scores
-from attune_bench.report.document import document, report_document
+from attune_bench.report.document import Document, TextTable, document, laid_out, render, report_document
 from attune_bench.report.tables import comparison_tables, rank_tables
-from attune_bench.report.text import Document, TextTable, laid_out, render
 from attune_data.text import width
 
 NAMES = [

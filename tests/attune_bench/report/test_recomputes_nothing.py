@@ -15,7 +15,7 @@ from slow_cases import slow_except
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.report.text import FORMATS
+from attune_bench.report.document import FORMATS
 from attune_data import Scenarios, load, load_records, load_runs, load_scenarios
 from attune_data.kinds import ITEM
 from attune_data.references import resolve

@@ -16,8 +16,8 @@ from slow_cases import slow_except
 
 from attune_bench import Scores
 from attune_bench.report.columns import number
+from attune_bench.report.document import FORMATS, Format
 from attune_bench.report.tables import model_frame
-from attune_bench.report.text import FORMATS, Format
 from attune_data.text import sanitize
 from attune_metrics.catalog import CATALOG
 

@@ -36,9 +36,8 @@ from attune_bench.cli.asking import (
     servers_of,
     usage_errors,
 )
-from attune_bench.cli.options import NamedPath, data_option, many, verb
+from attune_bench.cli.options import NamedPath, check_usable, data_option, load_all, many, verb
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes
-from attune_bench.cli.reading import check_usable, load_all
 from attune_bench.runner.cache import RunError, noted_servers, noted_sources
 from attune_bench.runner.calls import OPENAI_COMPATIBLE, Call, Endpoint, Role, provider_name
 from attune_bench.runner.running import warn

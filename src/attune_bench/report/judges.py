@@ -1,0 +1,233 @@
+"""Tables of judges beside people: scores corrected by ratings, ratings needed, agreement with experts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from attune_bench.report.columns import (
+    UNDEFINED,
+    Cell,
+    Column,
+    Row,
+    Table,
+    count_column,
+    estimate_column,
+    interval_words,
+    label,
+    number_column,
+    p_column,
+    size_column,
+    text_column,
+    under_condition,
+    yes_column,
+)
+from attune_bench.report.tables import group_name, significant_words, with_frame
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.compare import count_significant
+from attune_bench.stats.options import AnalysisOptions
+from attune_data.text import plural
+from attune_metrics.metric import Metric
+
+_KINDS = {
+    "judge": ("judge", "judge_low", "judge_high", "n", "clusters"),
+    "people": ("people", "people_low", "people_high", "labels", "label_clusters"),
+    "corrected": ("corrected", "low", "high", "labels", "label_clusters"),
+}
+
+
+def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Table]:
+    """Return a table for each condition of `frame`, from `debias` or `debias_pairs`: three rows a model or pair.
+
+    That of pairs is followed by a table of their tests.
+    """
+    paired = "model_a" in frame.columns
+    heads = {"model_a": "A", "model_b": "B"} if paired else {"model": "model"}
+    names = [text_column(head, name, is_name=True) for name, head in heads.items()]
+
+    def of_group(metric: Metric, condition: str | None, rows: pl.DataFrame) -> Iterator[Table]:
+        columns = [
+            *names,
+            text_column("according to", "kind"),
+            estimate_column("value", "value", lambda _: metric, signed=paired),
+            size_column(),
+            _of_corrected("slope", "slope", 2),
+            _of_corrected("r", "correlation", 2),
+            _of_corrected("equivalent", "equivalent_ratings", 0),
+        ]
+        title, under = f"{label(metric)}{', A minus B' if paired else ''}", under_condition(table, condition)
+        yield Table(key, f"{title}{under}", columns, [one for row in rows.to_dicts() for one in _three(row, [*heads])])
+        if paired and rows["p"].count():
+            [count] = count_significant(rows).to_dicts()
+            tests = [p_column("p", "p"), p_column("p min", "p_min"), p_column("Holm p", "p_holm")]
+            columns = [*names, *tests, yes_column("differ", "significant")]
+            yield Table(
+                "tests", f"{title} corrected{under}: {significant_words(count, rows)}", columns, rows.to_dicts()
+            )
+
+    groups = frame.group_by("metric", "condition", maintain_order=True)
+    return with_frame(
+        key, frame, (one for (name, under), rows in groups for one in of_group(table.metrics[name], under, rows))
+    )
+
+
+def _three(row: Row, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what the judge says, what people say, and the judge corrected."""
+    found = []
+    for kind, (value, low, high, n, clusters) in _KINDS.items():
+        own = {"kind": kind, "value": row[value], "low": row[low], "high": row[high], "n": row[n]}
+        of_correction = {
+            name: row[name] if kind == "corrected" else None
+            for name in ("slope", "correlation", "equivalent_ratings", "reason")
+        }
+        found.append({**{name: row[name] for name in names}, **own, "clusters": row[clusters], **of_correction})
+    return found
+
+
+def _of_corrected(head: str, key: str, digits: int) -> Column:
+    """Return a column of numbers of the corrected row; nothing in the others."""
+
+    def cell(row: Row) -> Cell:
+        value = row[key]
+        if value is None:
+            return Cell(UNDEFINED if row["kind"] == "corrected" else "")
+        return Cell(f"{value:.{digits}f}", value=round(value, digits))
+
+    return Column(head, cell)
+
+
+def judged_warnings(table: ScoreTable, frame: pl.DataFrame) -> tuple[str, ...]:
+    """Return why not to trust rows of `debias` or `debias_pairs`, each with the name of its model or pair."""
+    found = []
+    for row in frame.drop_nulls("note").iter_rows(named=True):
+        name = row["model"] if "model" in row else f"{row['model_a']} minus {row['model_b']}"
+        found.append(f"Warning: {group_name(table, name, row['condition'])}: {row['note']}.")
+    return tuple(found)
+
+
+def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool) -> str:
+    """Return the sentences below tables of corrected judges, with tests of differences or without."""
+    held = table.provenance
+    note = (
+        f"judge: mean score of all {held.unit}s. people: mean rating of the rated ones. corrected: what people would "
+        f"have given all {held.unit}s, if chance chose the rated ones. slope: by how much ratings rise with a point of "
+        "the judge. r: correlation of judge and people. equivalent: how many ratings without the judge would be as "
+        f"precise. In brackets: {interval_words(table, options)}."
+    )
+    tests = (
+        " p: that the corrected difference is 0; below 0.05 where its 95% interval, of the same resamples, excludes 0. "
+        "p min: the smallest p that so many resamples could give. Holm p: corrected for the pairs of the table; two "
+        "models differ where it is below 0.05."
+    )
+    return note + tests if tested else note
+
+
+def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
+    """Return the table of how many ratings are needed; without models where the numbers were stated."""
+    plain = Metric(name="value", label="Value")
+
+    def of(row: Row) -> Metric:
+        return metrics.get(str(row["metric"]), plain)
+
+    rows = frame.to_dicts()
+    name = [text_column("model", "model", is_name=True)] if any(row["model"] is not None for row in rows) else []
+    columns = [
+        *name,
+        number_column("width", "width", of),
+        number_column("sd", "sd", of),
+        _rounded("r", "correlation"),
+        _rounded("design effect", "design_effect"),
+        count_column("pilot", "pilot"),
+        count_column("scored", "n"),
+        count_column("ratings needed", "labels"),
+    ]
+    return Table("plan", "How many ratings", columns, rows, frame)
+
+
+def _rounded(head: str, key: str) -> Column:
+    return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:.2f}", value=row[key]))
+
+
+def plan_note(level: float, fewest: int) -> str:
+    """Return the sentences below a plan."""
+    return (
+        f"width: from end to end of the {100 * level:g}% interval of the corrected mean. sd: of the ratings. r: "
+        "correlation of judge and people. A pilot says both only roughly: plan for a lower r. Rate at least "
+        f"{fewest}, drawn at random by labels draw."
+    )
+
+
+_KAPPA = Metric(name="kappa", label="Kappa", digits=3)
+
+
+_RATING = Metric(name="rating", label="Rating", digits=2)
+
+
+def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bool) -> list[Table]:
+    """Return the tables of `attune_bench.stats.judges.compare_judges`, for each data set; pairs where asked for."""
+    agreement = [
+        text_column("dimension", "dimension", is_name=True),
+        text_column("judge", "judge", is_name=True),
+        number_column("with", "with_experts", _kappa),
+        number_column("among", "among_experts", _kappa),
+        estimate_column("difference", "difference", _kappa, signed=True),
+        text_column("verdict", "verdict"),
+        size_column(),
+    ]
+    shifts = [
+        *agreement[:2],
+        _shift(),
+        number_column("of two experts", "expert_shift", _rating),
+        number_column("of two judges", "judge_shift", _rating),
+    ]
+    twos = [
+        agreement[0],
+        text_column("A", "rater_a", is_name=True),
+        text_column("B", "rater_b", is_name=True),
+        estimate_column("kappa", "kappa", _kappa),
+        _shift("B minus A"),
+        size_column(),
+    ]
+    tables = with_frame("judges", judges, _by_dataset("judges", _AGREEMENT, agreement, judges))
+    # Their frame is that of the first tables, and so are their footnotes.
+    moved = judges.filter(pl.col("shift").is_not_null()).with_columns(reason=pl.lit(None, dtype=pl.String))
+    tables += _by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
+    of_pairs = _by_dataset("pairs", "Kappa of every two raters", twos, pairs) if all_pairs else ()
+    return [*tables, *with_frame("pairs", pairs, of_pairs)]
+
+
+_AGREEMENT = "Kappa of a judge with experts, and of experts among themselves"
+
+
+def _kappa(_: Row) -> Metric:
+    return _KAPPA
+
+
+def _rating(_: Row) -> Metric:
+    return _RATING
+
+
+def _shift(head: str = "shift") -> Column:
+    return estimate_column(head, "shift", _rating, low="shift_low", high="shift_high", signed=True)
+
+
+def _by_dataset(key: str, title: str, columns: list[Column], frame: pl.DataFrame) -> Iterator[Table]:
+    for (dataset,), rows in frame.group_by("dataset", maintain_order=True):
+        yield Table(key, title if dataset is None else f"{dataset}: {title}", columns, rows.to_dicts())
+
+
+def closeness_note(judges: pl.DataFrame, *, weights: str | None, by: str, margin: float | None, level: float) -> str:
+    """Return the sentences below the tables."""
+    drawn = "items" if judges["clusters"].equals(judges["n"]) else "clusters of items"
+    weighting = f"{weights} weights by {by}" if weights else "unweighted"
+    given = judges["verdict"].count()
+    within = "" if margin is None else f"as close: it is above -{margin:g}, the largest loss that does not matter. "
+    return (
+        f"Cohen's kappa, {weighting}. with: mean of the judge's kappas with each expert. among: mean over every two "
+        f"experts. In brackets: {100 * level:g}% intervals by resampling {drawn} (expanded percentile). closer, less "
+        f"close: the interval of the difference is above 0, below 0. {within}undecided: the data do not tell, which "
+        f"is no sign that judge and experts are equal. Of {plural(given, 'verdict')}, about {given * (1 - level):.1f} "
+        "would be closer or less close by chance if every judge were as close as an expert. shift: by how much a mean "
+        "score moves where the judge takes the place of an expert; of two experts, of two judges: by how much at most "
+        "where one takes the place of another."
+    )
