@@ -170,8 +170,10 @@ def score_batch(results: "pa.Table", *, data: str, benchmark: str | None = None,
 
 
 @lru_cache(maxsize=2)
-def _cached_scorer(data: str, benchmark: str | None, options: tuple[tuple[str, Any], ...]) -> BatchScorer:
-    return BatchScorer(packed_data(data, benchmark=benchmark), benchmark=benchmark, **dict(options))
+def _cached_scorer(data: Any, benchmark: str | None, options: tuple[tuple[str, Any], ...]) -> BatchScorer:
+    """Return the scorer of this process; `data` is a path, or a reference to a cluster's copy of the packed data."""
+    packed = packed_data(data, benchmark=benchmark) if isinstance(data, str) else require("ray", "ray").get(data)
+    return BatchScorer(packed, benchmark=benchmark, **dict(options))
 
 
 def scores_of(
@@ -353,10 +355,4 @@ def score_dataset(
 def _score(
     results: "pa.Table", *, data: Any, benchmark: str | None, options: tuple[tuple[str, Any], ...]
 ) -> "pa.Table":
-    return _scorer(data, benchmark, options)(results)
-
-
-@lru_cache(maxsize=2)
-def _scorer(data: Any, benchmark: str | None, options: tuple[tuple[str, Any], ...]) -> BatchScorer:
-    """Return the scorer of this process; `data` is a reference to the cluster's copy of the packed data."""
-    return BatchScorer(require("ray", "ray").get(data), benchmark=benchmark, **dict(options))
+    return _cached_scorer(data, benchmark, options)(results)

@@ -1,12 +1,12 @@
-"""Benchmarks whose calls are known beforehand as tasks of lm-evaluation-harness.
+"""Tasks of lm-evaluation-harness: benchmarks with calls that are known beforehand.
 
 A document is a unit, with one request for each of its calls, so that ``--limit`` counts units. The harness asks once,
 without the schemas of answers: an unparseable answer is not asked for again. There are no judges. ``--include_path``
 takes the folder ``lm_eval_tasks`` beside this module; ``--metadata`` gives
 
 - ``source``, the data, by default ``demo``;
-- ``mode``, and whatever else ``attune-bench run`` takes for the benchmark, such as ``panas_strategy``;
-- ``protocol``, and whatever else ``attune-bench score`` takes for the benchmark, but for ``similarity``.
+- ``mode``, and the other options of ``attune-bench run`` for the benchmark, such as ``panas_strategy``;
+- ``protocol``, and the other options of ``attune-bench score`` for the benchmark, except ``similarity``.
 """
 
 # ruff: noqa: E402 - a missing extra is named before its modules are imported

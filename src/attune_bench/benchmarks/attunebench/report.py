@@ -73,7 +73,7 @@ _TERMS: Mapping[str, str] = {
     "HP": "human participant: what the participant wanted the model to do",
     "Emotion VA": "closeness of predicted to reported emotions by valence and arousal",
     "Pairwise": "which of two responses the participant preferred",
-    "PANAS": "positive and negative affect after the conversation, predicted from that before it",
+    "PANAS": "positive and negative affect after the conversation, predicted from the affect before it",
     "Four-branch": "the participant's ratings of the original model: perceiving, facilitating, understanding, managing",
 }
 

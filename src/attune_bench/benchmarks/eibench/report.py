@@ -107,19 +107,8 @@ def mean_states(
             few = f"fewer than {MIN_CLUSTERS} scenarios" if state.n < MIN_CLUSTERS else None
             low, high = (None, None) if few else (nan_to_none(state.low), nan_to_none(state.high))
             axis, number = divmod(place, rounds)
-            rows.append(
-                (
-                    model,
-                    scene,
-                    AXES[axis],
-                    number,
-                    nan_to_none(state.estimate),
-                    low,
-                    high,
-                    state.n,
-                    few or state.reason,
-                )
-            )
+            numbers = (nan_to_none(state.estimate), low, high, state.n)
+            rows.append((model, scene, AXES[axis], number, *numbers, few or state.reason))
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "scene", "axis"), pl.String),
         "round": pl.Int64,
