@@ -46,9 +46,9 @@ def mean_states(
 ) -> pl.DataFrame:
     """Compute the mean anger and trust after each round, for every model and scene.
 
-    An episode that has ended keeps its last state, so that every round is a mean over the same scenarios and the last
-    is that of the final states. Of a scenario that was played several times the mean over these counts. Episodes that
-    failed, and those that do not say how the state moved, are left out.
+    An episode that has ended keeps its last state: every round is a mean over the same scenarios, and the last round is
+    the mean of the final states. A scenario that was played several times counts once, as the mean over its episodes.
+    Failed episodes and episodes without recorded states are left out.
 
     Parameters
     ----------
@@ -107,19 +107,8 @@ def mean_states(
             few = f"fewer than {MIN_CLUSTERS} scenarios" if state.n < MIN_CLUSTERS else None
             low, high = (None, None) if few else (nan_to_none(state.low), nan_to_none(state.high))
             axis, number = divmod(place, rounds)
-            rows.append(
-                (
-                    model,
-                    scene,
-                    AXES[axis],
-                    number,
-                    nan_to_none(state.estimate),
-                    low,
-                    high,
-                    state.n,
-                    few or state.reason,
-                )
-            )
+            numbers = (nan_to_none(state.estimate), low, high, state.n)
+            rows.append((model, scene, AXES[axis], number, *numbers, few or state.reason))
     schema: dict[str, Any] = {
         **dict.fromkeys(("model", "scene", "axis"), pl.String),
         "round": pl.Int64,
