@@ -27,8 +27,7 @@ from attune_metrics.stats.power import (
     participants_needed,
     planned_effect,
 )
-from attune_metrics.stats.standard_errors import coefficient_of_variation
-from attune_metrics.stats.sums import ROUNDING, cluster_index
+from attune_metrics.stats.sums import ROUNDING, cluster_index, coefficient_of_variation
 
 _PLAN_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("model_a", "model_b", "condition", "metric"), pl.String),
