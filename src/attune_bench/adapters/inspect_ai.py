@@ -56,7 +56,7 @@ from attune_data.issues import IssueLog
 from attune_data.loading import collect
 from attune_data.record import Record
 from attune_data.references import resolve
-from attune_metrics.stats.standard_errors import clustered_standard_error
+from attune_metrics.stats.sums import clustered_standard_error
 
 _PROVIDER = "inspect"
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}

@@ -63,8 +63,14 @@ from attune_metrics.stats.power import (
     participants_needed,
     planned_effect,
 )
-from attune_metrics.stats.standard_errors import coefficient_of_variation, jackknife_error
-from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, cluster_index
+from attune_metrics.stats.sums import (
+    ROUNDING,
+    Floats,
+    Statistic,
+    cluster_index,
+    coefficient_of_variation,
+    jackknife_error,
+)
 
 _MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
 _MOST_CELLS = 2**23  # clusters times sides of the pairs that are tested at once: 64 MiB for each term

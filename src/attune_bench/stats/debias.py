@@ -50,8 +50,7 @@ from attune_metrics.signature import hash_records
 from attune_metrics.stats.bootstrap import PER_UNIT, symmetric_levels
 from attune_metrics.stats.judges import MIN_LABELS, prediction_powered
 from attune_metrics.stats.power import labels_needed
-from attune_metrics.stats.standard_errors import clustered_standard_error
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.sums import Floats, clustered_standard_error
 
 _ROUNDING = 1e-9
 _Key = tuple[str, str | None, str]

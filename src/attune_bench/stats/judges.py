@@ -5,7 +5,7 @@ Tables in which several raters rate the same items: read and checked.
 A table has the columns ``item``, ``rater``, ``dimension`` and ``rating``; optional are ``dataset``, which keeps
 items apart, and ``cluster``, of items that belong together. A row without a rating is not rated.
 
-`attune_metrics.stats.reliability` defines the statistics.
+`attune_metrics.stats.judges` defines the statistics.
 """
 
 import os
@@ -26,7 +26,7 @@ from attune_data.text import did_you_mean
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import KappaDistances, KappaWeights
 from attune_metrics.stats.bootstrap import Interval, draw_resamples
-from attune_metrics.stats.reliability import JudgeCloseness, Reliability, judge_reliability
+from attune_metrics.stats.judges import JudgeCloseness, Reliability, judge_reliability
 from attune_metrics.stats.sums import Floats
 
 _NAMES = ("dataset", "cluster", "item", "rater", "dimension")
@@ -232,7 +232,7 @@ def compare_judges(
     experts, judges : sequence of str
         Names of raters; at least two experts and one judge.
     weights, by, margin, level
-        As for `attune_metrics.stats.reliability.judge_reliability`.
+        As for `attune_metrics.stats.judges.judge_reliability`.
     resamples, seed : int
         How many resamples are drawn of the items of a dimension, or of their clusters, and from which seed.
 

@@ -42,8 +42,17 @@ from attune_metrics.stats.bootstrap import (
     symmetric_levels,
 )
 from attune_metrics.stats.cluster_means import cluster_means
-from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
-from attune_metrics.stats.sums import ROUNDING, Floats, Statistic, Weights, average_ranks, cluster_index, rounding_of
+from attune_metrics.stats.sums import (
+    MOST_SKEWNESS,
+    ROUNDING,
+    Floats,
+    Statistic,
+    Weights,
+    average_ranks,
+    cluster_index,
+    rounding_of,
+    skewness_of_mean,
+)
 
 ALPHA = 0.05
 """Two models differ significantly where the Holm-corrected p-value is below this."""

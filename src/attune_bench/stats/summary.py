@@ -61,7 +61,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     -----
     UnreliableIntervalWarning
         Where few far scores decide a mean, so that its interval covers too rarely, see
-        `attune_metrics.stats.standard_errors.skewness_of_mean`; where `bootstrap` warns. One warning of each.
+        `attune_metrics.stats.sums.skewness_of_mean`; where `bootstrap` warns. One warning of each.
 
     Examples
     --------
