@@ -24,7 +24,7 @@ from attune_bench.cli.options import (
     verb,
 )
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say, warnings_on_stderr
-from attune_bench.cli.scores import benchmark_of_scores, read_analysed, records_of, sampling_of, traits_of
+from attune_bench.cli.scores import benchmark_of_scores, read_scores, records_of, sampling_of, traits_of
 from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
@@ -64,7 +64,7 @@ _ONLY = {
     is_flag=True,
     help="For hub: propose them to the models' repositories, as pull requests; refused for synthetic data.",
 )
-@sampling_options
+@sampling_options()
 def export(
     scores: Path,
     format: str,  # noqa: A002
@@ -97,7 +97,7 @@ def export(
         raise UserError("--push is for --format hub; leave it out")
     if by and format == "hub":
         raise UserError("pages of models have no subgroups; leave out --by")
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     options = {**sampling_of(given), **({"metrics": list(metric)} if metric else {})}
     truth, texts = _samples(read, samples, data, licence, small_cells=small_cells)
     traits: dict[str, Any] = {"by": by, "data": (traits_of(read, data) if truth is None else truth) if by else None}
@@ -212,7 +212,7 @@ _entries = click.argument("entries", metavar="ENTRY", nargs=-1, required=True, t
 @_entries
 @click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
 @click.option("--small-cells", is_flag=True, help="Show values of fewer than 5 people, too.")
-@sampling_options
+@sampling_options()
 def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: Any) -> None:
     """Write the site of a leaderboard: a page for any browser, and board.json with every number.
 

@@ -44,7 +44,7 @@ def verb(*, own: str = "", variants: bool = False) -> Callable[[F], click.Comman
 
 def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:  # noqa: A002 - click's own word
     """Return the decorator of an option that takes several values, after one name or each after its own."""
-    return click.option(*names, multiple=True, help=f"{help} Several may follow.", **attributes)
+    return click.option(*names, multiple=True, help=f"{help} Repeatable.", **attributes)
 
 
 class VerbCommand(click.Command):
@@ -130,7 +130,7 @@ def _click_option(option: Option | Choice) -> click.Option:
     kind: Any = click.Choice(option.values) if option.values else option.kind
     if option.kind is Path:
         kind = NamedPath(path_type=Path)
-    help_text = f"{option.help} Several may follow." if option.multiple else option.help
+    help_text = f"{option.help} Repeatable." if option.multiple else option.help
     return click.Option(names, type=kind, multiple=option.multiple, default=None, help=help_text)
 
 
@@ -202,10 +202,7 @@ def was_given(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def where_option(function: F) -> F:
-    """Add the option ``--where``."""
-    text = "TRAIT=VALUE; of a trait that is named again any value matches, of several traits all must."
-    return many("--where", help=text)(function)
+where_option = many("--where", help="TRAIT=VALUE. Repeat a trait for OR; different traits are combined with AND.")
 
 
 def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
@@ -243,22 +240,22 @@ def results_option(what: str, *, name: str = "--results", required: bool = False
 def format_option(*formats: str) -> Callable[[F], F]:
     """Return the decorator that adds ``--format``."""
     return click.option(
-        "--format", type=click.Choice(formats or FORMAT), default="table", show_default=True, help="Of what is printed."
+        "--format", type=click.Choice(formats or FORMAT), default="table", show_default=True, help="Output format."
     )
+
+
+own_benchmark_option = benchmark_option("Your benchmark, as module:NAME.")
 
 
 def scores_option(function: F) -> F:
     """Add the options ``--scores`` and ``--benchmark``."""
-    function = benchmark_option("module:NAME, where the scores are of a benchmark of your own; for its analyses.")(
-        function
-    )
     return click.option(
         "--scores",
         required=True,
         type=click.Path(path_type=Path),
         help="What `attune-bench score` wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
         "value.",
-    )(function)
+    )(own_benchmark_option(function))
 
 
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
@@ -267,29 +264,19 @@ def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], 
     return click.option("--labels", required=required, type=NamedPath(path_type=Path), help=f"{before}{text}")
 
 
-def mixed_option(function: F) -> F:
-    """Add the option ``--allow-mixed``."""
-    text = "Compare models whose runs differ in what changes an answer; every output says so."
-    return click.option("--allow-mixed", is_flag=True, help=text)(function)
-
-
-def metric_option(function: F) -> F:
-    """Add the option ``--metric``."""
-    return many("--metric", help="A metric, as the scores name it; by default the main one.")(function)
-
-
-def pair_option(function: F) -> F:
-    """Add the option ``--model``, of two models."""
-    return click.option("--model", multiple=True, help="Compare two models only: --model A B.")(function)
-
-
-def margin_option(function: F) -> F:
-    """Add the option ``--margin``."""
-    text = (
-        "Are two models practically the same? The smallest difference that matters, in the unit of the file of scores: "
-        "VALUE, METRIC=VALUE, or declared, as the metric's entry states it."
-    )
-    return many("--margin", help=text)(function)
+mixed_option = click.option(
+    "--allow-mixed",
+    is_flag=True,
+    help="Compare models although their runs differ in a setting that changes answers; every output says so.",
+)
+metric_option = many("--metric", help="A metric, as the scores name it; by default the main one.")
+judge_option = click.option("--metric", help="The judge's metric, as the scores name it; by default the main one.")
+pair_option = click.option("--model", multiple=True, help="Compare two models only: --model A B.")
+margin_option = many(
+    "--margin",
+    help="Are two models practically the same? The smallest difference that matters, in the unit of the file of "
+    "scores: VALUE, METRIC=VALUE, or declared, for the margin that the metric declares.",
+)
 
 
 def margin_of(given: Sequence[str]) -> Margin | None:
@@ -324,36 +311,39 @@ def _margin_value(value: str, text: str) -> float:
         ) from None
 
 
-ANALYSIS = ("resamples", "seed", "level", "unit", "weight", "interval")
+Side = Literal["data", "results"]
+
+_SAMPLING: Mapping[str, tuple[Any, Any, str]] = {
+    "interval": (
+        click.Choice(("percentile-expanded", "percentile", "bca")),
+        "percentile-expanded",
+        "Type of bootstrap interval.",
+    ),
+    "weight": (str, "unit", "Average over units, or over clusters, such as participant."),
+    "unit": (str, "cluster", "Resampling unit: cluster, such as participant, or unit."),
+    "level": (float, 0.95, "Confidence level of the intervals."),
+    "seed": (int, 0, "The same seed gives the same numbers."),
+    "resamples": (int, 10_000, "Number of resamples and of random exchanges; at least 40 exchanges for each pair."),
+}
+ANALYSIS = tuple(_SAMPLING)
 """The options of every analysis, as `attune_bench.stats.options.AnalysisOptions` names them."""
 
 
 def analysis_options(function: F) -> F:
     """Add the options that every analysis takes, and ``--format``."""
-    return sampling_options(format_option()(function))
+    return sampling_options()(format_option()(function))
 
 
-def sampling_options(function: F) -> F:
-    """Add the options that every analysis takes."""
-    intervals = click.Choice(("percentile-expanded", "percentile", "bca"))
-    for name, kind, default, help_text in (
-        ("--interval", intervals, "percentile-expanded", "Which interval."),
-        ("--weight", str, "unit", "What counts once in a mean: unit, or cluster, such as participant."),
-        ("--unit", str, "cluster", "What is drawn: cluster, such as participants, or unit."),
-        ("--level", float, 0.95, "Confidence level of the intervals."),
-        ("--seed", int, 0, "The same seed gives the same numbers."),
-        (
-            "--resamples",
-            int,
-            10_000,
-            "How many resamples, and random exchanges; of these at least 40 for each pair.",
-        ),
-    ):
-        function = click.option(name, type=kind, default=default, show_default=True, help=help_text)(function)
-    return function
+def sampling_options(*names: str) -> Callable[[F], F]:
+    """Return the decorator that adds the options of every analysis, or those named."""
 
+    def decorate(function: F) -> F:
+        for name in names or ANALYSIS:
+            kind, default, said = _SAMPLING[name]
+            function = click.option(f"--{name}", type=kind, default=default, show_default=True, help=said)(function)
+        return function
 
-Side = Literal["data", "results"]
+    return decorate
 
 
 def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:

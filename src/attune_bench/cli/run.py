@@ -31,6 +31,7 @@ from attune_bench.cli.options import (
     NamedPath,
     benchmark_of,
     benchmark_option,
+    own_benchmark_option,
     own_options,
     verb,
     where_option,
@@ -152,7 +153,7 @@ def export(
 @output_option("results", "Folder of what is made, and of all responses.")
 @prices_option
 @click.option("--partial", is_flag=True, help="Take the answers that are there; calls without one are left.")
-@benchmark_option("module:NAME, where the calls are of a benchmark of your own.")
+@own_benchmark_option
 def import_(
     calls: Path, answers: tuple[Path, ...], output: Path, prices: Path | None, partial: bool, benchmark: str | None
 ) -> int:
