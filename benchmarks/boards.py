@@ -167,7 +167,7 @@ def page(found: Mapping[str, tuple[Board, Found]]) -> str:
         f"| {_share(one.apart_alone, one.neighbours)} | {one.smallest:.1f} |"
         for board, one in found.values()
     ]
-    head = "| board | models | tiers | neighbours told apart | as the only pair | smallest difference |"
+    head = "| board | models | tiers | neighbours that differ | as the only pair | smallest difference |"
     boards = "\n".join([head, "| --- " * 6 + "|", *rows])
     sections = "\n\n".join(_section(board, one) for board, one in found.values())
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(boards=boards, sections=sections)
@@ -196,7 +196,7 @@ def _section(board: Board, found: Found) -> str:
             ours.get(model, f"| {board.ranks[model]:g} | {model} | {score:.1f} | - | - | - |")
             for model, score in sorted(board.published.items(), key=lambda one: -one[1])
         ]
-    head = "| published rank | model | score | interval of the rank | tier | not told apart from tiers |\n"
+    head = "| published rank | model | score | interval of the rank | tier | tiers not significantly different |\n"
     table = head + "| --- " * 6 + "|\n" + "\n".join(rows)
     figure = f"![Ranks of {board.title} with their intervals](boards/{board.name}.svg)"
     return f"## {board.title}\n\n{board.about}\n\n{figure}\n\n{table}"

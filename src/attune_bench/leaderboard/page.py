@@ -158,7 +158,7 @@ def _condition(board: Content, one: Content, metrics: Mapping[str, Metric], plac
             exchanges=one["exchanges"],
             numbers=True,
         )
-        parts.append(folded("Which models are told apart", [matrix], "matrix", is_open=True))
+        parts.append(folded("Which models differ significantly", [matrix], "matrix", is_open=True))
     parts.append(folded("Provenance and signatures", [_provenance(one, called)], "about"))
     return element("section", *parts, class_="condition", data_condition=title, id=f"part-{place}")
 
@@ -217,9 +217,9 @@ def _span(row: Content) -> str:
 
 
 def _near(row: Content) -> str:
-    """Say among which tiers the models are that one is not told apart from."""
+    """Name the first and last tier with a model that does not differ significantly from this one."""
     first, last = row["tier_first"], row["tier_last"]
-    return "" if first == last else f"not apart: {first}\u2013{last}"
+    return "" if first == last else f"no significant difference: {first}\u2013{last}"
 
 
 def _size(found: Content, cluster: str) -> Cell:

@@ -272,7 +272,7 @@ def _row(
     value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
     near = []
     if row["tier"] is not None and row["tier_first"] != row["tier_last"]:
-        near = [element("small", f"not told apart: tiers {row['tier_first']}\u2013{row['tier_last']}")]
+        near = [element("small", f"no significant difference: tiers {row['tier_first']}\u2013{row['tier_last']}")]
     kind = called(row["model"]).removeprefix(row["model"])
     marks = [Html(" "), element("small", kind.strip())] if kind else []
     why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []

@@ -369,7 +369,7 @@ def pairs_matrix(
     exchanges: int,
     numbers: bool,
 ) -> Html:
-    """Return every model against every other, told apart and better, or worse, or not told apart; and how it is read.
+    """Return every model against every other: significantly better, worse or neither; and how to read the matrix.
 
     Parameters
     ----------
@@ -415,7 +415,7 @@ def pairs_matrix(
     higher = "has higher values" if metric.higher_is_better is None else "is better"
     lower = "has lower values" if metric.higher_is_better is None else "is worse"
     note = (
-        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
+        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 no significant difference "
         f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "
         "exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
     )

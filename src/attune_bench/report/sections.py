@@ -499,12 +499,12 @@ def _judged(page: PageScores) -> Section | None:
             conceal_rated(table, frame, labels.metric.name, labels.ratings, small_cells=page.small_cells)
             for frame in made
         )
-    told = (*judged_warnings(table, models), *judged_warnings(table, pairs))
+    warned = (*judged_warnings(table, models), *judged_warnings(table, pairs))
     tables = judged_tables(table, "models", models)
     if not pairs.is_empty():
         tables += judged_tables(table, "differences", pairs)
     note = judged_note(table, page.chosen, tested=bool(pairs["p"].count()))
-    return Section(title, [_OF_JUDGES, *([told] if told else []), *with_note(tables, note)])
+    return Section(title, [_OF_JUDGES, *([warned] if warned else []), *with_note(tables, note)])
 
 
 _OF_JUDGES = (
@@ -720,7 +720,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     if not pairs:
         return []
     under = under_condition(table, condition) if len(table.conditions) > 1 else ""
-    caption = f"Which models are told apart by {label(metric)}{under}"
+    caption = f"Which models differ significantly by {label(metric)}{under}"
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     matrix = pairs_matrix(
         models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= LARGE

@@ -260,14 +260,14 @@ def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
     reasons = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)["reason"]
     if reasons.str.starts_with(EQUAL).fill_null(value=False).all():
         return f"no pair of {count['pairs']} differs: {reasons[0]}"
-    by_interval = f"{count['interval_excludes_0']} by interval alone"
+    by_interval = f"{count['interval_excludes_0']} by the uncorrected interval"
     if not count["family"]:
         return f"no pair of {count['pairs']} can be tested, {by_interval}"
     if count["p_holm_min"] >= ALPHA:
         least = f"least possible Holm p {p_value(count['p_holm_min'])}, family of {count['family']}"
         return f"no pair of {count['pairs']} could differ ({least}), {by_interval}"
     return (
-        f"pairs that differ {count['significant']} of {count['pairs']} (Holm p < 0.05, family of {count['family']}), "
+        f"{count['significant']} of {count['pairs']} pairs differ (Holm p < 0.05, family of {count['family']}), "
         f"{by_interval}"
     )
 
@@ -615,9 +615,9 @@ def calls_table(table: ScoreTable) -> list[Table]:
 
 
 TIERS = (
-    "A tier begins with its best model and goes on to the last before the first that is told apart from that one by "
-    "the paired test, Holm-corrected over all pairs; members of a tier need not be equal, and a model may not be told "
-    "apart from models of the next tier, which is shown beside it."
+    "A tier begins with its best model and ends before the first significantly worse model (paired test, "
+    "Holm-corrected over all pairs). Members of a tier need not be equal, and a model need not differ significantly "
+    "from models of the next tier; such tiers are shown beside it."
 )
 """What tiers are, in one sentence, for pages and for whoever reads ``board.json``."""
 

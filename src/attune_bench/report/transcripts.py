@@ -298,12 +298,12 @@ def _scores_of(table: ScoreTable, row: Row) -> list[Html]:
     metrics = [table.metric(name) for name in table.headline if name != table.primary]
     own = [(one, values[term_columns(one)[0]]) for one in metrics if one.statistic in PER_UNIT]
     lower = " (lower is better)"
-    told = [
+    values_of_others = [
         f"{one.label} {number(value, one)}{lower if one.higher_is_better is False else ''}"
         for one, value in own
         if value is not None
     ]
-    return [element("p", f"{'; '.join(told)}.", class_="quiet")] if told else []
+    return [element("p", f"{'; '.join(values_of_others)}.", class_="quiet")] if values_of_others else []
 
 
 def _intro(table: ScoreTable, metric: Metric) -> str:
