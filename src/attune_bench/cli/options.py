@@ -56,7 +56,7 @@ class VerbCommand(click.Command):
         self.variants = variants
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own parameters, then those of the benchmarks."""
+        """Return the command's own parameters, then the parameters of benchmarks."""
         own = [_click_option(option) for option, _ in self._declared(ctx).values()]
         *general, helping = super().get_params(ctx)
         return [*general, *own, helping]
@@ -71,7 +71,7 @@ class VerbCommand(click.Command):
         return super().parse_args(ctx, _expanded(args, self.get_params(ctx)))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of all benchmarks, then those of each; what arguments are, the text above says."""
+        """Write the general options, then the options of each benchmark; the text above explains arguments."""
         declared = self._declared(ctx)
         general = [
             param.get_help_record(ctx)
@@ -98,7 +98,7 @@ class VerbCommand(click.Command):
             return (*BENCHMARKS, benchmark_named(name))
 
     def _declared(self, ctx: click.Context) -> dict[str, tuple[Option | Choice, list[Benchmark]]]:
-        """Return what benchmarks declare for this verb, with whose it is."""
+        """Return the options that benchmarks declare for this verb, with the benchmarks that declare them."""
         found: dict[str, tuple[Option | Choice, list[Benchmark]]] = {}
         for benchmark in self._benchmarks(ctx):
             options: list[Option | Choice] = [option for option in benchmark.options if self.own in option.verbs]
@@ -109,7 +109,7 @@ class VerbCommand(click.Command):
 
 
 class NamedPath(click.Path):
-    """A path whose name is not empty; an empty one, as of a variable that is not set, would be the folder at hand."""
+    """A path with a name; the empty name of an unset variable would mean the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -162,7 +162,7 @@ def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[st
 
 
 def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a benchmark's own options that were given; refuse those of another by name.
+    """Return the given values of a benchmark's own options; refuse options of another benchmark by name.
 
     Raises
     ------
@@ -347,7 +347,7 @@ def sampling_options(*names: str) -> Callable[[F], F]:
 
 
 def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:
-    """Return the kind of the records in a source: that of a noun, else one of a benchmark that is named, else any.
+    """Return the kind of the records in a source: by noun, else by the benchmark named, else by content.
 
     Raises
     ------
@@ -370,12 +370,12 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
 
 
 def benchmarks_by_kind(side: Side) -> dict[Kind[Any, Any], Benchmark]:
-    """Return the benchmark whose data, or results, are of a kind, by kind."""
+    """Return benchmarks by the kind of their data, or of their results."""
     return {kind_of(one): benchmark for benchmark in BENCHMARKS if (one := getattr(benchmark, side)) is not None}
 
 
 def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
-    """Return the benchmark that is named, else the one whose data or results a source holds."""
+    """Return the benchmark named, else the benchmark of the data or results in a source."""
     if name is not None:
         with mistakes():
             return benchmark_named(name)

@@ -144,7 +144,7 @@ def records_of(scores: Scores, side: Literal["data", "results"], *sources: str) 
 
 
 def traits_of(scores: Scores, data: str | None) -> Queryable:
-    """Return what is asked for traits: the data, or without them the traits that the scores have."""
+    """Return the source of traits: the data, or without data the traits that the scores have."""
     if data is not None:
         found: Queryable = records_of(scores, "data", data)
         return found
@@ -389,14 +389,14 @@ def subset(
 
 
 def _known(source: Queryable, traits: Mapping[str, Any]) -> Queryable:
-    """Return the units of which it is known whether they match: a complement has no others."""
+    """Return the units that are known to match or not: a complement has no others."""
     for name, values in traits.items():
         source = source.where(**{name: values}) | source.where(**{name: none_of(*values)})
     return source
 
 
 def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compare: bool, options: Any) -> pl.DataFrame:
-    """Return the rows of one stratum and, for a comparison, those of its complement below them."""
+    """Return the rows of one stratum and, for a comparison, the rows of its complement below them."""
     chosen, among = part.unit_ids, known.unit_ids
     frame = subgroups(scores, {question: chosen}, known=among, compare=compare, **options)
     if not compare:
@@ -701,7 +701,7 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
 def labels() -> None:
     """Have people rate a part of what a judge scored, to correct the judge by.
 
-    plan says how many ratings are needed, draw chooses what is rated at random and writes the sheet to fill in, which
+    plan says how many ratings are needed; draw chooses units at random and writes a sheet to fill in, which
     attune-bench debias reads.
     """
 

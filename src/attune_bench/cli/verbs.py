@@ -1,4 +1,4 @@
-"""The commands, those of all benchmarks and those of one, and how a call of one ends."""
+"""The list of commands, general and of one benchmark, and the exit status of a call."""
 
 import sys
 from collections.abc import Sequence
@@ -115,7 +115,7 @@ def call(arguments: Sequence[str] | None) -> NoReturn:
 def _status(arguments: Sequence[str] | None) -> int:
     """Run a command and return its status; say what the user can mend."""
     try:
-        # Click leaves a margin of 2 of its own width, which also in a file is that of the machine.
+        # Click subtracts 2 from its own width, which even in a file is the width of the machine.
         columns = columns_of_terminal() - 2
         status = app.main(arguments, prog_name="attune-bench", standalone_mode=False, terminal_width=columns)
     except click.exceptions.NoArgsIsHelpError as error:

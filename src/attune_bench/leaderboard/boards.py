@@ -1,6 +1,6 @@
-"""Boards: the entries whose numbers may be set side by side, each read, checked and merged into one table.
+"""Boards of a leaderboard: entries, read and checked, and merged into one table where they are comparable.
 
-Entries of a leaderboard: files of scores, each alone or with a TOML file that says whose they are.
+An entry is a file of scores, alone or with a TOML file that describes it.
 
 .. code-block:: toml
 
@@ -12,12 +12,9 @@ Entries of a leaderboard: files of scores, each alone or with a TOML file that s
     contact = "evals@example.org"   # for the maintainers; no page shows it
     licence = "cc-by-4.0"           # of the scores
 
-Boards: the entries whose numbers may be set side by side, merged into one table of scores each.
-
-Two entries are on one board where their scores agree in benchmark, protocol, variant, codebook, data, in what their
-metrics are, and in every setting of the runs that changes an answer, as `attune_bench.stats.comparability` has it; and
-where units join them, each entry sharing some with another.
-People and baselines have no settings: they are on every board of their data.
+Two entries are on one board where their scores agree in benchmark, protocol, variant, codebook, data, metrics, and in
+every setting of the runs that changes an answer (see `attune_bench.stats.comparability`), and where each entry shares
+units with another. People and baselines have no settings: they are on every board of their data.
 """
 
 import os
@@ -67,14 +64,14 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 
 
 class Entry(NamedTuple):
-    """What is entered: scores, and who entered them.
+    """Submitted scores, and who submitted them.
 
     Attributes
     ----------
     name : str
         The file, for messages.
     table : ScoreTable
-        The scores of what is entered.
+        The submitted scores.
     about : mapping of str to str
         ``link, date, submitter, licence``; empty where there is no more than scores.
     """
@@ -120,7 +117,7 @@ def check_entry(path: Path, *, today: date | None = None, small_cells: bool = Fa
     source = path.parent / given["scores"]
     beside = source.with_suffix(".toml")
     for file in (source, beside):
-        # What is submitted could lead to any file of whoever checks it, and what is wrong with that quotes it.
+        # A link could lead to any file of the checking user, and messages would quote that file.
         if Path(os.path.realpath(file)).parent != Path(os.path.realpath(path.parent)):
             why = f"{file.name} is a link out of the folder of this file; send the file itself"
             return None, [*mistakes, f"{path}: scores: {why}"]
@@ -246,7 +243,7 @@ _WANTED = {
     "date": "the day on which the model was run, such as 2026-11-20",
     "submitter": "who ran the model, in one line",
     "contact": "an e-mail address, or an https address, which no page shows",
-    "licence": f"that of the scores, one of {listed(sorted(licences()), 6)}",
+    "licence": f"the licence of the scores, one of {listed(sorted(licences()), 6)}",
 }
 
 
@@ -281,7 +278,7 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
     Parameters
     ----------
     entries : iterable of Entry
-        What is entered.
+        The submitted entries.
     small_cells : bool
         Where clusters are people: whether to show models that were run on fewer than 5 of them.
 
@@ -325,7 +322,7 @@ def _unit_span(board: Board) -> str:
 
 
 def _on_few(table: ScoreTable) -> list[Group]:
-    """Return the models and conditions whose value of the primary metric rests on too few clusters to be ranked.
+    """Return the models and conditions with too few clusters in the primary metric to be ranked.
 
     Hiding the value alone would not do: where the model stands tells of it.
     """
@@ -335,7 +332,7 @@ def _on_few(table: ScoreTable) -> list[Group]:
 
 
 def _base(table: ScoreTable) -> dict[str, Any]:
-    """Return what two files agree in whose models may be compared, their settings apart."""
+    """Return everything besides settings that comparable files agree in."""
     held = table.provenance
     metrics = {name: entry_fields(metric) for name, metric in table.metrics.items()}
     about = held.model_dump(
@@ -358,7 +355,7 @@ def _by_units(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, Entry]]]:
-    """Return the models and conditions of entries, those together whose settings agree."""
+    """Return the models and conditions of entries, grouped by settings that agree."""
     given: dict[bytes, tuple[Settings, list[tuple[Group, Entry]]]] = {}
     everywhere: dict[Group, Entry] = {}
     for entry in entries:
@@ -534,7 +531,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
     about: dict[str, Any] = {
         "title": board.title,
         **{name: getattr(held, name) for name in ("benchmark", "protocol", "variant", "codebook")},
-        # The merged scores have no hash of data where that of a file's runs is not known.
+        # The merged scores have no hash of data where a file has no hash of its runs.
         "data": next((entry.table.provenance.data for entry in board.sources.values()), None),
         **{name: getattr(held, name) for name in ("unit", "cluster", "private", "synthetic")},
         "condition": held.condition,
@@ -639,7 +636,7 @@ def _condition(
 
 
 class _Strata(NamedTuple):
-    """The primary metric in the strata of the units' traits, as far as it may be shown, and what is left out."""
+    """The primary metric in the strata of the units' traits after suppression, and notes on traits left out."""
 
     rows: pl.DataFrame | None
     notes: Sequence[str]

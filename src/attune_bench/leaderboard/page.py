@@ -76,7 +76,7 @@ def _counted(boards: Sequence[Content]) -> str:
 
 
 def _controls(boards: Sequence[Content]) -> Html:
-    """Return the controls, which the script shows; a choice that offers one thing is not there."""
+    """Return the controls, hidden until the script shows them; a choice with one option is left out."""
     conditions = dict.fromkeys(one["title"] for board in boards for one in board["conditions"] if one["title"])
     strata = dict.fromkeys(
         (row["trait"], row["stratum"]) for board in boards for one in board["conditions"] for row in one["subgroups"]

@@ -100,7 +100,7 @@ class PageScores:
     table : ScoreTable
         The scores.
     analyses : mapping of str to Analysis
-        Those of any scores, a benchmark's own in their place where it has some.
+        The analyses of any scores; an analysis of the benchmark replaces one of the same name.
     small_cells : bool
         Whether to show what rests on few people.
     options : SamplingKeywords
@@ -136,7 +136,7 @@ class PageScores:
 
     @cached_property
     def hidden(self) -> tuple[tuple[str, str | None], ...]:
-        """The models and conditions whose value of the primary metric must not be shown, nor where it stands."""
+        """The models and conditions with a suppressed value, and therefore a suppressed rank, of the primary metric."""
         return tuple(self.of_primary.filter(pl.col("n").is_null()).select("model", "condition").rows())
 
     @cached_property
@@ -542,7 +542,7 @@ _ONE_CONDITION = "needs scores under at least two conditions"
 
 
 def _metric_of_units(page: PageScores, name: str) -> Metric | Section:
-    """Return the metric of an analysis of which units are better; where there is none, a section that says why."""
+    """Return the metric of an analysis of better units; without one, a left-out section with the reason."""
     table, title = page.table, page.analyses[name].title
     if why := counts_units(table, page.chosen):
         return Section(title, left_out=why)
@@ -558,8 +558,8 @@ def _win_rates(page: PageScores) -> Section:
     if isinstance(metric, Section):
         return metric
     caption = (
-        f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than that of the "
-        "column; ties count half."
+        f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than the model "
+        "of the column; ties count half."
     )
     return drawn_section(
         page, entry.title, page.analysis("win_rates", [metric.name]), "rate", caption,
@@ -689,7 +689,7 @@ _SECTIONS: tuple[Callable[[PageScores], Section | None], ...] = (
 )
 
 
-_TABLED = 300  # pairs, whose numbers a page lists; of more, they would be most of the page
+_TABLED = 300  # pairs listed with their numbers; more of them would fill most of the page
 
 
 def comparison_parts(page: PageScores, name: str) -> list[Part]:

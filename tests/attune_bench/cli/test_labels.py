@@ -142,7 +142,7 @@ def test_a_page_has_the_ratings(call: Call, conversations: Scored, filled: Path,
         ),
         (("--labels", "labels.csv"), "--margin, --labels and --label-metric are for the page; give --html FILE too"),
         (("--label-metric", "m"), "--margin, --labels and --label-metric are for the page; give --html FILE too"),
-        (("--html", "labels.html", "--labels", "labels.html"), "labels.html is what is read; choose another --html"),
+        (("--html", "labels.html", "--labels", "labels.html"), "labels.html is an input; choose another --html"),
         (("--html", "page.html", "--labels", "nowhere.csv"), "nowhere.csv"),
     ],
 )
