@@ -118,7 +118,7 @@ def sage() -> Board:
     scores = _scores(rows, "SAGE", "scenario", "Final emotion", low=0, high=100, digits=1)
     about = (
         "100 scenarios, one conversation each, simulated by DeepSeek-V3. The board has 18 models; `tests/golden/sage` "
-        "has the results of three. Their intervals of ranks and tiers are those among these three; the other models "
+        "has the results of three. Their tiers and intervals of ranks are among these three; the other models "
         "are listed as published."
     )
     return Board("sage", "SAGE", scores, SAGE_SCORES, about)

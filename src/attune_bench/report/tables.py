@@ -619,7 +619,7 @@ TIERS = (
     "Holm-corrected over all pairs). Members of a tier need not be equal, and a model need not differ significantly "
     "from models of the next tier; such tiers are shown beside it."
 )
-"""What tiers are, in one sentence, for pages and for whoever reads ``board.json``."""
+"""Definition of tiers, for pages and for whoever reads ``board.json``."""
 
 Group = tuple[str, str | None]
 
