@@ -13,6 +13,8 @@ from click.core import ParameterSource
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.output import UserError, first_issue, kind_of, mistakes, validate_command
+from attune_bench.report.columns import INTERVALS
+from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
 from attune_bench.stats.options import Margin
@@ -23,7 +25,6 @@ from attune_data.loading import load_records, recognise
 from attune_data.query import CliValue
 
 F = TypeVar("F", bound=Callable[..., Any])
-FORMAT = ("table", "markdown", "csv", "json")
 _SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"
 
 
@@ -240,7 +241,7 @@ def results_option(what: str, *, name: str = "--results", required: bool = False
 def format_option(*formats: str) -> Callable[[F], F]:
     """Return the decorator that adds ``--format``."""
     return click.option(
-        "--format", type=click.Choice(formats or FORMAT), default="table", show_default=True, help="Output format."
+        "--format", type=click.Choice(formats or FORMATS), default="table", show_default=True, help="Output format."
     )
 
 
@@ -315,7 +316,7 @@ Side = Literal["data", "results"]
 
 _SAMPLING: Mapping[str, tuple[Any, Any, str]] = {
     "interval": (
-        click.Choice(("percentile-expanded", "percentile", "bca")),
+        click.Choice(tuple(INTERVALS)),
         "percentile-expanded",
         "Type of bootstrap interval.",
     ),

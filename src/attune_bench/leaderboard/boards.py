@@ -29,14 +29,13 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench._version import __version__
 from attune_bench.report.columns import interval_words, under_condition
 from attune_bench.report.document import provenance_line, standing_notes, strict
-from attune_bench.report.privacy import hides, shown_strata, shown_summary, suppress
+from attune_bench.report.privacy import few_groups, hides, shown_strata, shown_summary, suppress
 from attune_bench.report.tables import TIERS
 from attune_bench.scores.entries import entry_fields
 from attune_bench.scores.settings import kind_of_group, setting_text
@@ -296,7 +295,8 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
     for alike in chain.from_iterable(map(_by_units, by_base.values())):
         for settings, groups in _by_settings(alike):
             table = _merged(groups)
-            few = _on_few(table) if hides(table, small_cells=small_cells) else []
+            # Without the model itself, as its place would tell of a hidden value.
+            few = few_groups(table, table.primary) if hides(table, small_cells=small_cells) else []
             shown = table.keep(groups=[group for group in table.groups if group not in few]) if few else table
             why = [
                 f"{model if under is None else f'{model} [{under}]'}: {table.primary} of {too_few(table)}"
@@ -319,16 +319,6 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
 def _unit_span(board: Board) -> str:
     units = board.table.units["unit"].to_list()
     return f"units {' to '.join([*units[:1], *units[-1:]])}"
-
-
-def _on_few(table: ScoreTable) -> list[Group]:
-    """Return the models and conditions with too few clusters in the primary metric to be ranked.
-
-    Hiding the value alone would not do: where the model stands tells of it.
-    """
-    series = ScoreSeries(table)
-    present = ~np.isnan(series.values(table.primary)[:, 0])
-    return [group for group, own in zip(series.groups, present, strict=True) if series.count(own) < MIN_CLUSTERS]
 
 
 def _base(table: ScoreTable) -> dict[str, Any]:

@@ -46,10 +46,11 @@ def hides(table: ScoreTable, *, small_cells: bool) -> bool:
     return table.provenance.private and not small_cells
 
 
-def few_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
-    """Return the models and conditions that were run on fewer than 5 clusters."""
+def few_groups(table: ScoreTable, metric: str | None = None) -> list[tuple[str, str | None]]:
+    """Return the models and conditions that were run on fewer than 5 clusters, or have a metric's value on fewer."""
     series = ScoreSeries(table)
-    return [group for group, run in zip(series.groups, series.scored, strict=True) if series.count(run) < MIN_CLUSTERS]
+    present = series.scored if metric is None else ~np.isnan(series.values(metric)[:, 0])
+    return [group for group, units in zip(series.groups, present, strict=True) if series.count(units) < MIN_CLUSTERS]
 
 
 def without_few(table: ScoreTable, *, small_cells: bool) -> ScoreTable:
