@@ -118,7 +118,7 @@ def sage() -> Board:
     scores = _scores(rows, "SAGE", "scenario", "Final emotion", low=0, high=100, digits=1)
     about = (
         "100 scenarios, one conversation each, simulated by DeepSeek-V3. The board has 18 models; `tests/golden/sage` "
-        "has the results of three. Their intervals of ranks and tiers are those among these three; the other models "
+        "has the results of three. Their tiers and intervals of ranks are among these three; the other models "
         "are listed as published."
     )
     return Board("sage", "SAGE", scores, SAGE_SCORES, about)
@@ -167,7 +167,7 @@ def page(found: Mapping[str, tuple[Board, Found]]) -> str:
         f"| {_share(one.apart_alone, one.neighbours)} | {one.smallest:.1f} |"
         for board, one in found.values()
     ]
-    head = "| board | models | tiers | neighbours told apart | as the only pair | smallest difference |"
+    head = "| board | models | tiers | neighbours that differ | as the only pair | smallest difference |"
     boards = "\n".join([head, "| --- " * 6 + "|", *rows])
     sections = "\n\n".join(_section(board, one) for board, one in found.values())
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(boards=boards, sections=sections)
@@ -196,7 +196,7 @@ def _section(board: Board, found: Found) -> str:
             ours.get(model, f"| {board.ranks[model]:g} | {model} | {score:.1f} | - | - | - |")
             for model, score in sorted(board.published.items(), key=lambda one: -one[1])
         ]
-    head = "| published rank | model | score | interval of the rank | tier | not told apart from tiers |\n"
+    head = "| published rank | model | score | interval of the rank | tier | tiers not significantly different |\n"
     table = head + "| --- " * 6 + "|\n" + "\n".join(rows)
     figure = f"![Ranks of {board.title} with their intervals](boards/{board.name}.svg)"
     return f"## {board.title}\n\n{board.about}\n\n{figure}\n\n{table}"

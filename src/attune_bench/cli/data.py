@@ -184,7 +184,7 @@ def validate(
 
 
 def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
-    """Return the benchmark whose results are made of records of a kind."""
+    """Return the benchmark that has records of a kind as its data."""
     if name is not None:
         with mistakes():
             return benchmark_named(name)
@@ -321,7 +321,7 @@ def score(
 
 
 def _scored_benchmark(name: str | None, results: str, data: str | None) -> Benchmark:
-    """Return the benchmark that is named, else that of the results; of demo, that of the data."""
+    """Return the benchmark named, else the benchmark of the results, or of the data where the results are demo."""
     if data is not None and results == "demo" != data:
         return benchmark_of(name, data, "data")
     return benchmark_of(name, results, "results")
@@ -336,7 +336,7 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
 
 
 @verb(own="demo")
-@benchmark_option("Whose demonstration; by default that of the first benchmark.")
+@benchmark_option("The benchmark to demonstrate; by default the first.")
 @click.option(
     "--html", type=click.Path(path_type=Path), default=Path("attune-demo.html"), show_default=True,
     help="Where to write the page of HTML, where the extra `plots` is installed.",
@@ -371,7 +371,7 @@ def demo(benchmark: str | None, html: Path) -> None:
 _NEXT = (
     (
         "score --results demo{data} --output scores.parquet{of}",
-        "score results of any model; here those of simulated ones",
+        "score results of any model; here of simulated models",
     ),
     ("compare --scores scores.parquet", "whether the models differ, and how small a difference could show"),
     ("report --scores scores.parquet --format markdown", "the report, for a paper"),

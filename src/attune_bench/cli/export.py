@@ -24,7 +24,7 @@ from attune_bench.cli.options import (
     verb,
 )
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say, warnings_on_stderr
-from attune_bench.cli.scores import benchmark_of_scores, read_analysed, records_of, sampling_of, traits_of
+from attune_bench.cli.scores import benchmark_of_scores, read_scores, records_of, sampling_of, traits_of
 from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
@@ -51,20 +51,20 @@ _ONLY = {
 )
 @click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
 @metric_option
-@many("--by", help="A trait, whose strata are exported too.")
+@many("--by", help="A trait; its strata are exported too.")
 @data_option("What was scored against, for traits and samples")
 @click.option("--small-cells", is_flag=True, help="Export values of fewer than 5 people, and units of people, too.")
 @click.option("--organization", help="For eee: who publishes the scores.")
 @click.option("--relationship", type=click.Choice(get_args(Relationship)), help="For eee: to the models' makers.")
 @click.option("--dataset", help="For eee and hub: the data set on the Hub, owner/name.")
-@results_option("For eee: the results that were scored, whose texts are written too", name="--samples")
+@results_option("For eee: the results that were scored; their texts are written too", name="--samples")
 @click.option("--licence", help="For --samples: what they are published under, for instance cc-by-4.0.")
 @click.option(
     "--push",
     is_flag=True,
     help="For hub: propose them to the models' repositories, as pull requests; refused for synthetic data.",
 )
-@sampling_options
+@sampling_options()
 def export(
     scores: Path,
     format: str,  # noqa: A002
@@ -86,7 +86,7 @@ def export(
     eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
     model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
     every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out,
-    and so are those of single units where units are of people. All formats say where data are synthetic. --samples
+    and so are values of single units of people. All formats say where data are synthetic. --samples
     RESULTS adds to the records of eee a line for each metric and unit, with whole conversations and annotations.
     """
     asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
@@ -97,7 +97,7 @@ def export(
         raise UserError("--push is for --format hub; leave it out")
     if by and format == "hub":
         raise UserError("pages of models have no subgroups; leave out --by")
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     options = {**sampling_of(given), **({"metrics": list(metric)} if metric else {})}
     truth, texts = _samples(read, samples, data, licence, small_cells=small_cells)
     traits: dict[str, Any] = {"by": by, "data": (traits_of(read, data) if truth is None else truth) if by else None}
@@ -198,10 +198,10 @@ class _WithDefault(click.Group):
 
 @click.group(cls=_WithDefault)
 def leaderboard() -> None:
-    """Make a leaderboard of files of scores; check what is to be entered.
+    """Make a leaderboard of files of scores; check entries before they are submitted.
 
     leaderboard ENTRY... -o SITE, short for leaderboard build, writes SITE/index.html and SITE/board.json. An ENTRY is a
-    file of scores, or a TOML file beside one that says whose it is.
+    file of scores, or a TOML file that describes one.
     """
 
 
@@ -212,11 +212,11 @@ _entries = click.argument("entries", metavar="ENTRY", nargs=-1, required=True, t
 @_entries
 @click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
 @click.option("--small-cells", is_flag=True, help="Show values of fewer than 5 people, too.")
-@sampling_options
+@sampling_options()
 def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: Any) -> None:
     """Write the site of a leaderboard: a page for any browser, and board.json with every number.
 
-    An ENTRY is a file of scores, or a TOML file beside one that says whose it is. Models are in tiers by the main
+    An ENTRY is a file of scores, or a TOML file that describes one. Models are in tiers by the main
     metric. Those that may not be compared are on boards of their own. Values that rest on fewer than 5 people are left
     out.
     """

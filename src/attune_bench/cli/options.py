@@ -13,6 +13,8 @@ from click.core import ParameterSource
 
 from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_named
 from attune_bench.cli.output import UserError, first_issue, kind_of, mistakes, validate_command
+from attune_bench.report.columns import INTERVALS
+from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
 from attune_bench.stats.options import Margin
@@ -23,7 +25,6 @@ from attune_data.loading import load_records, recognise
 from attune_data.query import CliValue
 
 F = TypeVar("F", bound=Callable[..., Any])
-FORMAT = ("table", "markdown", "csv", "json")
 _SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"
 
 
@@ -44,7 +45,7 @@ def verb(*, own: str = "", variants: bool = False) -> Callable[[F], click.Comman
 
 def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:  # noqa: A002 - click's own word
     """Return the decorator of an option that takes several values, after one name or each after its own."""
-    return click.option(*names, multiple=True, help=f"{help} Several may follow.", **attributes)
+    return click.option(*names, multiple=True, help=f"{help} Repeatable.", **attributes)
 
 
 class VerbCommand(click.Command):
@@ -56,7 +57,7 @@ class VerbCommand(click.Command):
         self.variants = variants
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own parameters, then those of the benchmarks."""
+        """Return the command's own parameters, then the parameters of benchmarks."""
         own = [_click_option(option) for option, _ in self._declared(ctx).values()]
         *general, helping = super().get_params(ctx)
         return [*general, *own, helping]
@@ -71,7 +72,7 @@ class VerbCommand(click.Command):
         return super().parse_args(ctx, _expanded(args, self.get_params(ctx)))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of all benchmarks, then those of each; what arguments are, the text above says."""
+        """Write the general options, then the options of each benchmark; the text above explains arguments."""
         declared = self._declared(ctx)
         general = [
             param.get_help_record(ctx)
@@ -98,7 +99,7 @@ class VerbCommand(click.Command):
             return (benchmark_named(name), *BENCHMARKS)  # Of options with one name, that of the benchmark in use.
 
     def _declared(self, ctx: click.Context) -> dict[str, tuple[Option | Choice, list[Benchmark]]]:
-        """Return what benchmarks declare for this verb, with whose it is."""
+        """Return the options that benchmarks declare for this verb, with the benchmarks that declare them."""
         found: dict[str, tuple[Option | Choice, list[Benchmark]]] = {}
         for benchmark in self._benchmarks(ctx):
             options: list[Option | Choice] = [option for option in benchmark.options if self.own in option.verbs]
@@ -109,7 +110,7 @@ class VerbCommand(click.Command):
 
 
 class NamedPath(click.Path):
-    """A path whose name is not empty; an empty one, as of a variable that is not set, would be the folder at hand."""
+    """A path with a name; the empty name of an unset variable would mean the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -130,7 +131,7 @@ def _click_option(option: Option | Choice) -> click.Option:
     kind: Any = click.Choice(option.values) if option.values else option.kind
     if option.kind is Path:
         kind = NamedPath(path_type=Path)
-    help_text = f"{option.help} Several may follow." if option.multiple else option.help
+    help_text = f"{option.help} Repeatable." if option.multiple else option.help
     return click.Option(names, type=kind, multiple=option.multiple, default=None, help=help_text)
 
 
@@ -162,7 +163,7 @@ def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[st
 
 
 def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a benchmark's own options that were given; refuse those of another by name.
+    """Return the given values of a benchmark's own options; refuse options of another benchmark by name.
 
     Raises
     ------
@@ -202,10 +203,7 @@ def was_given(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def where_option(function: F) -> F:
-    """Add the option ``--where``."""
-    text = "TRAIT=VALUE; of a trait that is named again any value matches, of several traits all must."
-    return many("--where", help=text)(function)
+where_option = many("--where", help="TRAIT=VALUE. Repeat a trait for OR; different traits are combined with AND.")
 
 
 def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
@@ -243,22 +241,22 @@ def results_option(what: str, *, name: str = "--results", required: bool = False
 def format_option(*formats: str) -> Callable[[F], F]:
     """Return the decorator that adds ``--format``."""
     return click.option(
-        "--format", type=click.Choice(formats or FORMAT), default="table", show_default=True, help="Of what is printed."
+        "--format", type=click.Choice(formats or FORMATS), default="table", show_default=True, help="Output format."
     )
+
+
+own_benchmark_option = benchmark_option("Your benchmark, as module:NAME.")
 
 
 def scores_option(function: F) -> F:
     """Add the options ``--scores`` and ``--benchmark``."""
-    function = benchmark_option("module:NAME, where the scores are of a benchmark of your own; for its analyses.")(
-        function
-    )
     return click.option(
         "--scores",
         required=True,
         type=click.Path(path_type=Path),
         help="What `attune-bench score` wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
         "value.",
-    )(function)
+    )(own_benchmark_option(function))
 
 
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
@@ -267,29 +265,19 @@ def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], 
     return click.option("--labels", required=required, type=NamedPath(path_type=Path), help=f"{before}{text}")
 
 
-def mixed_option(function: F) -> F:
-    """Add the option ``--allow-mixed``."""
-    text = "Compare models whose runs differ in what changes an answer; every output says so."
-    return click.option("--allow-mixed", is_flag=True, help=text)(function)
-
-
-def metric_option(function: F) -> F:
-    """Add the option ``--metric``."""
-    return many("--metric", help="A metric, as the scores name it; by default the main one.")(function)
-
-
-def pair_option(function: F) -> F:
-    """Add the option ``--model``, of two models."""
-    return click.option("--model", multiple=True, help="Compare two models only: --model A B.")(function)
-
-
-def margin_option(function: F) -> F:
-    """Add the option ``--margin``."""
-    text = (
-        "Are two models practically the same? The smallest difference that matters, in the unit of the file of scores: "
-        "VALUE, METRIC=VALUE, or declared, as the metric's entry states it."
-    )
-    return many("--margin", help=text)(function)
+mixed_option = click.option(
+    "--allow-mixed",
+    is_flag=True,
+    help="Compare models although their runs differ in a setting that changes answers; every output says so.",
+)
+metric_option = many("--metric", help="A metric, as the scores name it; by default the main one.")
+judge_option = click.option("--metric", help="The judge's metric, as the scores name it; by default the main one.")
+pair_option = click.option("--model", multiple=True, help="Compare two models only: --model A B.")
+margin_option = many(
+    "--margin",
+    help="Are two models practically the same? The smallest difference that matters, in the unit of the file of "
+    "scores: VALUE, METRIC=VALUE, or declared, for the margin that the metric declares.",
+)
 
 
 def margin_of(given: Sequence[str]) -> Margin | None:
@@ -324,40 +312,43 @@ def _margin_value(value: str, text: str) -> float:
         ) from None
 
 
-ANALYSIS = ("resamples", "seed", "level", "unit", "weight", "interval")
+Side = Literal["data", "results"]
+
+_SAMPLING: Mapping[str, tuple[Any, Any, str]] = {
+    "interval": (
+        click.Choice(tuple(INTERVALS)),
+        "percentile-expanded",
+        "Type of bootstrap interval.",
+    ),
+    "weight": (str, "unit", "Average over units, or over clusters, such as participant."),
+    "unit": (str, "cluster", "Resampling unit: cluster, such as participant, or unit."),
+    "level": (float, 0.95, "Confidence level of the intervals."),
+    "seed": (int, 0, "The same seed gives the same numbers."),
+    "resamples": (int, 10_000, "Number of resamples and of random exchanges; at least 40 exchanges for each pair."),
+}
+ANALYSIS = tuple(_SAMPLING)
 """The options of every analysis, as `attune_bench.stats.options.AnalysisOptions` names them."""
 
 
 def analysis_options(function: F) -> F:
     """Add the options that every analysis takes, and ``--format``."""
-    return sampling_options(format_option()(function))
+    return sampling_options()(format_option()(function))
 
 
-def sampling_options(function: F) -> F:
-    """Add the options that every analysis takes."""
-    intervals = click.Choice(("percentile-expanded", "percentile", "bca"))
-    for name, kind, default, help_text in (
-        ("--interval", intervals, "percentile-expanded", "Which interval."),
-        ("--weight", str, "unit", "What counts once in a mean: unit, or cluster, such as participant."),
-        ("--unit", str, "cluster", "What is drawn: cluster, such as participants, or unit."),
-        ("--level", float, 0.95, "Confidence level of the intervals."),
-        ("--seed", int, 0, "The same seed gives the same numbers."),
-        (
-            "--resamples",
-            int,
-            10_000,
-            "How many resamples, and random exchanges; of these at least 40 for each pair.",
-        ),
-    ):
-        function = click.option(name, type=kind, default=default, show_default=True, help=help_text)(function)
-    return function
+def sampling_options(*names: str) -> Callable[[F], F]:
+    """Return the decorator that adds the options of every analysis, or those named."""
 
+    def decorate(function: F) -> F:
+        for name in names or ANALYSIS:
+            kind, default, said = _SAMPLING[name]
+            function = click.option(f"--{name}", type=kind, default=default, show_default=True, help=said)(function)
+        return function
 
-Side = Literal["data", "results"]
+    return decorate
 
 
 def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:
-    """Return the kind of the records in a source: that of a noun, else one of a benchmark that is named, else any.
+    """Return the kind of the records in a source: by noun, else by the benchmark named, else by content.
 
     Raises
     ------
@@ -386,7 +377,7 @@ def benchmark_of_kind(kind: Kind[Any, Any], *sides: Side) -> Benchmark | None:
 
 
 def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
-    """Return the benchmark that is named, else the one whose data or results a source holds."""
+    """Return the benchmark named, else the benchmark of the data or results in a source."""
     if name is not None:
         with mistakes():
             return benchmark_named(name)

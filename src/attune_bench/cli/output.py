@@ -101,7 +101,7 @@ def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:
     if not path.parent.is_dir():
         raise UserError(f"no such folder: {path.parent}; create it or choose another --html")
     if any(source is not None and path.resolve() == Path(source).resolve() for source in inputs):
-        raise UserError(f"{path} is what is read; choose another --html")
+        raise UserError(f"{path} is an input; choose another --html")
 
 
 def write_page(path: Path, text: str, beside: "TranscriptFolder | None" = None) -> None:
@@ -136,10 +136,10 @@ _QUIET_SECONDS = 2.0
 
 @contextmanager
 def progress() -> Iterator[Phase]:
-    """Yield a function that begins a phase, given what is counted and how much of it there is (None: not known).
+    """Yield a function that begins a phase, given the name and the total of the counted things (None: unknown).
 
-    It returns a function that is told how much is done. A bar appears on standard error once two seconds have passed
-    since the beginning of the first phase.
+    That function returns a function that takes the number done. A bar appears on standard error two seconds after the
+    beginning of the first phase.
     """
     if not sys.stderr.isatty():
         yield lambda _what, _total: lambda _done: None

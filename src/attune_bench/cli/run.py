@@ -19,6 +19,7 @@ from attune_bench.cli.options import (
     NamedPath,
     benchmark_of,
     benchmark_option,
+    own_benchmark_option,
     own_options,
     verb,
     was_given,
@@ -557,7 +558,7 @@ def export(
 @output_option("results", "Folder of the results and of all responses.")
 @prices_option
 @click.option("--partial", is_flag=True, help="Take the answers that are there; calls without one are left.")
-@benchmark_option("module:NAME, where the calls are of a benchmark of your own.")
+@own_benchmark_option
 def import_(
     calls: Path, answers: tuple[Path, ...], output: Path, prices: Path | None, partial: bool, benchmark: str | None
 ) -> int:

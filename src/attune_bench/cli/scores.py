@@ -16,19 +16,21 @@ from attune_bench.cli.options import (
     ANALYSIS,
     NamedPath,
     analysis_options,
-    benchmark_option,
     chosen_variant,
     data_option,
     format_option,
+    judge_option,
     labels_option,
     many,
     margin_of,
     margin_option,
     metric_option,
     mixed_option,
+    own_benchmark_option,
     pair_option,
     read_all,
     results_option,
+    sampling_options,
     scores_option,
     verb,
     where_option,
@@ -91,11 +93,9 @@ from attune_bench.stats.summary import distribution
 from attune_bench.verbs.scores import Scores
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
-from attune_data.issues import SourceError
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, did_you_mean, plural
-from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.judges import MIN_LABELS
 from attune_metrics.stats.power import labels_needed
 
@@ -103,26 +103,18 @@ Given = Mapping[str, Any]
 """What a command was given, by parameter."""
 
 
-def read_scores(path: Path) -> Scores:
-    """Return the scores of a file.
+def read_scores(path: Path, given: Given) -> Scores:
+    """Return the scores of a file, under the variant chosen.
 
     Raises
     ------
     UserError
-        Where it has none; of records the text says so.
+        Where the file has no scores; for a file of records the message says so.
     """
     if path == Path("demo") and not path.exists():
         raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
-    try:
-        return Scores.read(path)
-    except (SourceError, MetricInputError) as error:
-        raise UserError(str(error)) from None
-
-
-def read_analysed(path: Path, given: Given) -> Scores:
-    """Return the scores of a file, under the variant chosen."""
     with mistakes():
-        scores = read_scores(path).variant(**chosen_variant(click.get_current_context()))
+        scores = Scores.read(path).variant(**chosen_variant(click.get_current_context()))
     if given.get("allow_mixed"):
         scores = scores.allow_mixed()
     if scores.values.is_empty():
@@ -156,7 +148,7 @@ def records_of(scores: Scores, side: Literal["data", "results"], *sources: str) 
 
 
 def traits_of(scores: Scores, data: str | None) -> Queryable:
-    """Return what is asked for traits: the data, or without them the traits that the scores have."""
+    """Return the source of traits: the data, or without data the traits that the scores have."""
     if data is not None:
         found: Queryable = records_of(scores, "data", data)
         return found
@@ -240,7 +232,7 @@ def report(
     signature. JSON: under models a row a model with every metric as a column; under summary each metric of the board
     with its interval.
     """
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     if html is None:
         if (
             results
@@ -297,7 +289,7 @@ def compare(
     significant, n, clusters, mde, reason (with --by, stratum before these; with --margin, margin, p_same, p_same_holm,
     verdict behind them); under significant how many pairs differ.
     """
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     check_pair(model)
     if by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
@@ -329,11 +321,11 @@ def compare(
 @mixed_option
 @analysis_options
 def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) -> None:  # noqa: A002
-    """Rank the models, each with the interval in which other units would have put it.
+    """Rank the models, each with a bootstrap interval of its rank.
 
     JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
     """
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
@@ -368,7 +360,7 @@ def subset(
     JSON: under subgroups stratum, n, clusters, metric, model, the condition, value, low, high, mark, reason; with
     --compare also difference, difference_low, difference_high, p, p_min, p_holm, significant.
     """
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     traits = where_traits(where)
     if not (traits or filter is not None or by):
         raise UserError("which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT")
@@ -401,14 +393,14 @@ def subset(
 
 
 def _known(source: Queryable, traits: Mapping[str, Any]) -> Queryable:
-    """Return the units of which it is known whether they match: a complement has no others."""
+    """Return the units that are known to match or not: a complement has no others."""
     for name, values in traits.items():
         source = source.where(**{name: values}) | source.where(**{name: none_of(*values)})
     return source
 
 
 def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compare: bool, options: Any) -> pl.DataFrame:
-    """Return the rows of one stratum and, for a comparison, those of its complement below them."""
+    """Return the rows of one stratum and, for a comparison, the rows of its complement below them."""
     chosen, among = part.unit_ids, known.unit_ids
     frame = subgroups(scores, {question: chosen}, known=among, compare=compare, **options)
     if not compare:
@@ -442,7 +434,7 @@ def analyze(
     JSON: a key for each analysis, with the rows of its table under rows and its signature and notes under metadata;
     under left_out what each analysis that was not done needs.
     """
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     benchmark = benchmark_of_scores(read)
     known: dict[str, Analysis] = {**ANALYSES, **(resolve(benchmark.analyses) if benchmark else {})}
     for asked in name:
@@ -530,7 +522,7 @@ def stats(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) -
 
     JSON: under distribution model, the condition, metric, n, mean, sd, lowest, median, highest.
     """
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     with mistakes():
         frame = distribution(read, list(metric) or None)
     print_document(document(read, distribution_tables(read, frame)), format)
@@ -541,7 +533,9 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 
 @verb(variants=True)
 @click.option("--difference", type=float, help="The true difference to find, in the unit of the scores.")
-@click.option("--participants", type=int, help="How many there will be: how small a difference do they show?")
+@click.option(
+    "--participants", type=int, help="How many there will be: which difference is the smallest detectable one?"
+)
 @click.option("--scores", type=click.Path(path_type=Path), help="A pilot: scores of two models or more.")
 @metric_option
 @pair_option
@@ -559,7 +553,7 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 )
 @click.option("--looks", type=int, default=1, show_default=True, help="How often the data are tested; once only.")
 @mixed_option
-@benchmark_option("module:NAME, where the scores are of a benchmark of your own.")
+@own_benchmark_option
 @format_option()
 def plan(
     difference: float | None,
@@ -576,7 +570,7 @@ def plan(
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
-    """Say how many participants a comparison of two models needs, or how small a difference some show.
+    """Say how many participants a comparison of two models needs, or the smallest detectable difference.
 
     From a pilot, --scores; or from assumptions, --sd, --correlation and --icc.
 
@@ -597,7 +591,7 @@ def plan(
         if named := [name for name, value in stated.items() if value is not None]:
             raise UserError(f"{named[0]} is stated, and the pilot says it; leave out {named[0]}, or --scores")
         check_pair(model)
-        read = read_analysed(scores, given)
+        read = read_scores(scores, given)
         metrics = list(metric) or [read.primary]
         frame, warned = with_warnings(lambda: read.plan(models=model or None, metrics=metrics, **asked))
         notes = [nothing_to_compare(read)] if frame.is_empty() else pilot_notes(read)
@@ -642,9 +636,7 @@ def plan(
     help="The largest loss of kappa that does not matter; without it no judge is called as close.",
 )
 @click.option("--pairs", is_flag=True, help="Print every two raters too; JSON always has them.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same numbers.")
-@click.option("--resamples", type=int, default=10_000, show_default=True, help="How many resamples of the items.")
+@sampling_options("resamples", "seed", "level")
 @format_option()
 def judges(
     ratings: Path,
@@ -678,14 +670,12 @@ def judges(
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-_METRIC = click.option("--metric", help="The judge's metric, as the scores name it; by default the main one.")
-_BENCHMARK = "module:NAME, where the scores are of a benchmark of your own."
 
 
 @verb(variants=True)
 @scores_option
 @labels_option(required=True)
-@_METRIC
+@judge_option
 @mixed_option
 @analysis_options
 def debias(scores: Path, labels: Path, metric: str | None, format: Format, **given: Any) -> None:  # noqa: A002
@@ -696,7 +686,7 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
 
     JSON: rows under models and differences; attune-bench columns debias describes their columns.
     """
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     sampled = sampling_of(given)
     with mistakes():
         held = read_labels(read, labels, metric=metric)
@@ -713,18 +703,18 @@ def debias(scores: Path, labels: Path, metric: str | None, format: Format, **giv
 def labels() -> None:
     """Have people rate a part of what a judge scored, to correct the judge by.
 
-    plan says how many ratings are needed, draw chooses what is rated at random and writes the sheet to fill in, which
+    plan says how many ratings are needed; draw chooses units at random and writes a sheet to fill in, which
     attune-bench debias reads.
     """
 
 
 @verb(variants=True)
 @scores_option
-@_METRIC
+@judge_option
 @click.option("--n", "number", type=int, required=True, help="How many units to rate, of every model.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same units.")
+@sampling_options("seed")
 @click.option(
-    "--by", default="unit", show_default=True, help="What is drawn: unit, or cluster, until --n units are reached."
+    "--by", default="unit", show_default=True, help="Sampling unit: unit, or cluster, until --n units are reached."
 )
 @click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="The sheet, a name in .csv.")
 def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, output: Path, **given: Any) -> None:
@@ -737,7 +727,7 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
         raise UserError(f"{output} does not end in .csv, the format of the sheet")
     if output.exists():
         raise UserError(f"{output} exists, and may have ratings; choose another --output")
-    read = read_analysed(scores, given)
+    read = read_scores(scores, given)
     with mistakes():
         sheet = draw_labels(read, number, metric=metric, seed=seed, by=by)
     try:
@@ -753,13 +743,13 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
 @click.option("--width", type=float, required=True, help="Of the interval, from end to end, in the metric's unit.")
 @click.option("--scores", type=click.Path(path_type=Path), help="What the judge gave, with --labels of a pilot.")
 @labels_option()
-@_METRIC
+@judge_option
 @click.option("--sd", type=float, help="Without a pilot: the standard deviation of ratings.")
 @click.option("--correlation", type=float, help="Without a pilot: of judge and people.")
 @click.option("--scored", type=int, help="Without a pilot: how many units the judge scored.")
 @click.option("--design-effect", type=float, default=None, help="Without a pilot: of clusters; 1 without any.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence level of the interval.")
-@benchmark_option(_BENCHMARK)
+@sampling_options("level")
+@own_benchmark_option
 @format_option()
 def plan_(
     width: float,
@@ -784,7 +774,7 @@ def plan_(
     if scores is not None and labels is not None:
         if named:
             raise UserError(f"{named[0]} is stated, and the pilot says it; leave out {named[0]}, or --labels")
-        read = read_analysed(scores, given)
+        read = read_scores(scores, given)
         frame, _ = with_warnings(lambda: plan_labels(read, labels, width=width, metric=metric, level=level))
         print_document(document(read, [plan_table(frame, read.metrics)], notes=[note]), format)
         return

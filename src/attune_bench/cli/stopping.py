@@ -38,7 +38,7 @@ class _Process:
     react : callable
         What the first signal does.
     words : str
-        What is said of a stop.
+        Message of a stop.
     """
 
     stopped = False
@@ -98,7 +98,7 @@ def _leave_in_time(reading: int) -> None:
 
 
 def _open_streams() -> None:
-    """Open the null device in place of standard streams that are closed, whose numbers other files would get."""
+    """Open the null device for closed standard streams: else other files would get their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             number = os.open(os.devnull, os.O_RDWR)

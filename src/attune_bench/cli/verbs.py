@@ -1,4 +1,4 @@
-"""The commands, those of all benchmarks and those of one, and how a call of one ends."""
+"""The list of commands, general and of one benchmark, and the exit status of a call."""
 
 import sys
 import warnings
@@ -25,7 +25,7 @@ _COMMANDS = {
     "score": ("data", "Score results against the data they are of."),
     "report": ("scores", "Print a report of scores, or write it as a page of HTML."),
     "compare": ("scores", "Compare every two models on the units that both were run on."),
-    "plan": ("scores", "Say how many participants a comparison needs, or how small a difference some show."),
+    "plan": ("scores", "Say how many participants a comparison needs, or the smallest detectable difference."),
     "rank": ("scores", "Rank the models, each with the interval of its rank."),
     "debias": ("scores", "Correct a judge's scores by people's ratings of a random part."),
     "labels": ("scores", "Draw the units that people are to rate, and say how many are needed."),
@@ -65,7 +65,7 @@ class _Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called; an unknown one is told with the nearest name."""
+        """Return the command that is called; for an unknown one the error names the nearest."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(f"no command {args[0]!r}; {did_you_mean(args[0], self.list_commands(ctx))}", ctx)
         return super().resolve_command(ctx, args)
@@ -121,7 +121,7 @@ def call(arguments: Sequence[str] | None) -> NoReturn:
 def _status(arguments: Sequence[str] | None) -> int:
     """Run a command and return its status; say what the user can mend."""
     try:
-        # Click leaves a margin of 2 of its own width, which also in a file is that of the machine.
+        # Click subtracts 2 from its own width, which even in a file is the width of the machine.
         columns = columns_of_terminal() - 2
         status = app.main(arguments, prog_name="attune-bench", standalone_mode=False, terminal_width=columns)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -1,6 +1,6 @@
-"""Boards: the entries whose numbers may be set side by side, each read, checked and merged into one table.
+"""Boards of a leaderboard: entries, read and checked, and merged into one table where they are comparable.
 
-Entries of a leaderboard: files of scores, each alone or with a TOML file that says whose they are.
+An entry is a file of scores, alone or with a TOML file that describes it.
 
 .. code-block:: toml
 
@@ -12,12 +12,9 @@ Entries of a leaderboard: files of scores, each alone or with a TOML file that s
     contact = "evals@example.org"   # for the maintainers; no page shows it
     licence = "cc-by-4.0"           # of the scores
 
-Boards: the entries whose numbers may be set side by side, merged into one table of scores each.
-
-Two entries are on one board where their scores agree in benchmark, protocol, variant, codebook, data, in what their
-metrics are, and in every setting of the runs that changes an answer, as `attune_bench.stats.comparability` has it; and
-where units join them, each entry sharing some with another.
-People and baselines have no settings: they are on every board of their data.
+Two entries are on one board where their scores agree in benchmark, protocol, variant, codebook, data, metrics, and in
+every setting of the runs that changes an answer (see `attune_bench.stats.comparability`), and where each entry shares
+units with another. People and baselines have no settings: they are on every board of their data.
 """
 
 import os
@@ -32,14 +29,13 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench._version import __version__
 from attune_bench.report.columns import interval_words, under_condition
 from attune_bench.report.document import provenance_line, standing_notes, strict
-from attune_bench.report.privacy import hides, shown_strata, shown_summary, suppress
+from attune_bench.report.privacy import few_groups, hides, shown_strata, shown_summary, suppress
 from attune_bench.report.tables import TIERS
 from attune_bench.scores.provenance import kind_of_group, setting_text
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable, entry_fields, term_columns
@@ -66,14 +62,14 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 
 
 class Entry(NamedTuple):
-    """What is entered: scores, and who entered them.
+    """Submitted scores, and who submitted them.
 
     Attributes
     ----------
     name : str
         The file, for messages.
     table : ScoreTable
-        The scores of what is entered.
+        The submitted scores.
     about : mapping of str to str
         ``link, date, submitter, licence``; empty where there is no more than scores.
     """
@@ -119,7 +115,7 @@ def check_entry(path: Path, *, today: date | None = None, small_cells: bool = Fa
     source = path.parent / given["scores"]
     beside = source.with_suffix(".toml")
     for file in (source, beside):
-        # What is submitted could lead to any file of whoever checks it, and what is wrong with that quotes it.
+        # A link could lead to any file of the checking user, and messages would quote that file.
         if Path(os.path.realpath(file)).parent != Path(os.path.realpath(path.parent)):
             why = f"{file.name} is a link out of the folder of this file; send the file itself"
             return None, [*mistakes, f"{path}: scores: {why}"]
@@ -245,7 +241,7 @@ _WANTED = {
     "date": "the day on which the model was run, such as 2026-11-20",
     "submitter": "who ran the model, in one line",
     "contact": "an e-mail address, or an https address, which no page shows",
-    "licence": f"that of the scores, one of {listed(sorted(licences()), 6)}",
+    "licence": f"the licence of the scores, one of {listed(sorted(licences()), 6)}",
 }
 
 
@@ -280,7 +276,7 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
     Parameters
     ----------
     entries : iterable of Entry
-        What is entered.
+        The submitted entries.
     small_cells : bool
         Where clusters are people: whether to show models that were run on fewer than 5 of them.
 
@@ -298,7 +294,8 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
     for alike in chain.from_iterable(map(_by_units, by_base.values())):
         for settings, groups in _by_settings(alike):
             table = _merged(groups)
-            few = _on_few(table) if hides(table, small_cells=small_cells) else []
+            # Without the model itself, as its place would tell of a hidden value.
+            few = few_groups(table, table.primary) if hides(table, small_cells=small_cells) else []
             shown = table.keep(groups=[group for group in table.groups if group not in few]) if few else table
             why = [
                 f"{model if under is None else f'{model} [{under}]'}: {table.primary} of {too_few(table)}"
@@ -323,18 +320,8 @@ def _unit_span(board: Board) -> str:
     return f"units {' to '.join([*units[:1], *units[-1:]])}"
 
 
-def _on_few(table: ScoreTable) -> list[Group]:
-    """Return the models and conditions whose value of the primary metric rests on too few clusters to be ranked.
-
-    Hiding the value alone would not do: where the model stands tells of it.
-    """
-    series = ScoreSeries(table)
-    present = ~np.isnan(series.values(table.primary)[:, 0])
-    return [group for group, own in zip(series.groups, present, strict=True) if series.count(own) < MIN_CLUSTERS]
-
-
 def _base(table: ScoreTable) -> dict[str, Any]:
-    """Return what two files agree in whose models may be compared, their settings apart."""
+    """Return everything besides settings that comparable files agree in."""
     held = table.provenance
     metrics = {name: entry_fields(metric) for name, metric in table.metrics.items()}
     about = held.model_dump(
@@ -357,7 +344,7 @@ def _by_units(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, Entry]]]:
-    """Return the models and conditions of entries, those together whose settings agree."""
+    """Return the models and conditions of entries, grouped by settings that agree."""
     given: dict[bytes, tuple[Settings, list[tuple[Group, Entry]]]] = {}
     everywhere: dict[Group, Entry] = {}
     for entry in entries:
@@ -533,7 +520,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
     about: dict[str, Any] = {
         "title": board.title,
         **{name: getattr(held, name) for name in ("benchmark", "protocol", "variant", "codebook")},
-        # The merged scores have no hash of data where that of a file's runs is not known.
+        # The merged scores have no hash of data where a file has no hash of its runs.
         "data": next((entry.table.provenance.data for entry in board.sources.values()), None),
         **{name: getattr(held, name) for name in ("unit", "cluster", "private", "synthetic")},
         "condition": held.condition,
@@ -638,7 +625,7 @@ def _condition(
 
 
 class _Strata(NamedTuple):
-    """The primary metric in the strata of the units' traits, as far as it may be shown, and what is left out."""
+    """The primary metric in the strata of the units' traits after suppression, and notes on traits left out."""
 
     rows: pl.DataFrame | None
     notes: Sequence[str]

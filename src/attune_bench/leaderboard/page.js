@@ -49,7 +49,7 @@
     return title ? `${board}, ${title}` : board;
   };
 
-  const verdicts = { better: "told apart", worse: "told apart", same: "not told apart", none: "not compared" };
+  const verdicts = { better: "differs", worse: "differs", same: "does not differ", none: "not compared" };
   const against = (model, section) => {
     const matrix = section.querySelector(".matrix table");
     const body = document.createElement("tbody");
@@ -60,7 +60,7 @@
       const other = matrix.tHead.rows[0].cells[place].dataset.model;
       const texts = [other, cell.title.slice(cell.title.lastIndexOf(": ") + 1).trim() || "-", verdict];
       const row = make("tr", ...texts.map(text => Object.assign(make("td", text), { className: "text" })));
-      if (verdict === "told apart") row.className = "apart";
+      if (verdict === "differs") row.className = "apart";
       body.append(row);
     }
     const heads = ["against", "difference", "verdict"].map(text => {

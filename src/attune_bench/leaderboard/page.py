@@ -76,7 +76,7 @@ def _counted(boards: Sequence[Content]) -> str:
 
 
 def _controls(boards: Sequence[Content]) -> Html:
-    """Return the controls, which the script shows; a choice that offers one thing is not there."""
+    """Return the controls, hidden until the script shows them; a choice with one option is left out."""
     conditions = dict.fromkeys(one["title"] for board in boards for one in board["conditions"] if one["title"])
     strata = dict.fromkeys(
         (row["trait"], row["stratum"]) for board in boards for one in board["conditions"] for row in one["subgroups"]
@@ -158,7 +158,7 @@ def _condition(board: Content, one: Content, metrics: Mapping[str, Metric], plac
             exchanges=one["exchanges"],
             numbers=True,
         )
-        parts.append(folded("Which models are told apart", [matrix], "matrix", is_open=True))
+        parts.append(folded("Which models differ significantly", [matrix], "matrix", is_open=True))
     parts.append(folded("Provenance and signatures", [_provenance(one, called)], "about"))
     return element("section", *parts, class_="condition", data_condition=title, id=f"part-{place}")
 
@@ -217,9 +217,9 @@ def _span(row: Content) -> str:
 
 
 def _near(row: Content) -> str:
-    """Say among which tiers the models are that one is not told apart from."""
+    """Name the first and last tier with a model that does not differ significantly from this one."""
     first, last = row["tier_first"], row["tier_last"]
-    return "" if first == last else f"not apart: {first}\u2013{last}"
+    return "" if first == last else f"no significant difference: {first}\u2013{last}"
 
 
 def _size(found: Content, cluster: str) -> Cell:

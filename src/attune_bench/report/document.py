@@ -105,7 +105,7 @@ def laid_out(table: TextTable, columns: int, *, colours: bool = False) -> list[s
     Parameters
     ----------
     table : TextTable
-        Of which names are wrapped where the table is too wide, so that they stay whole.
+        The table; where it is too wide, its names are wrapped, not cut.
     columns : int
         How wide lines may be.
     colours : bool
@@ -304,7 +304,7 @@ def provenance_line(table: ScoreTable) -> str:
 
 
 def standing_notes(table: ScoreTable) -> list[str]:
-    """Return what has to be said below every table of these scores."""
+    """Return the notes that belong below every table of these scores."""
     synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
     return [*synthetic, *table.provenance.notes, *people_notes(table), *settings_notes(table)]
 

@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-A figure shows one condition of one metric. What is null in a frame is left out. A line through a mark is its interval.
+A figure shows one condition of one metric. Null values are left out. A line through a mark is its interval.
 
 Colours are of Okabe and Ito's palette, which colour-blind readers can tell apart; marks that differ in colour differ in
 shape too, and heat maps print their values. Every mark says its numbers where the pointer rests on it.
@@ -39,8 +39,8 @@ Specification = dict[str, Any]
 def short_names(texts: Iterable[str], most: int = 34, numbers: Mapping[str, int] | None = None) -> dict[str, str]:
     """Return by name what an axis says: names beyond `most` columns without their middle.
 
-    Names that are then alike are without the start that they share. Where that does not help all have a number, their
-    own in `numbers` or that of their place.
+    Names that become equal lose their common prefix instead. Where they still become equal, every name gets a number:
+    its number in `numbers`, or its position.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def _cut_apart(texts: Iterable[str], most: int) -> dict[str, str]:
 
 
 def fitted(specification: Specification, total: int) -> Specification:
-    """Return a specification of Vega-Lite that is drawn in a width; where it is narrow, with shorter names.
+    """Return a specification of Vega-Lite for a width; for a narrow one, with shorter names.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def best_first(rows: Rows, key: str, metric: Metric) -> Rows:
 
 
 def scaled(rows: Rows, metric: Metric, *keys: str) -> Rows:
-    """Return rows whose values are as the metric is reported: multiplied by its scale."""
+    """Return rows with values in the reported unit: multiplied by the scale of the metric."""
     return [row | {key: None if row[key] is None else row[key] * metric.scale for key in keys} for row in rows]
 
 
@@ -254,7 +254,7 @@ def sizes(table: ScoreTable, row: Mapping[str, Any]) -> str:
 
 def data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Return rows as the data of a chart."""
-    # altair copies the items of a list whenever a chart is put into another, those of a tuple never.
+    # altair copies the items of a list whenever a chart is put into another, but never the items of a tuple.
     return altair().Data(values=tuple(rows))
 
 
@@ -341,7 +341,7 @@ class Cells:
     rows : list of dict
         A dict a cell: its row, column and value, ``shown``, which is printed, and ``text``, which the pointer reads.
     value : str
-        The key of what is coloured.
+        The key of the coloured value.
     x, y : (str, sequence of str)
         A key, and the order of its values, of the columns and of the rows.
     middle, reach : float

@@ -114,7 +114,7 @@ def scores(
     levels : mapping of str to float, optional
         Name to value of further lines across all models, such as what people score.
     **options
-        Those of the analysis.
+        Options of the analysis.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def ranks(
 ) -> "Chart":
     """Draw the rank of every model with its interval, the best on top.
 
-    Parameters, results and errors are those of `scores`; the analysis is `attune_bench.Scores.rank`.
+    Parameters, results and errors as for `scores`; the analysis is `attune_bench.Scores.rank`.
     """
     of, found = _of_metric(rank, scores, metric, frame, options)
     alt = altair()
@@ -243,8 +243,8 @@ def profile(
 ) -> "Chart":
     """Draw the metrics from 0 to 1 of one model, with the other models as ticks and random answers as crosses.
 
-    Parameters, results and errors are those of `scores`, and `model`, one of the models, and `metrics`, from the top;
-    by default all whose range is 0 to 1.
+    Parameters, results and errors as for `scores`; besides, `model`, the name of the model, and `metrics`, from the
+    top, by default every metric with the range 0 to 1.
     """
     _check(scores)
     chosen = profiled(scores, one_axis=True) if metrics is None else metrics
@@ -299,7 +299,7 @@ def unit_difficulty(
 ) -> "Chart":
     """Draw, a point for each unit, the mean of the models on it and how far they differ; units are not named.
 
-    Parameters, results and errors are those of `scores`; the analysis is `attune_bench.analyses.unit_difficulty`, and
+    Parameters, results and errors as for `scores`; the analysis is `attune_bench.analyses.unit_difficulty`, and
     nothing is drawn at random.
     """
     of, found = _of_metric(analyses.unit_difficulty, scores, metric, frame, {})
@@ -320,9 +320,9 @@ def win_rates(
     condition: str | None = None,
     **options: Unpack[SamplingKeywords],
 ) -> "Chart":
-    """Draw on which share of units the model of a row does better than that of a column.
+    """Draw the share of units on which the model of the row scores better than the model of the column.
 
-    Parameters, results and errors are those of `scores`; the analysis is `attune_bench.analyses.win_rates`.
+    Parameters, results and errors as for `scores`; the analysis is `attune_bench.analyses.win_rates`.
     """
     of, found = _of_metric(analyses.win_rates, scores, metric, frame, options)
     return heatmap(win_rate_cells(scores, found, of.name, condition=condition))
@@ -356,10 +356,10 @@ def metric_correlation(
     condition: str | None = None,
     **options: Unpack[AnalysisKeywords],
 ) -> "Chart":
-    """Draw Spearman's correlation of metrics across models, of which there must be six.
+    """Draw Spearman's correlation of metrics across at least six models.
 
-    Parameters, results and errors are those of `scores`, but ``metrics``, by default those of the board; the analysis
-    is `attune_bench.analyses.metric_correlation`.
+    Parameters, results and errors as for `scores`, but with ``metrics``, by default the metrics of the board; the
+    analysis is `attune_bench.analyses.metric_correlation`.
     """
     found = _found(analyses.metric_correlation, scores, frame, options)
     return heatmap(correlation_cells(scores, found, condition=condition))
@@ -388,9 +388,9 @@ def condition_differences(
 ) -> "Chart":
     """Draw how far each metric of each model differs between two conditions.
 
-    Parameters, results and errors are those of `scores`, but ``metrics``, by default those of the board, and
-    `reference`, the condition that the other is set against, the models' reference condition or their first; needed
-    where models have several. The analysis is `attune_bench.analyses.condition_differences`.
+    Parameters, results and errors as for `scores`, but with ``metrics``, by default the metrics of the board, and
+    `reference`, the condition to compare with: the models' reference condition or their first. Give `reference` where
+    models have several. The analysis is `attune_bench.analyses.condition_differences`.
 
     Cells print the difference as the metric is reported; the colour is its share of the metric's range, of an unbounded
     metric of its largest value.
@@ -437,7 +437,7 @@ def condition_cells(
 
 
 def _width(metric: Metric, rows: Rows) -> float:
-    """Return what a difference of a metric is measured by: its range, or its largest value where it is unbounded."""
+    """Return the width that scales a difference: the range of the metric, or its largest value if it is unbounded."""
     if metric.high - metric.low < float("inf"):
         return metric.high - metric.low
     own = [abs(row[key]) for row in rows if row["metric"] == metric.name for key in ("value", "value_reference")]
@@ -454,7 +454,8 @@ def profiles(
 ) -> "Chart":
     """Draw the metrics of a finite range against the models, and random answers beside them.
 
-    Parameters, results and errors are those of `scores`, and `metrics`, from the top; by default those of `profiled`.
+    Parameters, results and errors as for `scores`; besides, `metrics`, from the top, by default the ones that
+    `profiled` returns.
 
     Cells print the value; the colour says by which part of the metric's range it is better or worse than the median of
     the models, of one model than random answers. A metric without a better direction has no colour.
@@ -476,7 +477,7 @@ def profile_cells(
 ) -> Cells:
     """Return what `profiles` draws; `numbers` is as for `attune_bench.report.drawing.numbered`.
 
-    `chance` is what `attune_bench.stats.summary.chance_of_units` gives, without what must not be shown; by default all.
+    `chance` is the frame of `attune_bench.stats.summary.chance_of_units` after suppression; by default all of it.
     """
     places = labels(table, profiled(table) if metrics is None else metrics)
     rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]

@@ -61,7 +61,7 @@ def chances(page: PageScores, condition: str | None) -> dict[str, float]:
 
 
 def sentences(page: PageScores, condition: str | None) -> list[str]:
-    """Return what a page says of one condition: the best model, how it compares, random answers, and what is lacking.
+    """Return the sentences about one condition: best model, comparisons, random answers, models without a value.
 
     The model is the best of the models; people and baselines are among those that it is compared with.
     """
@@ -177,7 +177,7 @@ _BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
 
 
 def _marked_name(model: str) -> str:
-    """Return a name as a sentence has it: between marks, and with what it is of."""
+    """Return a name for a sentence: between marks, followed by its kind unless it is a model."""
     plain = sanitize(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
     return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
 
@@ -271,7 +271,7 @@ def _row(
     value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
     near = []
     if row["tier"] is not None and row["tier_first"] != row["tier_last"]:
-        near = [element("small", f"not told apart: tiers {row['tier_first']}\u2013{row['tier_last']}")]
+        near = [element("small", f"no significant difference: tiers {row['tier_first']}\u2013{row['tier_last']}")]
     kind = called(row["model"]).removeprefix(row["model"])
     marks = [Html(" "), element("small", kind.strip())] if kind else []
     why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []
@@ -296,13 +296,13 @@ def _row(
 
 
 def _axis(rows: Rows, metric: Metric, random: float | None) -> tuple[float, float]:
-    """Return between which values the bars are drawn, none of them beyond what is possible."""
+    """Return the two ends of the axis of the bars, within the range of the metric."""
     found = [row[end] for row in rows for end in ("value", "low", "high")] + [random]
     known = [value for value in found if value is not None and isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
     margin = _MARGIN * ((high - low) or abs(high) or 1.0)
     begin, end = max(low - margin, metric.low), min(high + margin, metric.high)
-    # All models may be at one end of what is possible.
+    # All models may be at one end of the range.
     return (begin, end) if begin < end else (low - margin, high + margin)
 
 
@@ -349,7 +349,7 @@ def html_report(
         What was scored, for the sections of a benchmark that need it.
     small_cells : bool
         Where clusters are people: whether to show values that rest on fewer than 5 of them or would give such values
-        away, models run on fewer than 5, and single units. `attune_bench.report.privacy` says what is hidden.
+        away, models run on fewer than 5, and single units. See `attune_bench.report.privacy`.
     margin : float, mapping of str to float or "declared", optional
         The smallest difference of interest of the main metric; with it, the page also says which models are practically
         the same.
@@ -362,7 +362,7 @@ def html_report(
         Whether to show, for each model, the units with its best and its worst results as texts, of the records in
         `data` and `results` whose licence allows it; of people's own, where they were not generated, only with
         `small_cells` too. With a folder beside the page, those that are too large for the page go there.
-        `attune_bench.report.transcripts` says what is shown.
+        See `attune_bench.report.transcripts`.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -455,7 +455,7 @@ def _title(table: ScoreTable) -> str:
 
 
 def _top(table: ScoreTable, notice: str) -> list[Html]:
-    """Return what is said of all numbers, below the title."""
+    """Return the paragraphs below the title, which apply to all numbers."""
     parts = [element("p", provenance_line(table), class_="quiet")]
     if table.provenance.synthetic:
         people = ": no score here is of a real person" if table.provenance.private else ""
@@ -475,7 +475,7 @@ def _beyond_board(table: ScoreTable) -> list[str]:
     if not others:
         return []
     named = ", ".join(others) if len(others) <= 12 else f"{', '.join(others[:12])}, ..."
-    return [f"{plural(len(others), 'metric')} beyond those of the board, which the report as JSON has: {named}"]
+    return [f"{plural(len(others), 'metric')} not on the board; the report as JSON has them: {named}"]
 
 
 def _methods(
@@ -487,14 +487,14 @@ def _methods(
     each = f", each with all of its {unit}s" if person != unit else ""
     weight = weight_words(table, chosen)
     by_t = (
-        f"V{weight[1:]}. Their intervals, and those of differences on the same {unit}s, are "
+        f"V{weight[1:]}. Their intervals, and the intervals of differences on the same {unit}s, are "
         f"{100 * chosen.level:g}% intervals by Student's t over {person}s, for values on the logit scale of a finite "
         "range. "
         if weight
         else ""
     )
     shares = any(table.metric(name).statistic == "share" for name in (table.primary, *table.headline))
-    but_shares = ", but for those of shares that the note of the scores names," if shares else ""
+    but_shares = ", except for the shares that the note of the scores names," if shares else ""
     drawing = (
         f"{by_t}{'Other intervals' if weight else 'Intervals'}{but_shares} are "
         f"{100 * chosen.level:g}% bootstrap intervals ({INTERVALS[chosen.interval]}) of "
@@ -530,15 +530,13 @@ def _methods(
 def _scoring(table: ScoreTable) -> str:
     held = table.provenance
     if held.benchmark is None:
-        return (
-            f"The values are those of a table with a row for each model, {held.unit} and metric; none was scored here."
-        )
+        return f"The values come from a table with a row for each model, {held.unit} and metric; none was scored here."
     protocol = f" by its {held.protocol} protocol" if held.protocol else ""
     return f"{held.title}, scored{protocol} with attune-bench {held.library_version}, {held.unit} by {held.unit}."
 
 
 def _choices(table: ScoreTable, benchmark: Benchmark | None) -> list[str]:
-    """Say what was chosen of the choices that the scores depend on."""
+    """Return a sentence for each choice that the scores depend on: the option taken, and its meaning."""
     said = {choice.name: choice.help for choice in (benchmark.choices if benchmark else ())}
     return [
         f"{name[:1].upper()}{name[1:]}: {option}{f' ({said[name]})' if name in said else ''}."

@@ -39,7 +39,7 @@ _KINDS = {
 def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Table]:
     """Return a table for each condition of `frame`, from `debias` or `debias_pairs`: three rows a model or pair.
 
-    That of pairs is followed by a table of their tests.
+    A table of pairs is followed by a table of their tests.
     """
     paired = "model_a" in frame.columns
     heads = {"model_a": "A", "model_b": "B"} if paired else {"model": "model"}
@@ -189,7 +189,7 @@ def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bo
         size_column(),
     ]
     tables = with_frame("judges", judges, _by_dataset("judges", _AGREEMENT, agreement, judges))
-    # Their frame is that of the first tables, and so are their footnotes.
+    # The first tables have their frame and footnotes already.
     moved = judges.filter(pl.col("shift").is_not_null()).with_columns(reason=pl.lit(None, dtype=pl.String))
     tables += _by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
     of_pairs = _by_dataset("pairs", "Kappa of every two raters", twos, pairs) if all_pairs else ()

@@ -135,9 +135,9 @@ def table_element(
 ) -> Html:
     """Return a table under its heading, which scrolls within itself where it is too wide; below it its notes.
 
-    Its rows are those of the table as text, cell by cell; a row's ``reason`` is a note that the row refers to. A row of
-    one of the `models`, or of two, says so to the script; `of_row` gives further attributes of a row, and `called` says
-    what the table is where it has no title.
+    Rows have the same cells as in the table as text; a row's ``reason`` becomes a numbered note. Attributes name the
+    one or two `models` of a row for the script; `of_row` adds attributes to a row, and `called` labels a table that has
+    no title.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def table_element(
 
 
 def _of_models(row: Row, models: Collection[str]) -> dict[str, str]:
-    """Return the attributes by which the script knows of which model, or which two, a row is."""
+    """Return the attributes that name the model of a row, or its two models, for the script."""
     names = (row.get("model", row.get("model_a")), row.get("model_b"))
     return {
         key: sanitize(name) for key, name in zip(("data_model", "data_other"), names, strict=True) if name in models
@@ -203,7 +203,7 @@ _STEPS = 5
 
 
 def cells_element(cells: drawing.Cells, caption: str) -> Html:
-    """Return rows against columns, whose cells are coloured and print their numbers, as a table."""
+    """Return a heat map as a table: coloured cells that print their numbers."""
     heads = []
     for name in cells.x[1]:
         numbered = [element("span", str(cells.numbers[name]))] if name in cells.numbers else []
@@ -287,7 +287,7 @@ def page(
     title : str
         Its heading.
     top : iterable of Html
-        What is said of all numbers.
+        Paragraphs that apply to all numbers.
     sections : sequence of Section
         Its sections, which the contents list.
     answer : Html
@@ -355,7 +355,7 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
 
 
 LARGE = 40  # models; the cells of their matrix are small
-_NAMED = 12  # models, whose names each cell says; of more, they are in the heads alone
+_NAMED = 12  # models; in a larger matrix the heads alone have names
 _SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
 
 
@@ -369,7 +369,7 @@ def pairs_matrix(
     exchanges: int,
     numbers: bool,
 ) -> Html:
-    """Return every model against every other, told apart and better, or worse, or not told apart; and how it is read.
+    """Return every model against every other: significantly better, worse or neither; and how to read the matrix.
 
     Parameters
     ----------
@@ -378,11 +378,11 @@ def pairs_matrix(
     pairs : sequence of mapping
         A row a pair, as of `attune_bench.stats.compare.compare_all`.
     metric : Metric
-        What they are compared by.
+        Metric of the comparison.
     called : str
-        What the matrix is of.
+        Label of the matrix for screen readers.
     family, exchanges : int
-        Over how many pairs p-values are corrected, and how many random exchanges were made at most.
+        Number of pairs in the Holm correction, and largest number of random exchanges.
     numbers : bool
         Whether the pointer reads the numbers of a pair.
     """
@@ -415,7 +415,7 @@ def pairs_matrix(
     higher = "has higher values" if metric.higher_is_better is None else "is better"
     lower = "has lower values" if metric.higher_is_better is None else "is worse"
     note = (
-        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 the two are not told apart "
+        f"A row against a column: + the row {higher}, \u2212 it {lower}, \u00b7 no significant difference "
         f"(Holm-corrected p of {ALPHA:g} or more, over {plural(family, 'pair')}, with at most {exchanges:,} random "
         "exchanges), ? there is no comparison, or none that may be shown. Columns are numbered as rows are."
     )

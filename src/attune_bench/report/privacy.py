@@ -4,7 +4,7 @@ Suppression: what a page does not show where clusters are people, so that a read
 
 What it protects against: a value that rests on fewer than 5 participants is not shown, nor is a model that was run on
 fewer. Of the strata of traits, no hidden value follows by subtracting shown values: not a stratum from the whole and
-the other strata of its trait, and not the rest between two shown sets of which one contains the other. The sets are the
+the other strata of its trait, and not the rest between a shown set and a shown set that contains it. The sets are the
 whole, the strata of all traits of a section, and the complements that differences give away.
 
 What it does not protect against: sums of three or more sets of different traits, or of strata that overlap, with any
@@ -37,7 +37,7 @@ Traits = Mapping[str, tuple[Mapping[str, Iterable[str]], Iterable[str]]]
 """By trait, its strata (name to units) and the units among which complements are taken."""
 
 ShownSet = tuple[str, str, bool]
-"""Trait, stratum, and whether its complement is meant, whose value follows from a stratum's and their difference."""
+"""Trait, stratum, and whether the set is the complement of the stratum, known from stratum and difference."""
 
 
 def hides(table: ScoreTable, *, small_cells: bool) -> bool:
@@ -45,10 +45,11 @@ def hides(table: ScoreTable, *, small_cells: bool) -> bool:
     return table.provenance.private and not small_cells
 
 
-def few_groups(table: ScoreTable) -> list[tuple[str, str | None]]:
-    """Return the models and conditions that were run on fewer than 5 clusters."""
+def few_groups(table: ScoreTable, metric: str | None = None) -> list[tuple[str, str | None]]:
+    """Return the models and conditions that were run on fewer than 5 clusters, or have a metric's value on fewer."""
     series = ScoreSeries(table)
-    return [group for group, run in zip(series.groups, series.scored, strict=True) if series.count(run) < MIN_CLUSTERS]
+    present = series.scored if metric is None else ~np.isnan(series.values(metric)[:, 0])
+    return [group for group, units in zip(series.groups, present, strict=True) if series.count(units) < MIN_CLUSTERS]
 
 
 def without_few(table: ScoreTable, *, small_cells: bool) -> ScoreTable:
@@ -109,7 +110,7 @@ def conceal_rated(
 ) -> pl.DataFrame:
     """Return the frame of `debias` or `debias_pairs` without the numbers of rows that tell something of few clusters.
 
-    A row tells the judge's mean of the rated units, and with the mean of all units also that of the others. `ratings`
+    A row tells the judge's mean over the rated units and, with the mean of all units, over the others. `ratings`
     is nan where people rated nothing, of the shape of the judge's metric as an array.
     """
     if not hides(table, small_cells=small_cells):
@@ -153,14 +154,14 @@ def conceal_strata(
 
 
 def hidden_strata(table: ScoreTable, metric: str, traits: Traits) -> dict[tuple[str, str | None], set[ShownSet]]:
-    """Return, by model and condition, the strata and complements whose values of a metric must not be shown.
+    """Return by model and condition the strata and complements to suppress for a metric.
 
     Parameters
     ----------
     table : ScoreTable
         The scores; the value of all of a model's units is taken to be shown.
     metric : str
-        Whose values are shown.
+        The metric shown.
     traits : mapping
         By trait, its strata and the units among which complements are taken.
     """
@@ -247,7 +248,7 @@ def shown_strata(
     small_cells : bool
         Whether to show values that rest on few people, or would give such values away.
     **options
-        ``metrics``, of which those that depend on all models' results are left out, ``resamples``, ``seed``,
+        ``metrics`` (metrics that depend on all models' results are left out), ``resamples``, ``seed``,
         ``level``, ``unit``, ``weight``, ``interval``; see `AnalysisOptions`.
     """
     source = unit_traits(table) if data is None else data

@@ -99,7 +99,7 @@ class PageScores:
     table : ScoreTable
         The scores.
     analyses : mapping of str to Analysis
-        Those of any scores, a benchmark's own in their place where it has some.
+        The analyses of any scores; an analysis of the benchmark replaces one of the same name.
     small_cells : bool
         Whether to show what rests on few people.
     options : SamplingKeywords
@@ -135,7 +135,7 @@ class PageScores:
 
     @cached_property
     def hidden(self) -> tuple[tuple[str, str | None], ...]:
-        """The models and conditions whose value of the primary metric must not be shown, nor where it stands."""
+        """The models and conditions with a suppressed value, and therefore a suppressed rank, of the primary metric."""
         return tuple(self.of_primary.filter(pl.col("n").is_null()).select("model", "condition").rows())
 
     @cached_property
@@ -498,12 +498,12 @@ def _judged(page: PageScores) -> Section | None:
             conceal_rated(table, frame, labels.metric.name, labels.ratings, small_cells=page.small_cells)
             for frame in made
         )
-    told = (*judged_warnings(table, models), *judged_warnings(table, pairs))
+    warned = (*judged_warnings(table, models), *judged_warnings(table, pairs))
     tables = judged_tables(table, "models", models)
     if not pairs.is_empty():
         tables += judged_tables(table, "differences", pairs)
     note = judged_note(table, page.chosen, tested=bool(pairs["p"].count()))
-    return Section(title, [_OF_JUDGES, *([told] if told else []), *with_note(tables, note)])
+    return Section(title, [_OF_JUDGES, *([warned] if warned else []), *with_note(tables, note)])
 
 
 _OF_JUDGES = (
@@ -541,7 +541,7 @@ _ONE_CONDITION = "needs scores under at least two conditions"
 
 
 def _metric_of_units(page: PageScores, name: str) -> Metric | Section:
-    """Return the metric of an analysis of which units are better; where there is none, a section that says why."""
+    """Return the metric of an analysis of better units; without one, a left-out section with the reason."""
     table, title = page.table, page.analyses[name].title
     if why := counts_units(table, page.chosen):
         return Section(title, left_out=why)
@@ -557,8 +557,8 @@ def _win_rates(page: PageScores) -> Section:
     if isinstance(metric, Section):
         return metric
     caption = (
-        f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than that of the "
-        "column; ties count half."
+        f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than the model "
+        "of the column; ties count half."
     )
     return drawn_section(
         page, entry.title, page.analysis("win_rates", [metric.name]), "rate", caption,
@@ -688,7 +688,7 @@ _SECTIONS: tuple[Callable[[PageScores], Section | None], ...] = (
 )
 
 
-_TABLED = 300  # pairs, whose numbers a page lists; of more, they would be most of the page
+_TABLED = 300  # pairs listed with their numbers; more of them would fill most of the page
 
 
 def comparison_parts(page: PageScores, name: str) -> list[Part]:
@@ -719,7 +719,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     if not pairs:
         return []
     under = under_condition(table, condition) if len(table.conditions) > 1 else ""
-    caption = f"Which models are told apart by {label(metric)}{under}"
+    caption = f"Which models differ significantly by {label(metric)}{under}"
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     matrix = pairs_matrix(
         models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= LARGE

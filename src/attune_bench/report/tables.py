@@ -76,7 +76,7 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
     metrics : sequence of str
         From the left.
     options : AnalysisOptions
-        Those of the summary.
+        The options of the summary.
     """
     found = {(row["model"], row["condition"], row["metric"]): row for row in summary.iter_rows(named=True)}
     rows: list[dict[str, Any]] = []
@@ -107,7 +107,7 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
 
 
 def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:
-    """Return why metrics have no interval: the first one's reason, and those of others that have another."""
+    """Return why metrics have no interval: the first reason, then the other reasons with their metrics."""
     first = own[0]["reason"]
     others = [
         f"{table.metrics[row['metric']].label}: {row['reason']}" for row in own if row["reason"] not in (None, first)
@@ -123,7 +123,7 @@ def _board_column(metric: Metric) -> Column:
 def _least_coverage(row: Row) -> Cell:
     share = row["coverage"]
     text = percent(share)
-    # Sorted by what is shown.
+    # Sorted by the number shown.
     return Cell(text, value=None if share is None else float(text.rstrip("%")) / 100)
 
 
@@ -260,14 +260,14 @@ def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
     reasons = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)["reason"]
     if reasons.str.starts_with(EQUAL).fill_null(value=False).all():
         return f"no pair of {count['pairs']} differs: {reasons[0]}"
-    by_interval = f"{count['interval_excludes_0']} by interval alone"
+    by_interval = f"{count['interval_excludes_0']} by the uncorrected interval"
     if not count["family"]:
         return f"no pair of {count['pairs']} can be tested, {by_interval}"
     if count["p_holm_min"] >= ALPHA:
         least = f"least possible Holm p {p_value(count['p_holm_min'])}, family of {count['family']}"
         return f"no pair of {count['pairs']} could differ ({least}), {by_interval}"
     return (
-        f"pairs that differ {count['significant']} of {count['pairs']} (Holm p < 0.05, family of {count['family']}), "
+        f"{count['significant']} of {count['pairs']} pairs differ (Holm p < 0.05, family of {count['family']}), "
         f"{by_interval}"
     )
 
@@ -275,7 +275,7 @@ def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
 def comparison_note(table: ScoreTable, options: AnalysisOptions, exchanges: int, *, margin: bool = False) -> str:
     """Return the sentences below tables of comparisons, with a margin or without.
 
-    `exchanges` is the number of random exchanges, which is said where it is not that of the resamples.
+    `exchanges` is the number of random exchanges; the note has it where it differs from the number of resamples.
     """
     held = table.provenance
     same = (
@@ -326,7 +326,7 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
 
 
 def by_rank(table: ScoreTable, frame: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
-    """Return the groups of a frame by keys, the last of which are model and condition; the best model first."""
+    """Return the groups of a frame by keys that end with model and condition; the best model first."""
     place = {group: place for place, group in enumerate(sorted_groups(table))}
     groups = [*frame.group_by(keys, maintain_order=True)]
     outer = {key: number for number, key in enumerate(dict.fromkeys(key[:-2] for key, _ in groups))}
@@ -341,7 +341,7 @@ def subgroup_notes(
     overlapping: int = 0,
     options: AnalysisOptions | None = None,
 ) -> list[str]:
-    """Return the sentences below tables of subgroups, whose numbers are in `frame`."""
+    """Return the sentences below tables of the subgroups in `frame`."""
     held, chosen = table.provenance, options or AnalysisOptions()
     name = held.cluster if has_clusters(table) else held.unit
     notes = [
@@ -528,7 +528,7 @@ def failure_tables(table: ScoreTable) -> list[Table]:
 
 
 def _counted(table: ScoreTable) -> pl.DataFrame:
-    """Return the rows whose counts add up: those of single repeats where values are means over them."""
+    """Return the rows to count: one for each repeat where values are means over repeats."""
     return table.values if table.repeats is None else table.repeats
 
 
@@ -558,7 +558,7 @@ def _variant_table(table: ScoreTable, name: str, options: Sequence[str]) -> Tabl
 
 
 _CALLS_NOTE = (
-    "Calls: how answers were read, those of judges included: parsed at first, repaired (the text of the answer was "
+    "Calls: how answers, including judges' answers, were read: parsed at first, repaired (the text of the answer was "
     "mended), retried (read when asked again) or failed (not read; what it was asked for is missing)."
 )
 
@@ -597,11 +597,11 @@ def calls_table(table: ScoreTable) -> list[Table]:
 
 
 TIERS = (
-    "A tier begins with its best model and goes on to the last before the first that is told apart from that one by "
-    "the paired test, Holm-corrected over all pairs; members of a tier need not be equal, and a model may not be told "
-    "apart from models of the next tier, which is shown beside it."
+    "A tier begins with its best model and ends before the first significantly worse model (paired test, "
+    "Holm-corrected over all pairs). Members of a tier need not be equal, and a model need not differ significantly "
+    "from models of the next tier; such tiers are shown beside it."
 )
-"""What tiers are, in one sentence, for pages and for whoever reads ``board.json``."""
+"""Definition of tiers, for pages and for whoever reads ``board.json``."""
 
 Group = tuple[str, str | None]
 
@@ -663,7 +663,7 @@ def ranking_frame(
 
 
 def called(model: str) -> str:
-    """Return a name with what it is of, where that is no model."""
+    """Return a name followed by its kind, unless it is a model."""
     kind = kind_of_group(model)
     return model if kind == "model" else f"{model} ({kind})"
 
@@ -733,8 +733,9 @@ def pilot_notes(table: ScoreTable) -> list[str]:
     return [
         f"pilot: {unit}s that both models have{within}. mde of pilot: the smallest true difference that the pilot "
         f"would have found. {cluster}s: how many in all. {_TEST.format(cluster)}",
-        f"Assumed: new {cluster}s are as unlike each other as those of the pilot{each}; both models answer the same "
-        f"{unit}s. A pilot says this only roughly: plan for more. few: a pilot of fewer than {FEW} {cluster}s.",
+        f"Assumed: new {cluster}s are as unlike each other as the {cluster}s of the pilot{each}; both models answer "
+        f"the same {unit}s. A pilot says this only roughly: plan for more. few: a pilot of fewer than {FEW} "
+        f"{cluster}s.",
     ]
 
 

@@ -1,11 +1,11 @@
 """Transcripts on a page: for each model the units with its best and its worst results, text by text.
 
-What is shown and what is not
------------------------------
-Texts are shown only where they are asked for, only of the records that were scored, as their hashes tell, and only
-where every licence allows passing them on; records that may not be shown are counted, with the reason. A transcript is
-a single unit: where clusters are people, those of records that were not generated need ``small_cells`` too. What a
-participant said about themself beside the conversation is not in a transcript.
+Shown and withheld texts
+------------------------
+A page shows texts on request only, only of the records that were scored (their hashes agree), and only where every
+licence allows passing them on; the page counts the other records, with the reason. A transcript shows a single unit:
+where clusters are people, records that were not generated need ``small_cells`` too. A transcript never has what a
+participant said about themself outside the conversation.
 """
 
 import re
@@ -79,7 +79,7 @@ class TranscriptFolder:
         Raises
         ------
         FileExistsError
-            Where the name is that of a file, or of a folder with anything else than transcripts in it.
+            Where a file has the name, or a folder that holds anything else than transcripts.
         """
         target = parent / self.name
         if target.is_symlink() or (target.exists() and not target.is_dir()):
@@ -123,7 +123,7 @@ _MOST_INLINE = 1_500_000
 
 @dataclass(frozen=True)
 class _Pick:
-    """A result that is shown: of which row, whether it is one of the best, its value."""
+    """A result to show: its row, whether it is one of the best, its value."""
 
     row: Row
     why: str
@@ -132,7 +132,7 @@ class _Pick:
 
 @dataclass(frozen=True)
 class _Unit:
-    """A unit of which results are shown: its file, its heading, what is shown, an anchor for each result."""
+    """A unit with results to show: its file, heading and content, and an anchor for each result."""
 
     file: str
     title: str
@@ -157,7 +157,7 @@ def transcript_section(
     page : PageScores
         What the page is about.
     scores : ScoreTable
-        The scores as they were made, of which those of the page may be a part.
+        The scores as they were made; the page may have a part of them.
     benchmark : Benchmark, optional
         The benchmark of the scores.
     data, results : sequence of record
@@ -203,7 +203,7 @@ def _withheld(page: "PageScores", records: ScoredRecords, row: Row, closed: Mapp
     `closed` says by unit why its own texts may not be passed on.
     """
     result, unit = records.results[row], records.units.get(row[2])
-    # Results that hold all there is are data, whose licence has to be known.
+    # Without data the results are the data, and their licence has to be known.
     if why := refusal(result, needs_licence=unit is None) or closed.get(row[2], ""):
         return why
     if hides(page.table, small_cells=page.small_cells) and not is_generated(result if unit is None else unit):
@@ -271,7 +271,7 @@ def _units(
 
 
 def _once(records: ScoredRecords, record: Any, results: Mapping[str, Any]) -> Iterable[Html | Figure]:
-    """Return what is shown once of a unit: what its benchmark says, else its record."""
+    """Return what a unit shows once: the transcript of its benchmark, else its record."""
     if own := resolve(records.benchmark.transcripts):
         found: Iterable[Html | Figure] = own(record, results)
         return found
@@ -298,12 +298,12 @@ def _scores_of(table: ScoreTable, row: Row) -> list[Html]:
     metrics = [table.metric(name) for name in table.headline if name != table.primary]
     own = [(one, values[term_columns(one)[0]]) for one in metrics if one.statistic in PER_UNIT]
     lower = " (lower is better)"
-    told = [
+    values_of_others = [
         f"{one.label} {number(value, one)}{lower if one.higher_is_better is False else ''}"
         for one, value in own
         if value is not None
     ]
-    return [element("p", f"{'; '.join(told)}.", class_="quiet")] if told else []
+    return [element("p", f"{'; '.join(values_of_others)}.", class_="quiet")] if values_of_others else []
 
 
 def _intro(table: ScoreTable, metric: Metric) -> str:
@@ -318,7 +318,7 @@ def _intro(table: ScoreTable, metric: Metric) -> str:
 def _index(
     table: ScoreTable, metric: Metric, units: Sequence[_Unit], picks: Sequence[_Pick], beside: TranscriptFolder | None
 ) -> Html:
-    """Return what is shown of each model, with links."""
+    """Return the index: the results shown for each model, as links."""
     place = {row: (unit, anchor) for unit in units for row, anchor in unit.anchors.items()}
 
     def item(pick: _Pick) -> Html:
@@ -385,7 +385,7 @@ def state_paths(
         By axis, which titles its panel, and model the states, 0 to 100: at the start, then after each round; None where
         none is known.
     anchors : mapping
-        By axis what is drawn as a broken line: the state, 0 to 100, by its name.
+        By axis the named states, 0 to 100, to draw as broken lines.
     last : int
         The last round that a dialogue may have.
 

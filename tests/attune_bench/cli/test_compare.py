@@ -24,7 +24,10 @@ NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
 def test_it_prints_the_pairs_that_differ_and_the_signature(call: Call, demo_scores: Path) -> None:
     status, out, err = call("compare", "--scores", demo_scores, *QUICK)
     assert (status, err) == (0, "")
-    assert "Composite, mode default: pairs that differ 3 of 3 (Holm p < 0.05, family of 3), 3 by interval alone" in out
+    assert (
+        "Composite, mode default: 3 of 3 pairs differ (Holm p < 0.05, family of 3), 3 by the uncorrected interval"
+        in out
+    )
     signature = Signature.parse(out.splitlines()[-1])
     assert (signature.metric, signature.n, signature.clusters, signature.boot) == ("composite_score", 40, 24, 200)
     assert too_wide(out) == []

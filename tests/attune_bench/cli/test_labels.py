@@ -88,7 +88,7 @@ def test_table_and_csv(call: Call, conversations: Scored, filled: Path) -> None:
     assert "Draft judge score, mode default\n" in out
     assert "Draft judge score, A minus B, mode default" in out
     assert out.count(" corrected  ") == 3
-    title = "A minus B corrected, mode default: pairs that differ 1 of 1 (Holm p < 0.05, family of 1), 1 by interval"
+    title = "A minus B corrected, mode default: 1 of 1 pairs differ (Holm p < 0.05, family of 1), 1 by interval"
     assert title in " ".join(out.split())
     assert "|labels:" in out.splitlines()[-1]
     status, out, _ = call(*arguments, "--format", "csv")
@@ -142,7 +142,7 @@ def test_a_page_has_the_ratings(call: Call, conversations: Scored, filled: Path,
         ),
         (("--labels", "labels.csv"), "--margin, --labels and --label-metric are for the page; give --html FILE too"),
         (("--label-metric", "m"), "--margin, --labels and --label-metric are for the page; give --html FILE too"),
-        (("--html", "labels.html", "--labels", "labels.html"), "labels.html is what is read; choose another --html"),
+        (("--html", "labels.html", "--labels", "labels.html"), "labels.html is an input; choose another --html"),
         (("--html", "page.html", "--labels", "nowhere.csv"), "nowhere.csv"),
     ],
 )

@@ -209,5 +209,5 @@ def test_every_key_is_documented_and_no_other(two: dict[str, Any]) -> None:
     assert _listed("A model, the best first") == condition["models"][0].keys()
     assert _named(r"A pair has (.*?), as of") == condition["pairs"][0].keys()
     assert _named(r"A subgroup has (.*?), as of") == condition["subgroups"][0].keys()
-    assert _named(r"of each metric that is shown its (.*?), and `source`") == board["metrics"][0].keys()
+    assert _named(r"for each metric on the page its (.*?), and `source`") == board["metrics"][0].keys()
     assert _named(r"by metric (.*?), as of") == condition["models"][0]["metrics"]["hit"].keys()

@@ -65,7 +65,7 @@ def test_a_good_entry(tmp_path: Path, mistakes: Check) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"licence": None}, r"entry\.toml: licence is missing; that of the scores, one of apache-2\.0, .*"),
+        ({"licence": None}, r"entry\.toml: licence is missing; the licence of the scores, one of apache-2\.0, .*"),
         ({"licence": '"free"'}, r'entry\.toml: licence: "free" is no licence that is known; .*'),
         ({"licence": "4"}, r"entry\.toml: licence: 4 is no licence that is known; .*"),
         ({"licnce": '"mit"'}, r"entry\.toml: licnce: no such key; did you mean 'licence'\?"),

@@ -103,7 +103,11 @@ def test_the_matrix_says_which_pairs_are_told_apart() -> None:
     # As in the tests of tiers: a is told apart from b, c from neither.
     page = page_of(scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": [2.0] * 5 + [1.0] * 5}))
     ranking, [matrix] = tables(page)[0], tables(page, figures=True)
-    assert [row[2] for row in ranking[1:]] == ["1", "1 not apart: 1\u20132", "2 not apart: 1\u20132"]
+    assert [row[2] for row in ranking[1:]] == [
+        "1",
+        "1 no significant difference: 1\u20132",
+        "2 no significant difference: 1\u20132",
+    ]
     assert matrix == [
         ["", "1", "2", "3"],
         ["1 a", "", "\u00b7", "+"],
@@ -138,7 +142,7 @@ def test_one_model_has_no_matrix_and_no_sorting() -> None:
     page = page_of(scores_of({"a": [1.0] * 6}))
     assert headings(page) == ["Scores"]
     assert "sortable" not in re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
-    assert "Which models are told apart" not in page
+    assert "Which models differ significantly" not in page
     assert len(tables(page)) == 2
 
 

@@ -256,7 +256,7 @@ def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     # Nor do tables of pairs; the correction is for all six pairs that were tested.
     assert not [row for row in tables(section(page, "Comparisons"))[0] if "few" in row]
     assert "over 6 pairs, with at most 2,000" in said
-    assert "pairs that differ 3 of 3 (Holm p < 0.05, family of 6)" in said
+    assert "3 of 3 pairs differ (Holm p < 0.05, family of 6)" in said
     assert [row[0] for row in tables(section(page, "Scores"))[0][1:]] == ["a", "b", "c", "few"]
 
 

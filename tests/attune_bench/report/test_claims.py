@@ -100,8 +100,8 @@ def title_of(scores: Scores) -> str:
 @pytest.mark.filterwarnings("ignore:.*too few for")
 def test_how_many_pairs_differ_is_counted_where_some_could() -> None:
     # Of k units that differ p is at least 2 / 2^k.
-    assert "pairs that differ 1 of 1" in title_of(scores_of({"a": [2.0] * 6, "b": [1.0] * 6}))
-    assert "pairs that differ 0 of 1" in title_of(scores_of({"a": [2.0, 0.0] * 3, "b": [1.0] * 6}))
+    assert "1 of 1 pairs differ" in title_of(scores_of({"a": [2.0] * 6, "b": [1.0] * 6}))
+    assert "0 of 1 pairs differ" in title_of(scores_of({"a": [2.0, 0.0] * 3, "b": [1.0] * 6}))
     four = title_of(scores_of({"a": [2.0] * 4, "b": [1.0] * 4}))
     assert "differ 0 of" not in four
     assert "no pair of 1 could differ (least possible Holm p 0.12" in four
@@ -123,7 +123,7 @@ def test_models_that_are_equal_everywhere_are_said_to_be_equal() -> None:
     assert "no pair of 1 could differ (least possible Holm p" in swapped
     other = title_of(scores_of(same | {"c": [one + 1 for one in same["a"]]}))
     assert "equal in every" not in other
-    assert "pairs that differ 2 of 3" in other
+    assert "2 of 3 pairs differ" in other
 
 
 @pytest.mark.parametrize("higher", [True, False, None])

@@ -74,7 +74,7 @@ def test_the_numbers_are_those_of_debias() -> None:
     ]  # fmt: skip
     assert tests[1][:3] == ["b", "a", f"{pair['p']:.4f}"]
     differ = int(pair["significant"])
-    assert f"A minus B corrected: pairs that differ {differ} of 1 (Holm p < 0.05, family of 1)" in text_of(found)
+    assert f"A minus B corrected: {differ} of 1 pairs differ (Holm p < 0.05, family of 1)" in text_of(found)
     assert "Every other section has the judge's scores as they are, uncorrected." in text_of(found)
 
 

@@ -77,9 +77,7 @@ def test_it_says_how_the_metrics_were_understood(of_table: str) -> None:
         section(of_table, "Scores")
     )
     methods = text_of(section(of_table, "Methods"))
-    assert (
-        "The values are those of a table with a row for each model, unit and metric; none was scored here." in methods
-    )
+    assert "The values come from a table with a row for each model, unit and metric; none was scored here." in methods
     assert "units are drawn. With fewer than 5 units" in methods
     assert "Every unit is taken to be independent of the others." in methods
     assert "accuracy unbounded higher mean over units" in methods
@@ -177,7 +175,7 @@ def test_metrics_beyond_the_board_are_named() -> None:
         [table_of(units=10).with_columns(metric=pl.format("{}{}", "metric", pl.lit(place))) for place in range(5)]
     )
     page_text = Scores.from_table(wide).report(format="html", resamples=20)
-    assert "2 metrics beyond those of the board, which the report as JSON has: " in text_of(page_text)
+    assert "2 metrics not on the board; the report as JSON has them: " in text_of(page_text)
 
 
 def test_three_metrics_from_0_to_1_have_profiles() -> None:

@@ -232,7 +232,7 @@ def test_text_has_the_board_and_one_signature(call: Call, tmp_path: Path) -> Non
     assert list(rows[0]) == ["model", "condition", *list(SUMMARY)[2:], "signature"]
     assert [row["metric"] for row in rows] == ["emo_point", "success", "failure"] * 2
     pairs = call("compare", "--scores", made, *QUICK)[1]
-    assert "pairs that differ 1 of 1 (Holm p < 0.05, family of 1)" in pairs
+    assert "1 of 1 pairs differ (Holm p < 0.05, family of 1)" in pairs
     assert too_wide(pairs) == []
 
 
