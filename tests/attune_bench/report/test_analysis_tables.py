@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from benchmark_scores import scores_named
 
+from attune_bench.analyses.models import RANK_SHIFTS
 from attune_bench.report.columns import Table
 from attune_bench.report.tables import analysis_tables
 from attune_bench.scores.columns import Analysis, FrameColumn, columns, share
@@ -60,3 +61,11 @@ def test_a_share_is_not_scaled_like_the_metric() -> None:
     entry = Analysis(function=lambda _: frame, title="Ours", note="A note.", columns=declared)
     [table] = analysis_tables(scores, "ours", entry, frame)
     assert shown(table) == [["value", "same", "coverage"], ["50.0", "0.875", "0.750"]]
+
+
+def test_ranks_and_their_shifts_are_not_scaled_like_the_metric() -> None:
+    scores = scores_named("emobench")
+    frame = pl.DataFrame({"metric": [scores.primary], "rank_reference": [2.0], "rank": [1.5], "shift": [0.5]})
+    entry = Analysis(function=lambda _: frame, title="Ours", note="A note.", columns=RANK_SHIFTS)
+    [table] = analysis_tables(scores, "ours", entry, frame)
+    assert shown(table) == [["rank reference", "rank", "shift"], ["2.0", "1.5", "+0.5"]]
