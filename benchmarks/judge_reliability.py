@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from attune_metrics.stats.agreement import cohen_kappa
 from attune_metrics.stats.bootstrap import draw_resamples
-from attune_metrics.stats.reliability import JudgeCloseness, judge_reliability
+from attune_metrics.stats.judges import JudgeCloseness, judge_reliability
 
 SIMULATIONS, RESAMPLES, EXPERT_ERROR = 500, 1_000, 0.7
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from attune_metrics.stats.comparison import paired_permutation_test
 from attune_metrics.stats.power import mde_factor, minimum_detectable_effect, participants_needed
-from attune_metrics.stats.standard_errors import clustered_standard_error, coefficient_of_variation
+from attune_metrics.stats.sums import clustered_standard_error, coefficient_of_variation
 
 Floats = NDArray[np.float64]
 

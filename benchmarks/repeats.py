@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from attune_metrics.stats.bootstrap import Interval, Resamples, bootstrap, draw_resamples
 from attune_metrics.stats.repeats import crossed_variances, repeat_variance
-from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
+from attune_metrics.stats.sums import MOST_SKEWNESS, skewness_of_mean
 
 CLUSTERS, EACH, ROWS = 10, 4, 3
 Floats = NDArray[np.float64]

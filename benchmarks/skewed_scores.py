@@ -29,7 +29,7 @@ from attune_data.io.documents import write_whole
 from attune_metrics.stats.bootstrap import bootstrap_distribution, draw_resamples, symmetric_levels
 from attune_metrics.stats.cluster_means import share_of_clusters_interval
 from attune_metrics.stats.comparison import paired_permutation_test
-from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
+from attune_metrics.stats.sums import MOST_SKEWNESS, skewness_of_mean
 
 NUMBERS = Path(__file__).with_suffix(".csv")
 SIMULATIONS, BATCH = 2_000, 500  # a batch shares its draws, as models do

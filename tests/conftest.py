@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,7 +70,6 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     """Take what thousands of tests are made of out of the garbage collector's rounds, and let it make fewer."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
@@ -262,11 +262,27 @@ REQUIRED = frozenset(
 )
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test that asks for `conversation_path` or `run_path` every optional path of the built record."""
-    for name, build in (("conversation_path", _conversation), ("run_path", _run)):
-        if name in metafunc.fixturenames:
-            metafunc.parametrize(name, [path for path in _paths(build()) if path not in REQUIRED])
+@pytest.fixture(scope="session")
+def conversation_paths() -> list[str]:
+    """Return every optional path of the built conversation."""
+    return [path for path in _paths(_conversation()) if path not in REQUIRED]
+
+
+@pytest.fixture(scope="session")
+def run_paths() -> list[str]:
+    """Return every optional path of the built run."""
+    return [path for path in _paths(_run()) if path not in REQUIRED]
+
+
+_folders = count()
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an empty folder: pytest's own has the name of the test, and searches all folders for a free one."""
+    path = tmp_path_factory.getbasetemp() / f"folder{next(_folders)}"
+    path.mkdir()
+    return path
 
 
 @pytest.fixture

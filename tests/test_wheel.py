@@ -44,7 +44,7 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
         "from attune_bench.runner.task import load_prompts;"
         "load_prompts('attune_bench.benchmarks.attunebench', 'v2').texts['system'];"
         "load_prompts('attune_bench.benchmarks.eibench', 'eibench-v2');"
-        "load_prompts('attune_bench.benchmarks.emobench', 'emobench-v1');"
+        "load_prompts('attune_bench.benchmarks', 'emobench-v1');"
         "print(len(instruments), codebook_folder())"
     )
     found = subprocess.run(

@@ -64,10 +64,10 @@ class TurnHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]  # The ba
 
 
 def complete_by(interactions: dict[Role, Any]) -> Complete:
-    """Return what makes the calls of a task by interactions, one for each role that is asked.
+    """Return a function that makes the calls of a task by interactions, one interaction for each role.
 
-    Where a call goes on with the conversation of its role's last one, only what is new is sent: the model's own words
-    stay as it said them, token for token.
+    A call that continues its role's last call sends only the new messages: the model's own words stay as it said them,
+    token for token.
 
     Parameters
     ----------
@@ -77,8 +77,9 @@ def complete_by(interactions: dict[Role, Any]) -> Complete:
     Returns
     -------
     callable
-        Raises `CallFailedError` where there is no answer, or the model's was cut off: asked for again, its first half
-        would stay in the trace that is trained on. Of another role that is an `IncompleteAnswerError`.
+        Raises `CallFailedError` if there is no answer, or if the model's answer was cut off: after another request its
+        first half would stay in the trace that is trained on. A cut-off answer of another role is an
+        `IncompleteAnswerError`.
     """
     last: dict[Role, tuple[Message, ...]] = {}
 
@@ -108,7 +109,7 @@ require("verifiers.v1", "verifiers")
 
 
 class ScenarioConfig(vf.TasksetConfig):  # type: ignore[misc]  # The base class is of an extra.
-    """Which scenarios are played, as for `training_scenarios`."""
+    """The scenarios to play, as for `training_scenarios`."""
 
     source: str = "demo"
     split: Literal["train", "test"] = "train"
@@ -156,7 +157,7 @@ class EpisodeEnv(vf.Env[EpisodeConfig]):  # type: ignore[misc]
     Raises
     ------
     ValueError
-        No model is named for the simulator: the one that is trained would play the people.
+        No model is named for the simulator: the model in training would play the people.
     """
 
     def __init__(self, config: EpisodeConfig) -> None:

@@ -6,17 +6,17 @@ and return nan with `UndefinedMetricWarning` where a value is undefined.
 
 Everything else is imported from its module:
 
-- `attunebench`, a module a task: `emotion`, `binary`, `phrasing`, `pairwise`, `response`, `panas`, `holistic`,
-  `composite`; `protocol` names the choices that can change a score. `eibench`, `sage` and `eqbench` for those
-  benchmarks, `curves` for the way of an emotion over a conversation, `turn_credit` for training.
-- `stats`: `resampling` (bootstrap intervals), `comparison` (two models on the same units), `multiplicity` (many tests),
-  `proportions` (independent trials), `shares` (trials in clusters), `skewness` (of a mean), `power` (how much data a
-  difference needs), `agreement` of raters, `correlation` of ranks, `ranking` of models, `statistics` (from the terms of
-  units to the value of a model).
+- `attunebench`, a module for each task: `emotion`, `questions`, `preferences`, `panas`, `holistic` and `composite`.
+  `eibench`, `sage`, `emobench` and `eqbench` serve those benchmarks, `curves` describes an emotion over a conversation,
+  `turn_credit` divides a reward among turns in training.
+- `stats`: `bootstrap` (intervals by resampling), `comparison` (two models on the same units), `equivalence` (two models
+  that hardly differ), `cluster_means` (shares, and means that count each cluster once), `power` (how much data a
+  difference needs), `agreement` of raters, `judges` (against people), `ranking` of models, `repeats` of an evaluation,
+  `sums` (standard errors).
 - `signature` writes the line to quote with a score; `testing` checks a metric of your own.
 
-The ``prepare_*``, ``count_*`` and ``score_*`` functions of a module do not check their input: they serve a harness that
-scores many predictions against one validated reference.
+The functions named ``prepare_*``, ``count_*`` and ``score_*`` do not check their input. They serve a harness that scores
+many predictions against one validated reference.
 """
 
 from importlib import import_module

@@ -5,7 +5,6 @@ import json
 import math
 import pickle
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import pytest
@@ -27,30 +26,31 @@ def test_run_is_written_as_it_was_read(run: Json, read_run: Read) -> None:
     assert read_run(run) == (run, [])
 
 
-def test_null_stays_null_in_a_conversation(
-    conversation_path: str, conversation: Json, put: Put, read_conversation: Read
+Drop = Callable[[Json, str], Json]
+Change = Callable[[Json, str, Put, Drop], Json]
+changes = pytest.mark.parametrize(
+    "change",
+    [lambda record, path, put, _: put(record, path, None), lambda record, path, _, drop: drop(record, path)],
+    ids=["null", "absent"],
+)
+
+
+@changes
+def test_null_stays_null_and_absent_stays_absent_in_a_conversation(
+    change: Change, conversation: Json, conversation_paths: list[str], put: Put, drop: Drop, read_conversation: Read
 ) -> None:
-    put(conversation, conversation_path, None)
-    assert read_conversation(conversation)[0] == conversation
+    for path in conversation_paths:
+        changed = change(copy.deepcopy(conversation), path, put, drop)
+        assert read_conversation(changed)[0] == changed, path
 
 
-def test_null_stays_null_in_a_run(run_path: str, run: Json, put: Put, read_run: Read) -> None:
-    put(run, run_path, None)
-    assert read_run(run)[0] == run
-
-
-def test_absent_stays_absent_in_a_conversation(
-    conversation_path: str, conversation: Json, drop: Callable[[Json, str], Json], read_conversation: Read
+@changes
+def test_null_stays_null_and_absent_stays_absent_in_a_run(
+    change: Change, run: Json, run_paths: list[str], put: Put, drop: Drop, read_run: Read
 ) -> None:
-    drop(conversation, conversation_path)
-    assert read_conversation(conversation)[0] == conversation
-
-
-def test_absent_stays_absent_in_a_run(
-    run_path: str, run: Json, drop: Callable[[Json, str], Json], read_run: Read
-) -> None:
-    drop(run, run_path)
-    assert read_run(run)[0] == run
+    for path in run_paths:
+        changed = change(copy.deepcopy(run), path, put, drop)
+        assert read_run(changed)[0] == changed, path
 
 
 EXTRA_PLACES = [
@@ -222,12 +222,7 @@ def test_schema_describes_every_field(model: type[Record]) -> None:
     assert [(name, field) for name, field, content in properties if not content.get("description")] == []
 
 
-@cache
-def _names_of_the_schema() -> set[str]:
-    return {field for _, field, _ in _properties(Conversation.model_json_schema())}
-
-
-def test_schema_uses_the_names_of_the_files(conversation_path: str) -> None:
-    data_keys = "responses."
-    if data_keys not in conversation_path:
-        assert conversation_path.rsplit(".", maxsplit=1)[-1] in _names_of_the_schema()
+def test_schema_uses_the_names_of_the_files(conversation_paths: list[str]) -> None:
+    fields = {field for _, field, _ in _properties(Conversation.model_json_schema())}
+    names = {path.rpartition(".")[2] for path in conversation_paths if "responses." not in path}
+    assert names - fields == set()

@@ -140,22 +140,23 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("metric", CATALOG.values(), ids=lambda metric: metric.name)
-def test_entry_is_complete(metric: Metric) -> None:
-    assert metric.label
-    assert metric.low < metric.high
-    assert metric.statistic in {*STATISTICS, "z_score"}
-    if metric.name != "composite_z":
-        assert SOURCES.get(metric.family, "AttuneBench (arXiv:2605.21739), ") in metric.source
-    if metric.function is None:  # the source begins with where the value comes from
-        assert not metric.source.startswith(("AttuneBench", "EIBench", "SAGE", "EQ-Bench"))
-    # What reports list has one value for a unit or model, and a name for narrow columns.
-    assert not metric.group or (metric.level != "turn" and metric.short)
-    assert metric.level != "turn" or not metric.short
-    assert metric.scale == (100 if metric.low == -1 or metric.statistic == "share" else 1) or metric.family not in (
-        "eibench",
-        "sage",
-    )
+def test_entries_are_complete() -> None:
+    for metric in CATALOG.values():
+        name = metric.name
+        assert metric.label, name
+        assert metric.low < metric.high, name
+        assert metric.statistic in {*STATISTICS, "z_score"}, name
+        if metric.name != "composite_z":
+            assert SOURCES.get(metric.family, "AttuneBench (arXiv:2605.21739), ") in metric.source, name
+        if metric.function is None:  # the source begins with where the value comes from
+            assert not metric.source.startswith(("AttuneBench", "EIBench", "SAGE", "EQ-Bench")), name
+        # What reports list has one value for a unit or model, and a name for narrow columns.
+        assert not metric.group or (metric.level != "turn" and metric.short), name
+        assert metric.level != "turn" or not metric.short, name
+        assert metric.scale == (100 if metric.low == -1 or metric.statistic == "share" else 1) or metric.family not in (
+            "eibench",
+            "sage",
+        )
 
 
 def test_labels_are_unique_among_what_has_one_level() -> None:
@@ -228,13 +229,13 @@ RANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_direction_and_range_of_every_key_of_scores(key: str) -> None:
-    metric = CATALOG[key]
-    better = None if key.startswith("hp_perspective") else key not in LOWER_IS_BETTER
-    assert metric.higher_is_better is better
-    usual = (-1, 1) if key.endswith((".mcc", "baseline_adjusted")) else (0, 6) if key in LOWER_IS_BETTER else (0, 1)
-    assert (metric.low, metric.high) == RANGES.get(key, usual)
+def test_direction_and_range_of_every_key_of_scores() -> None:
+    for key in KEYS:
+        metric = CATALOG[key]
+        better = None if key.startswith("hp_perspective") else key not in LOWER_IS_BETTER
+        assert metric.higher_is_better is better, key
+        usual = (-1, 1) if key.endswith((".mcc", "baseline_adjusted")) else (0, 6) if key in LOWER_IS_BETTER else (0, 1)
+        assert (metric.low, metric.high) == RANGES.get(key, usual), key
 
 
 # The tasks of coverage whose questions a key depends on; other keys none.
@@ -516,18 +517,18 @@ def test_letter_case_of_the_words_of_a_form_does_not_matter(name: str, data: st.
 # Documentation.
 
 
-@pytest.mark.parametrize("metric", FUNCTIONS.values(), ids=lambda metric: metric.name)
-def test_docstring_tells_formula_input_value_and_example(metric: Metric) -> None:
-    function = plain(metric)
-    text = inspect.getdoc(function) or ""
-    sections = {head for head, line in itertools.pairwise(text.splitlines()) if set(line) == {"-"}}
-    assert {"Returns", "Examples"} <= sections
-    assert "Parameters" in sections or re.search(r"Takes [^`]*`\w+`", text)
-    assert "``" in text or "1 if equal, else 0" in text
-    assert f">>> {function.__name__}(" in text or f"{function.__name__}(" in text.partition(">>>")[2]
-    returns = text.partition("Returns\n")[2].partition("Examples\n")[0]
-    assert re.search(r"-?\d.* (to|or) \d|unbounded", returns)
-    assert re.search(r"(higher|lower) is |neither direction", returns)
+def test_docstrings_tell_formula_input_value_and_example() -> None:
+    for metric in FUNCTIONS.values():
+        function = plain(metric)
+        text = inspect.getdoc(function) or ""
+        sections = {head for head, line in itertools.pairwise(text.splitlines()) if set(line) == {"-"}}
+        assert {"Returns", "Examples"} <= sections, metric.name
+        assert "Parameters" in sections or re.search(r"Takes [^`]*`\w+`", text), metric.name
+        assert "``" in text or "1 if equal, else 0" in text, metric.name
+        assert f">>> {function.__name__}(" in text or f"{function.__name__}(" in text.partition(">>>")[2], metric.name
+        returns = text.partition("Returns\n")[2].partition("Examples\n")[0]
+        assert re.search(r"-?\d.* (to|or) \d|unbounded", returns), metric.name
+        assert re.search(r"(higher|lower) is |neither direction", returns), metric.name
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name.startswith("panas_")])

@@ -22,8 +22,7 @@ from attune_metrics.stats.judges import prediction_powered
 from attune_metrics.stats.power import minimum_detectable_effect
 from attune_metrics.stats.ranking import bradley_terry, bradley_terry_ratings, rank_intervals, win_rates
 from attune_metrics.stats.repeats import crossed_variances, rank_shares, repeat_variance
-from attune_metrics.stats.standard_errors import clustered_standard_error
-from attune_metrics.stats.sums import exponential
+from attune_metrics.stats.sums import clustered_standard_error, exponential
 
 __all__ = ["digest"]
 

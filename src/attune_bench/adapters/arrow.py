@@ -1,4 +1,4 @@
-"""Scoring Arrow tables of results, for whatever hands a table to many machines: Ray, `datasets.Dataset.map`, Spark.
+"""Scoring Arrow tables of results on many machines: with Ray, `datasets.Dataset.map` or Spark.
 
 A table of results has a row a result: a column ``record`` with its JSON, as text or bytes, and optionally ``file`` with
 its name, or else the columns of the record. A table of scores has a row for each, in the same order:
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.scores.benchmark import TEXT_COLUMNS, Benchmark, frame_of
-from attune_bench.scores.fingerprint import digest
+from attune_bench.scores.provenance import digest
 from attune_bench.verbs.streaming import PackedRecords, PartScorer, pack
 from attune_data.collection import Kind
 from attune_data.io.sources import Source, row_document
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def packed_data(data: Source, *, benchmark: str | None = None) -> PackedRecords:
-    """Return what results are of, read once and small enough to be sent to every worker.
+    """Return the data that results are scored against, read once and small enough to be sent to every worker.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class BatchScorer:
     Parameters
     ----------
     data : mapping of str to Record
-        What the results are of, by id: what `packed_data` gives.
+        The data that results are scored against, by id, from `packed_data`.
     benchmark : str, optional
         As for `score_batch`.
     **options
@@ -139,7 +139,7 @@ def score_batch(results: "pa.Table", *, data: str, benchmark: str | None = None,
     results : pyarrow.Table
         A row a result; this module says which columns.
     data : str
-        Where the data are that the results are of: a path or address that every worker can read.
+        The path or address of the data, which every worker can read.
     benchmark : str, optional
         A name in the registry, or ``module:NAME``; by default the first benchmark that scores its results one by one.
     **options
@@ -170,8 +170,10 @@ def score_batch(results: "pa.Table", *, data: str, benchmark: str | None = None,
 
 
 @lru_cache(maxsize=2)
-def _cached_scorer(data: str, benchmark: str | None, options: tuple[tuple[str, Any], ...]) -> BatchScorer:
-    return BatchScorer(packed_data(data, benchmark=benchmark), benchmark=benchmark, **dict(options))
+def _cached_scorer(data: Any, benchmark: str | None, options: tuple[tuple[str, Any], ...]) -> BatchScorer:
+    """Return the scorer of this process; `data` is a path, or a reference to a cluster's copy of the packed data."""
+    packed = packed_data(data, benchmark=benchmark) if isinstance(data, str) else require("ray", "ray").get(data)
+    return BatchScorer(packed, benchmark=benchmark, **dict(options))
 
 
 def scores_of(
@@ -179,14 +181,14 @@ def scores_of(
 ) -> "Scores":
     """Return the scores of a table that `score_batch` made, whole or put together from many.
 
-    Of results with one key that counts which the benchmark's loader would take, read in the order of the rows.
+    If several results have one key, the result counts that the benchmark's loader would keep, in the order of the rows.
 
     Parameters
     ----------
     scored : pyarrow.Table
         The table.
     data : str, path-like or mapping of str to Record
-        What the results are of, as for `score_batch`, or what `packed_data` gives.
+        The data, as for `score_batch`, or from `packed_data`.
     benchmark, **options
         As for `score_batch`, the same as there.
 
@@ -234,7 +236,7 @@ _BESIDE = ("record", "file", "issues", "data", "options")
 
 
 def _check_columns(names: Sequence[str], kind: Kind[Any, Any]) -> None:
-    """Raise a SourceError where a table has no results."""
+    """Raise a SourceError if the columns of a table hold no results."""
     if "record" not in names and not set(kind.columns) <= set(names):
         needed = " and ".join(map(repr, kind.columns))
         raise SourceError(
@@ -251,7 +253,7 @@ def _check_same(scored: "pa.Table", data: Mapping[str, Record], options: str) ->
     for unit, own in sorted({(unit, own) for unit, own in pairs if own is not None}):
         if unit not in data or digest(data[unit]).hex() != own:
             raise MetricInputError(
-                f"the table was scored against another {unit!r} than that of the data; give the same"
+                f"the table was scored against another text of {unit!r} than the data have; give the same data"
             )
 
 
@@ -314,7 +316,7 @@ def score_dataset(
     results : ray.data.Dataset
         As `read_results` gives them, or the columns that `attune_bench.adapters.arrow` says.
     data : str, path-like or datasets.Dataset
-        What the results are of, as for the benchmark's loader.
+        The data that results are scored against, as for the benchmark's loader.
     benchmark : str, optional
         A name in the registry, or ``module:NAME``; by default the first benchmark that scores its results one by one.
     workers : int, optional
@@ -353,10 +355,4 @@ def score_dataset(
 def _score(
     results: "pa.Table", *, data: Any, benchmark: str | None, options: tuple[tuple[str, Any], ...]
 ) -> "pa.Table":
-    return _scorer(data, benchmark, options)(results)
-
-
-@lru_cache(maxsize=2)
-def _scorer(data: Any, benchmark: str | None, options: tuple[tuple[str, Any], ...]) -> BatchScorer:
-    """Return what scores, once in each process; `data` refers to the cluster's copy of what `packed_data` gave."""
-    return BatchScorer(require("ray", "ray").get(data), benchmark=benchmark, **dict(options))
+    return _cached_scorer(data, benchmark, options)(results)

@@ -1,15 +1,11 @@
 """Scores and samples as records of Every Eval Ever, the exchange format of the EvalEval coalition (schema 0.3.0).
 
-Scores as records of Every Eval Ever, the exchange format of the EvalEval coalition (schema 0.3.0).
-
 A record is a model in one condition: every metric with its interval, the number of units and of clusters, the protocol
-and the signature; subgroups as results of their own, with their own numbers. What a page would not show of few people
-is left out, and so is a value that is not defined; each record says how many results it lacks.
+and the signature; each subgroup is a further result with its own numbers. A value that rests on few people or is
+undefined is left out; each record counts the results that it lacks.
 
-Samples of Every Eval Ever: beside a record of scores, a line for each of its results and each unit, with the texts.
-
-The texts are whole records, so samples are made only of what was scored, as its hashes tell, and only where every
-licence allows it.
+Samples are written beside a record of scores: a line for each result and unit, with the texts. The texts are whole
+records, so samples are made only if the hashes show that these records were scored, and if every licence allows it.
 """
 
 import json
@@ -28,8 +24,8 @@ from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.report.columns import INTERVALS, drawn, weight_words
 from attune_bench.report.privacy import Stratum, hides, shown_strata, shown_summary
 from attune_bench.runner.calls import model_folder, safe_name
+from attune_bench.scores.provenance import kind_of_group, setting_text
 from attune_bench.scores.records import ScoredRecords
-from attune_bench.scores.settings import kind_of_group, setting_text
 from attune_bench.scores.table import CHANCE, ScoreTable, metrics_per_unit, term_columns
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, interval_method
 from attune_bench.stats.signing import sign
@@ -43,7 +39,7 @@ from attune_metrics.metric import Metric, MetricInputError
 SCHEMA_VERSION = "0.3.0"
 Record = dict[str, Any]
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
-"""That of whoever evaluated to the makers of the models."""
+"""The relationship of the evaluators to the makers of the models."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +49,11 @@ class Publisher:
     Attributes
     ----------
     organization : str
-        Its name.
+        The name of the publisher.
     relationship : {"first_party", "third_party", "collaborative", "other"}
-        That of whoever evaluated to the models.
+        The relationship of the evaluators to the makers of the models.
     dataset : str
-        The data set on the Hugging Face Hub, ``owner/name``; empty where it is not there.
+        The data set on the Hugging Face Hub, ``owner/name``; empty if it is not on the Hub.
     retrieved : int
         When the records are made, in seconds since 1970.
     """
@@ -86,11 +82,11 @@ def eee_records(
     publisher : Publisher
         Who publishes them.
     by : sequence of str
-        Traits whose strata are results of their own.
+        Traits; each stratum is a further result.
     data : Collection or Tables, optional
         The units' records, for traits; by default the traits that the scores have of their units.
     small_cells : bool
-        Whether to keep values that rest on few people, or would give such values away.
+        Whether to keep values that rest on few people or reveal such values.
     **options
         ``metrics`` (by default all that have a value for each unit), ``resamples``, ``seed``, ``level``, ``unit``,
         ``interval``; see `AnalysisOptions`.
@@ -216,7 +212,7 @@ class _Maker:
         }
 
     def _method(self, made: str, value: float, options: AnalysisOptions) -> str:
-        """Return what an interval is, as `attune_bench.stats.options.interval_method` names it."""
+        """Describe the method of an interval that `attune_bench.stats.options.interval_method` names."""
         over = f"{drawn(self.table, options)}s"
         if made == "wilson":
             return "Wilson"
@@ -292,12 +288,12 @@ def _collection(table: ScoreTable) -> str:
 
 
 def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
-    """Return details as texts, the only values that the format takes, without those that are not known."""
+    """Return the known details as texts, the only values that the format takes."""
     return {name: str(value) for name, value in details.items() if value not in (None, "")}
 
 
 class Samples:
-    """What samples of scores are made of, checked.
+    """The samples of scores, made of records that are checked first.
 
     Parameters
     ----------
@@ -308,18 +304,17 @@ class Samples:
     data : Collection, optional
         What they were scored against, of a benchmark that has data.
     licence : str
-        What the samples are published under, as for `attune_data.licences.permitted`. A result may lack a licence,
-        whatever the data state; nothing else may.
+        The licence of the samples, as for `attune_data.licences.permitted`. Only a result may lack its own licence.
     small_cells : bool
-        Whether to make samples of people, a sample being of a single one; samples of generated records do not need it.
+        Whether to make samples of people: each sample shows a single person. Generated records do not need it.
 
     Raises
     ------
     MetricInputError
-        The scores are means over repeats, of no benchmark, or of one that does not name the results' rows; data are
-        missing or too many; these are not the records that were scored.
+        The scores are means over repeats, or name no benchmark, or a benchmark without `row`; data are missing, or are
+        given although the benchmark has none; the records are not the records that were scored.
     PublishError
-        A licence does not allow it, or is not known; or the records are of people, and `small_cells` is not set.
+        A licence does not allow it or is unknown, or the records are of people and `small_cells` is not set.
 
     Examples
     --------
@@ -348,7 +343,7 @@ class Samples:
         self._records = ScoredRecords(
             table, benchmark=benchmark_in_use(table.provenance.benchmark), results=results, data=data, use="samples"
         )
-        # Results that hold all there is are data.
+        # Results of a benchmark without data are its data.
         chosen, sources = permitted(results, licence, needs_licence=data is None)
         if data is not None:
             sources += permitted(data, licence, needs_licence=True)[1]
@@ -428,8 +423,8 @@ class Samples:
         Returns
         -------
         dict of str to dict
-            The records, each with path, hash and number of its samples and what they are published under. One that has
-            no sample is as it was, and has no file.
+            The records, each with the path, the hash, the number and the licence of its samples. A record without
+            samples is unchanged and has no file of samples.
         """
         return {path: self._written(path, record, folder) for path, record in records.items()}
 
@@ -460,7 +455,7 @@ class Samples:
         }
 
     def _texts(self, row: Mapping[str, Any]) -> tuple[Record, int]:
-        """Return what was said in a row of the scores, what it was scored against, and how many messages were said."""
+        """Return the texts of a row of the scores, with the reference record, and the number of its messages."""
         held = self._records
         result = held.results[row["model"], row["condition"], row["unit"]]
         given = held.units.get(row["unit"])
@@ -485,7 +480,7 @@ class Samples:
         return {"sample_hash": hashed.hexdigest(), "input": source, **said}, turns
 
     def _metadata(self, row: Mapping[str, Any], metric: Metric) -> dict[str, str]:
-        """Return the cluster, the condition and the traits of a row, what random answers score, if it is synthetic."""
+        """Return the cluster, the condition and the traits of a row, its chance level, and whether it is synthetic."""
         held, about = self._table.provenance, self._about[row["unit"]]
         traits = {name: about[name] for name in self._table.traits}
         chance = about.get(f"{CHANCE}{metric.name}")

@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from attune_bench.report.privacy import hides, shown_strata, shown_summary
 from attune_bench.runner.calls import model_folder, safe_part
-from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.tables_in import long_table
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
@@ -27,9 +27,9 @@ def hub_results(
 ) -> dict[str, str]:
     """Return the results of each model, as the Hub's own types write them.
 
-    An entry has the data set, a metric as the task, the value and when the runs were made. The format has no interval:
-    the notes have the interval in words, the condition and the signature, and begin with ``SYNTHETIC data`` where any
-    of what was scored is invented.
+    An entry has the data set, a metric as the task, the value and the date of the runs. The format has no interval: the
+    notes have the interval in words, the condition and the signature, and begin with ``SYNTHETIC data`` if any scored
+    record is invented.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def hub_results(
     Returns
     -------
     dict of str to str
-        YAML by path, ``<model>/.eval_results/<benchmark>.yaml``; models without any value are left out, and so are
-        people and baselines, which have no page. Where a model's name is not a name of folders, its characters are
-        replaced and a digest follows: ``vendor/large-free--b26510822c32``, which is no repository's name.
+        YAML by path, ``<model>/.eval_results/<benchmark>.yaml``. Models without any value are left out, and so are
+        people and baselines, which have no page. Characters of a model's name that a folder cannot have are replaced
+        and a digest follows: ``vendor/large-free--b26510822c32``, a name that no repository has.
 
     Examples
     --------
@@ -97,13 +97,13 @@ def hub_results(
 
 
 def _folder(model: str) -> str:
-    """Return the folder of a model: its name, or where it is no name of folders one that no repository can have."""
+    """Return the folder of a model: its name, or a name that no repository can have if it cannot be a folder."""
     folder = model_folder(model)
     return folder if folder == model else f"{folder}--{sha256(model.encode()).hexdigest()[:12]}"
 
 
 def check_proposable(results: Mapping[str, str]) -> None:
-    """Raise a `PublishError` where results cannot be proposed, as far as that can be told without the network.
+    """Raise a `PublishError` if results cannot be proposed, as far as can be checked without the network.
 
     Parameters
     ----------
@@ -129,12 +129,12 @@ def check_proposable(results: Mapping[str, str]) -> None:
 
 
 def push_hub_results(results: Mapping[str, str]) -> list[str]:
-    """Propose results to the repositories of the models, a pull request each, which their owners accept or not.
+    """Propose results to the repositories of the models: one pull request each, which the owners accept or not.
 
     Parameters
     ----------
     results : mapping of str to str
-        What `hub_results` gives. A model is a repository on the Hub, ``owner/name``.
+        From `hub_results`. A model is a repository on the Hub, ``owner/name``.
 
     Returns
     -------
@@ -186,11 +186,13 @@ def flat_tables(
     Returns
     -------
     dict of str to polars.DataFrame
-        ``summary``, as of `attune_bench.stats.summary.summary`; with `by` also ``subgroups``, whose first columns are
-        trait and stratum; ``scores``, where a metric has one value for each unit, as of
-        `attune_bench.scores.tables_in.long_table`, which `attune_bench.Scores.from_table` reads: where clusters are
-        people, only with `small_cells`; ``models``, a row a model with its ``kind``: ``model``, ``person`` or
-        ``baseline``, and whether any of what was scored is invented, ``synthetic``; ``metrics``, a row a metric.
+        - ``summary``, from `attune_bench.stats.summary.summary`;
+        - ``subgroups``, with `by`: the summary of each stratum, after the columns trait and stratum;
+        - ``scores``, if a metric has one value for each unit: from `attune_bench.scores.tables_in.long_table`, and
+          `attune_bench.Scores.from_table` reads it. If clusters are people, only with `small_cells`;
+        - ``models``, a row a model: its ``kind``, ``model``, ``person`` or ``baseline``, and ``synthetic``, whether any
+          scored record is invented;
+        - ``metrics``, a row a metric.
 
     Examples
     --------

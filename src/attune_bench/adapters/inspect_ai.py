@@ -1,12 +1,12 @@
 """Tasks of Inspect: ``inspect eval attune_bench/attunebench --model PROVIDER/MODEL -T source=...``.
 
-A sample is a unit. The calls, how answers are read and asked for again, and the scores are those of the library's own
-runner. Whoever judges, or plays a person, is a model role: ``--model-role judge=...``,
-``--model-role simulator=...``. Settings are those of the task (``-T temperature=0.7``), which are sent and recorded;
-an evaluation's own options of the same are refused, and others of generation are recorded in the result.
+A sample is a unit. The library's own runner makes the calls, reads the answers, asks again and scores. Judges and
+simulated people are model roles: ``--model-role judge=...``, ``--model-role simulator=...``. Options of the task set
+the temperature and the like (``-T temperature=0.7``), which are sent and recorded; an evaluation's own options of the
+same name are refused, and its other options of generation are recorded in the result.
 
-The value of a sample is that of each metric of the board, nan where it is undefined; `board` says what is made of them.
-The store of a sample has the result, its metadata what was predicted beside what is true.
+A sample has a value for each metric of the board, nan if undefined; `board` aggregates them. The store of a sample has
+the result; its metadata has tables of the predictions beside the reference.
 """
 
 # ruff: noqa: E402 - a missing extra is named before its modules are imported
@@ -56,7 +56,7 @@ from attune_data.issues import IssueLog
 from attune_data.loading import collect
 from attune_data.record import Record
 from attune_data.references import resolve
-from attune_metrics.stats.standard_errors import clustered_standard_error
+from attune_metrics.stats.sums import clustered_standard_error
 
 _PROVIDER = "inspect"
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
@@ -78,7 +78,7 @@ _OF_CONNECTIONS = (
 
 
 class _Schema(JSONSchema):  # type: ignore[misc]  # The base class is of an extra.
-    """A schema with every keyword; Inspect's own leaves out those that it does not know, such as maxItems."""
+    """A schema with every keyword; Inspect's own schema leaves out unknown keywords, such as maxItems."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
@@ -121,12 +121,12 @@ def play(benchmark: str, source: str, asked: dict[str, Any]) -> Solver:
 def board() -> Callable[[list[SampleScore]], dict[str, float]]:
     """Return each metric over samples: its mean, standard error, interval and coverage.
 
-    Of the metric ``m`` there is ``m``, the mean of the samples in which it is defined; ``m_stderr``, the standard error
-    of that with clusters drawn together, as in Inspect's own ``stderr``; ``m_low`` and ``m_high``, the 95% interval as
-    of `attune_bench.Scores.summary`, nan with fewer than 5 clusters; ``m_coverage``, also as there, the share of the
-    questions that count which have a prediction, and of a metric that asks none the share of samples in which it is
-    defined. The key ``cluster`` of a sample's metadata names its cluster; a sample without the key is a cluster of its
-    own. Of several epochs, coverage counts the first alone, whose metadata Inspect keeps.
+    For the metric ``m`` the result has ``m``, the mean over the samples in which it is defined; ``m_stderr``, its
+    standard error by clusters, as Inspect's own ``stderr``; ``m_low`` and ``m_high``, the 95% interval of
+    `attune_bench.Scores.summary`, nan with fewer than 5 clusters; ``m_coverage``, the coverage of that summary: the
+    share of questions that have a prediction, or, if the metric asks no questions, the share of samples in which it is
+    defined. The key ``cluster`` of a sample's metadata names its cluster; a sample without the key is its own cluster.
+    With several epochs, coverage counts the first, because Inspect keeps the metadata of the first.
     """
 
     def over_samples(scores: list[SampleScore]) -> dict[str, float]:
@@ -153,7 +153,7 @@ def board() -> Callable[[list[SampleScore]], dict[str, float]]:
 
 
 def _coverage(name: str, scored: list[SampleScore], defined: float) -> float:
-    """Return the coverage of a metric: `defined`, the share of samples where it is, if the metric asks no questions."""
+    """Return the coverage of a metric; `defined`, the share of samples that define it, if it asks no questions."""
     answered: dict[str, tuple[int, int]] = {}
     for one in scored:
         for asked, (present, expected) in (one.score.metadata or {}).get(_QUESTIONS, {}).get(name, {}).items():
@@ -194,7 +194,7 @@ def unit_task(benchmark: str, source: str, asked: dict[str, Any], **options: Any
     benchmark, source : str
         The name of the benchmark, and its data.
     asked : dict of str to Any
-        The settings, as the benchmark's task takes them; of a temperature also ``server``, for the server's own.
+        The settings, as the benchmark's task takes them; a temperature may be ``server``, the server's own.
     **options
         What the benchmark's own scoring takes, such as ``protocol``.
 
@@ -235,12 +235,12 @@ def _units(benchmark: str, source: str) -> BenchmarkUnits:
 
 
 def _generation() -> dict[str, Any]:
-    """Return the options of generation that an evaluation sets beyond the task's own.
+    """Return the options of generation that an evaluation sets and the task does not.
 
     Raises
     ------
     ValueError
-        One of the task's own is set, which its results would not tell.
+        The evaluation sets an option of the task: results would not record it.
     """
     given = active_generate_config().model_dump(mode="json", exclude_none=True)
     if wrong := ", ".join(name for name in _OF_TASK if name in given):
@@ -249,7 +249,7 @@ def _generation() -> dict[str, Any]:
 
 
 def _settings(of: BenchmarkUnits, asked: Mapping[str, Any], roles: Mapping[str, list[Model]]) -> RunSettings:
-    """Return the settings of an evaluation: what was asked for, and the models that it names."""
+    """Return the settings of an evaluation: the options of its task, and the models that it names."""
     named: dict[str, Any] = {}
     for option in of.benchmark.options:
         role = option.name.removesuffix("_model")
@@ -294,7 +294,7 @@ def _complete(settings: RunSettings, roles: Mapping[str, list[Model]]) -> Comple
 
 
 def _with_thinking(content: Any) -> str:
-    """Return what a model said in words with its thinking in tags, which Inspect takes out."""
+    """Return the words of a model with its thinking in tags, which Inspect removes."""
     if isinstance(content, str):
         return content
     said = []
@@ -307,7 +307,7 @@ def _with_thinking(content: Any) -> str:
 
 
 def _beside(of: BenchmarkUnits, unit: Any, record: Record) -> dict[str, Any]:
-    """Return what was predicted beside what is true, by table, where results are predictions."""
+    """Return the predictions beside the reference, by table, if results are predictions."""
     kind = resolve(of.benchmark.results)
     joined = getattr(kind.collection, "joined", None)
     if joined is None:

@@ -1,12 +1,12 @@
-"""Benchmarks whose calls are known beforehand as tasks of lm-evaluation-harness.
+"""Tasks of lm-evaluation-harness: benchmarks with calls that are known beforehand.
 
 A document is a unit, with one request for each of its calls, so that ``--limit`` counts units. The harness asks once,
-without the schemas of answers: one that cannot be read stays unread. Nobody judges. The folder ``lm_eval_tasks`` beside
-this module is for ``--include_path``; ``--metadata`` gives
+without the schemas of answers: an unparseable answer is not asked for again. There are no judges. ``--include_path``
+takes the folder ``lm_eval_tasks`` beside this module; ``--metadata`` gives
 
 - ``source``, the data, by default ``demo``;
-- ``mode``, and whatever else ``attune-bench run`` takes for the benchmark, such as ``panas_strategy``;
-- ``protocol``, and whatever else ``attune-bench score`` takes for the benchmark, but for ``similarity``.
+- ``mode``, and the other options of ``attune-bench run`` for the benchmark, such as ``panas_strategy``;
+- ``protocol``, and the other options of ``attune-bench score`` for the benchmark, except ``similarity``.
 """
 
 # ruff: noqa: E402 - a missing extra is named before its modules are imported
@@ -40,7 +40,7 @@ _MOST_TOKENS = ("max_gen_toks", "max_tokens", "max_new_tokens")  # what the harn
 
 
 class _UnitValue(float):
-    """What a unit scores on a metric, nan where that is undefined, with its id and the result that was scored."""
+    """The score of a unit on a metric, nan if undefined, with the id of the unit and the result that was scored."""
 
     def __new__(cls, value: float, unit: str, record: Record) -> "_UnitValue":  # noqa: ARG004 - of __init__
         return super().__new__(cls, value)
@@ -91,7 +91,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         documents = [{"unit": unit, "cluster": of.cluster(unit)} for unit in of.units]
         self.dataset = {"test": datasets.Dataset.from_list(documents)}
         self._empty = of.score({}, **self._scoring)
-        # A metric, and which end of its interval, or its coverage, by the name that it is reported by.
+        # By reported name: a metric, and an end of its interval or its coverage.
         self._reported = {
             f"{metric}_{end}" if end else metric: (metric, end)
             for metric in self._empty.headline
@@ -108,7 +108,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
             str(model),
             temperature=sent.get("temperature"),
             max_tokens=int(next(sent[name] for name in _MOST_TOKENS if name in sent)),
-            # Of requests whose arguments differ in a schema only, the harness sends all with that of the first.
+            # The harness sends requests that differ in their schema alone with the schema of the first.
             answer_format="free",
             **_options(self._of.benchmark, "run", self._given),
         )
@@ -139,7 +139,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         chat_template: Callable[..., Any] | None = None,
         **_: Any,
     ) -> list[Any]:
-        """Return the requests about a unit: as chat, or as a text that ends where the model goes on."""
+        """Return the requests about a unit: as chat, or as a text for the model to continue."""
         if system_instruction:
             raise ValueError(f"{self.benchmark} has instructions of its own; leave out the system instruction")
         threads = [[dict(message) for message in call.messages] for call in self._calls(doc)]
@@ -168,7 +168,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         }
 
     def aggregation(self) -> dict[str, Callable[[Sequence[Any]], float]]:
-        """Return by metric what makes its value of those of units."""
+        """Return by metric the function that aggregates the values of units."""
         return {name: partial(self._aggregate, *of) for name, of in self._reported.items()}
 
     def higher_is_better(self) -> dict[str, bool | None]:
@@ -182,7 +182,7 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
         return self._of.task.planned(self._of.units[doc["unit"]], self.settings)
 
     def _aggregate(self, metric: str, end: str, values: Sequence[_UnitValue]) -> float:
-        """Return a number of all units that were asked about."""
+        """Return the number that is reported for all units that were asked about."""
         asked = tuple(value.unit for value in values)
         if asked not in self._summaries:
             scores = self._of.score({value.unit: value.record for value in values}, **self._scoring)
@@ -196,13 +196,13 @@ class UnitTask(ConfigurableTask):  # type: ignore[misc]  # The base class is of 
 
 
 _OTHER = ("model", "pretrained", "config_source", "tokenizer")
-"""Arguments of models, which come with the metadata, in names like those of options."""
+"""Arguments of models that come with the metadata and have names like options."""
 
 
 def _check_names(benchmark: Benchmark, given: Mapping[str, Any]) -> None:
-    """Raise a ValueError at an option of what is not reported, or a name that is nearly that of an option.
+    """Raise a ValueError at an option that changes nothing that is reported, and at a misspelled option.
 
-    Others are arguments of the model.
+    Other names are arguments of the model.
     """
     if "similarity" in given:
         raise ValueError("metadata: leave out similarity: its columns are not among the metrics that are reported here")
@@ -213,12 +213,12 @@ def _check_names(benchmark: Benchmark, given: Mapping[str, Any]) -> None:
 
 
 def _names(option: Option) -> tuple[str, ...]:
-    """Return the names of an option: of one with several values also the singular."""
+    """Return the names of an option: its name, and the singular if it takes several values."""
     return (option.name, option.name.removesuffix("s")) if option.multiple else (option.name,)
 
 
 def _options(benchmark: Benchmark, verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a command that are given, by name."""
+    """Return the given options of a command, by name."""
     found: dict[str, Any] = {}
     for option in benchmark.options:
         values = [given[name] for name in _names(option) if name in given] if verb in option.verbs else []
@@ -231,7 +231,7 @@ def _options(benchmark: Benchmark, verb: Verb, given: Mapping[str, Any]) -> dict
 
 
 def _as_text(thread: Sequence[Mapping[str, str]]) -> str:
-    """Return a thread for a model that goes on with a text."""
+    """Return a thread as a text for a model to continue."""
     if len(thread) == 1:
         return thread[0]["content"]
     return "\n\n".join([*(f"{message['role']}: {message['content']}" for message in thread), "assistant:"])

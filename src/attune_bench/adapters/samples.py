@@ -15,10 +15,8 @@ from attune_data.references import require
 from attune_data.text import did_you_mean, listed
 from attune_metrics.metric import MetricInputError
 
-_Path = str | os.PathLike[str]
-
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""What Inspect's scorers say of an answer, C, P, I and N: correct, partial, incorrect, none."""
+"""Values of Inspect's scorers: C correct, P partial, I incorrect, N no answer."""
 
 _COLUMNS = ("model", "condition", "unit", "metric", "value", "cluster", "repeat", "task")
 
@@ -31,9 +29,9 @@ class SampleTable(NamedTuple):
     frame : polars.DataFrame
         ``model, condition, unit, metric, value``, and where asked for ``cluster`` and traits.
     metrics : dict of str to dict
-        What the harness says of each metric.
+        The harness's description of each metric.
     about : dict of str to str
-        What the table, a unit, a cluster and a condition are called.
+        The names of the table, of a unit, of a cluster and of a condition.
     """
 
     frame: pl.DataFrame
@@ -42,7 +40,7 @@ class SampleTable(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """One sample: where it is from, of what, its number on each metric, its cluster and traits, and which epoch."""
+    """One sample: its task, model, condition and unit, its value on each metric, its cluster and traits, its epoch."""
 
     task: str
     model: str
@@ -61,26 +59,26 @@ def lm_eval_samples(
     Parameters
     ----------
     path : str or path-like
-        The folder, or one file ``samples_<task>_<date>.jsonl``. Of several files of one model and task the latest
+        The folder, or one file ``samples_<task>_<date>.jsonl``. If a model and task have several files, the latest
         counts.
     cluster : str, optional
-        The field of a document that names what documents share which are not independent; ``a.b`` is the field ``b`` of
-        the field ``a``.
+        The field of a document that names its cluster: documents of one cluster are not independent. ``a.b`` is the
+        field ``b`` of the field ``a``.
     traits : sequence of str
         Fields of a document by which results can be split.
 
     Returns
     -------
     SampleTable
-        A unit is a document, with its task in front of its number where there are several tasks; a condition is a
-        filter, where there are several. Metrics whose values are no numbers are left out.
+        A unit is a document; with several tasks its task stands before its number. A condition is a filter, if there
+        are several. Metrics without numeric values are left out.
 
     Raises
     ------
     SourceError
-        There is no such file, or it is no file of samples.
+        The file does not exist, or is not a file of samples.
     MetricInputError
-        A document has no such field; no metric is a number.
+        A document lacks a field, or no metric has a number.
     """
     _check_traits(traits)
     latest: dict[tuple[str, str], tuple[Path, dict[str, Any]]] = {}
@@ -95,7 +93,7 @@ def lm_eval_samples(
     better: dict[str, bool | None] = {}
     for (model, task), (file, results) in latest.items():
         for name, up in results.get("higher_is_better", {}).get(task, {}).items():
-            # Of tasks that disagree neither direction is better.
+            # If tasks disagree, neither direction is better.
             better[name] = up if better.get(name, up) == up else None
         with file.open("rb") as lines:
             for number, line in enumerate(lines, 1):
@@ -121,34 +119,34 @@ def inspect_samples(
     Parameters
     ----------
     path : str or path-like, or iterable of these
-        A log, ``.eval`` or ``.json``, or a folder of logs. Of several logs of one model, task and arguments the latest
+        A log, ``.eval`` or ``.json``, or a folder of logs. If a model, task and arguments have several logs, the latest
         counts.
     cluster : str, optional
-        The key of a sample's metadata that names what samples share which are not independent; ``a.b`` is the key ``b``
-        of the key ``a``.
+        The key of a sample's metadata that names its cluster: samples of one cluster are not independent. ``a.b`` is
+        the key ``b`` of the key ``a``.
     traits : sequence of str
         Keys of a sample's metadata by which results can be split.
 
     Returns
     -------
     SampleTable
-        A unit is a sample, with its task in front where there are several; a condition is what differs between the
-        arguments of a task, or the models of its roles. A metric is a scorer, or a key of its values; C is 1, P
-        0.5, I and N 0, as in Inspect. Epochs are repeats.
+        A unit is a sample; with several tasks its task stands before its id. A condition lists the arguments of a task,
+        and the models of its roles, that differ between logs. A metric is a scorer, or a key of its values; C is 1,
+        P 0.5, I and N 0, as in Inspect. Epochs are repeats.
 
     Raises
     ------
     SourceError
-        There is no such log, or it is not finished.
+        The log does not exist, or is not finished.
     MetricInputError
-        A sample has no such key, or a score that is no number.
+        A sample lacks a key, or has a score that is not a number.
     ImportError
         Without Inspect, which the extra ``inspect`` installs.
     """
     _check_traits(traits)
     logs = require("inspect_ai.log", "inspect")
     given = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
-    # What else lies in a folder of logs, such as a list of them, is not called by a time.
+    # The name of a log in a folder begins with a time; other files, such as a list of logs, do not.
     files = [
         file
         for one in given
@@ -183,7 +181,7 @@ def _files(path: Path, *patterns: str) -> list[Path]:
 
 
 def _arguments(made: Any) -> dict[str, Any]:
-    """Return what an evaluation was made with: the arguments of its task, and the models of roles."""
+    """Return the arguments of the task of an evaluation, and the models of its roles."""
     roles = {role: _models(config) for role, config in (made.model_roles or {}).items()}
     return {**made.task_args, **roles}
 
@@ -194,7 +192,7 @@ def _models(config: Any) -> str:
 
 
 def _check_traits(traits: Sequence[str]) -> None:
-    """Raise a MetricInputError at a trait that would take the place of a column of the table."""
+    """Raise a MetricInputError if a trait has the name of a column of the table."""
     for trait in traits:
         if trait in _COLUMNS:
             raise MetricInputError(f"trait {trait!r}: the table has a column of that name; choose another field")
@@ -226,14 +224,14 @@ def _field(about: Any, name: str, place: str) -> str | None:
 
 
 def _numbers(scores: Mapping[str, Any], place: str) -> dict[str, float | None]:
-    """Return the scores of a sample as numbers: of a scorer, or of each key of its values."""
+    """Return the scores of a sample as numbers, one for each scorer, or for each key of its values."""
     found: dict[str, float | None] = {}
     for each_own, score in scores.items():
         value = score.value
         if isinstance(value, Mapping):
             each = {(name if len(scores) == 1 else f"{each_own}.{name}"): one for name, one in value.items()}
         elif isinstance(value, float) and isnan(value):
-            each = {}  # Inspect's sign for a sample that was not scored, of whatever metrics.
+            each = {}  # Inspect's sign for a sample that was not scored.
         else:
             each = {each_own: value}
         found |= {name: _number(one, f"{place}: {name}") for name, one in each.items()}
@@ -250,7 +248,7 @@ def _number(value: Any, place: str) -> float | None:
 
 
 def _conditions(logs: Mapping[Path, tuple[str, Mapping[str, Any]]]) -> dict[Path, str | None]:
-    """Return what each log's arguments have that others of its task have not; None where all are alike."""
+    """Return the arguments of each log that differ between the logs of its task; None if none differ."""
     found: dict[Path, str | None] = {}
     for task in dict.fromkeys(task for task, _ in logs.values()):
         own = {file: arguments for file, (of, arguments) in logs.items() if of == task}

@@ -1,9 +1,10 @@
 """Training with TRL on conversations: each turn of a rollout gets credit of its own.
 
-A rollout function, such as `attune_bench.benchmarks.eibench.rollouts.EpisodeRollout`, gives of each rollout the turn of
-each token (``token_turns``, -1 for what the model did not say) and the reward of each turn (``turn_rewards``). The
-advantage of a token is that of its rollout among all of the prompt and the credit of its turn [1]_, see
-`attune_metrics.turn_credit`. docs/training.md has a script, what to log, and what not to train on.
+A rollout function, such as `attune_bench.benchmarks.eibench.rollouts.EpisodeRollout`, gives for each rollout the turn
+of each token (``token_turns``, -1 for tokens that the model did not say) and the reward of each turn
+(``turn_rewards``).
+The advantage of a token is the advantage of its rollout over the others of the prompt, plus the credit of its turn
+[1]_: see `attune_metrics.turn_credit`. docs/training.md has a script, what to log, and what not to train on.
 
 References
 ----------
@@ -25,7 +26,7 @@ from attune_metrics.turn_credit import token_advantages, trace_advantages
 
 
 class TurnCreditTrainer(GRPOTrainer):  # type: ignore[misc]  # The base class is of an extra.
-    """`GRPOTrainer` whose advantages are of turns: those of rollouts among all of a prompt, and centred turn credit.
+    """`GRPOTrainer` with an advantage for each turn: the advantage of its rollout, plus centred turn credit.
 
     Parameters
     ----------
@@ -34,9 +35,9 @@ class TurnCreditTrainer(GRPOTrainer):  # type: ignore[misc]  # The base class is
     centered : bool
         Whether credit is centred within a rollout; docs/training.md says what that does where conversations stop.
     sigma_floor : float
-        The least standard deviation by which the rewards of a prompt are divided; ``scale_rewards`` has no effect.
+        The rewards of a prompt are divided by at least this standard deviation; ``scale_rewards`` has no effect.
     *args, **kwargs
-        As for `GRPOTrainer`. Rewards of several functions are summed by their weights, as there.
+        As for `GRPOTrainer`, which also sums the rewards of several functions by their weights.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ Questions = dict[str, list[int]]
 
 
 class BenchmarkUnits:
-    """The units of a benchmark that something can be asked about, and how results of them are scored.
+    """The units of a benchmark that a model can be asked about, and how their results are scored.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class BenchmarkUnits:
     units : dict of str to Record
         By id.
     synthetic : bool
-        Whether any of them is invented.
+        Whether any unit is invented.
 
     Raises
     ------
     SourceError
         The source cannot be read.
     RunError
-        Nothing can be asked about any of its records.
+        No record of the source can be asked about.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class BenchmarkUnits:
         self.synthetic = any(unit.synthetic for unit in self.units.values())
 
     def check(self, options: Mapping[str, Any]) -> None:
-        """Raise a ValueError where an option has none of its values."""
+        """Raise a ValueError where the value of an option is not one of its values."""
         for option in self.benchmark.options:
             given = options.get(option.name)
             for value in () if given is None or not option.values else given if option.multiple else [given]:
@@ -75,12 +75,12 @@ class BenchmarkUnits:
                     raise ValueError(f"{option.name}: no {value!r}; {did_you_mean(str(value), option.values)}")
 
     def settings(self, model: str, **options: Any) -> RunSettings:
-        """Return the settings of a model, of options as the benchmark's task takes them.
+        """Return the settings of a model from options of the benchmark's task.
 
         Raises
         ------
         ValueError
-            An option has none of its values, or they are several ways to ask.
+            An option has a value that is not one of its values, or the options ask in several ways.
         """
         self.check(options)
         each = listed_settings(self.task.settings(model, **options))
@@ -90,34 +90,34 @@ class BenchmarkUnits:
         return settings
 
     def cluster(self, unit: str) -> str | None:
-        """Return the cluster of a unit, as scores write it: its participant, its own id; None where it names none."""
+        """Return the cluster of a unit as scores write it: its participant or its own id; None if it has none."""
         return self._clusters[unit]
 
     def with_fields(self, record: Record, unit: str, settings: RunSettings, provider: str) -> Record:
-        """Return a result with what it records of its run, in which one provider served all roles."""
+        """Return a result with the record of its run; one provider served all roles."""
         source = Source(dict.fromkeys(settings.decoding, provider), self._files.get(unit))
         return record.model_copy(update=dict(self.task.fields(self.units[unit], settings, source)))
 
     def score(self, results: Mapping[str, Record], **options: Any) -> ScoreTable:
         """Score results by the id of their unit, with options of the benchmark's own scoring.
 
-        Other units are none that should have a result.
+        Units without a result are not expected to have one.
         """
         units = [self.units[unit] for unit in results]
         return score_records(self.benchmark, units, list(results.values()), **options)
 
     def values(self, unit: str, result: Record, **options: Any) -> dict[str, float]:
-        """Return what one unit scores on each metric of the board that has values of units, nan where undefined."""
+        """Return the scores of one unit on the metrics of the board that have values of units, nan where undefined."""
         return self.values_and_questions(unit, result, **options)[0]
 
     def values_and_questions(
         self, unit: str, result: Record, **options: Any
     ) -> tuple[dict[str, float], dict[str, Questions]]:
-        """Return what `values` does, and how many questions of each of these metrics were answered.
+        """Return the same as `values`, and how many questions of each of these metrics were answered.
 
-        The questions are by metric and task ``[present, expected]``: how many have a prediction, of how many that
-        count; nothing for a metric that asks none. Over units, ``sum(present) / sum(expected)`` of the task where it is
-        lowest is the ``coverage`` of `attune_bench.stats.summary.summary`.
+        The questions are ``[present, expected]`` by metric and task: questions with a prediction, and questions that
+        count; a metric that asks no questions has none. The ``coverage`` of `attune_bench.stats.summary.summary` is
+        ``sum(present) / sum(expected)`` over units, of the task where this is lowest.
         """
         scores = self.score({unit: result}, **options)
         row = next(scores.values.iter_rows(named=True), {})

@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Iterator
 
-from attune_bench.benchmarks import attunebench, eibench, emobench, eqbench, sage
-from attune_bench.scores.benchmark import Benchmark
+from attune_bench.benchmarks import attunebench, eibench, sage
+from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option
 from attune_data.references import EntryPoints, resolve
 from attune_data.text import did_you_mean
 
@@ -12,9 +12,57 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     attunebench.BENCHMARK,
     eibench.BENCHMARK,
     sage.BENCHMARK,
-    emobench.BENCHMARK,
-    eqbench.BENCHMARK,
+    Benchmark(
+        name="emobench",
+        title="EmoBench",
+        docs="emobench.md",
+        data="attune_data.kinds:ITEM",
+        results="attune_data.kinds:PREDICTION",
+        cluster="scenario_id",
+        score="attune_bench.benchmarks.emobench:score",
+        row="attune_bench.benchmarks.emobench:row",
+        comparability_keys={
+            "prompt_hash": "instructions",
+            "orders": "number of orders of the choices",
+            "samples_per_order": "number of samples",
+            "shuffle": "seed of the orders",
+            "temperature": "temperature",
+            "answer_format": "answer format",
+        },
+        options=(
+            Option(name="reasoning", help="Ask for the reasons before the answer.", verbs=("run",), kind=bool),
+            Option(
+                name="orders", help="In how many orders the choices are shown; by default 4.", verbs=("run",), kind=int
+            ),
+            Option(name="samples_per_order", help="How often it is asked; by default 5.", verbs=("run",), kind=int),
+            Option(name="shuffle", help="The seed of the orders; by default 0.", verbs=("run",), kind=int),
+            PROMPTS_OPTION,
+        ),
+        task="attune_bench.benchmarks.emobench:TASK",
+        baselines="attune_bench.benchmarks.emobench:BASELINES",
+        analyses="attune_bench.benchmarks.emobench:ANALYSES",
+        limits=("The right choice is the one that annotators agreed on; others may have good reasons for another.",),
+    ),
+    Benchmark(
+        name="eqbench",
+        title="EQ-Bench v2",
+        docs="eqbench.md",
+        data="attune_data.kinds:QUESTION",
+        results="attune_data.kinds:ANSWER",
+        cluster="dialogue",
+        score="attune_bench.benchmarks.eqbench:score",
+        row="attune_bench.benchmarks.eqbench:row",
+        comparability_keys={"temperature": "temperature"},
+        task="attune_bench.benchmarks.eqbench:TASK",
+        limits=(
+            "The references are one author's, of invented people: a score says how near a model comes to that author.",
+            "Questions on one dialogue, cut off at several places, are not independent; intervals draw dialogues.",
+            "The pass that counts is chosen before anything is drawn, and intervals do not contain that choice.",
+        ),
+    ),
 )
+"""The benchmarks of the library. A benchmark in a folder has its entry there, a benchmark in one file has it here: an
+entry names functions and imports none, so that the registry loads fast."""
 
 _BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
 

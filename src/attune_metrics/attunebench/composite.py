@@ -27,7 +27,7 @@ from math import inf, isnan
 from types import MappingProxyType
 from typing import Literal
 
-from attune_metrics.attunebench._entries import COMPOSITE, composite_entry
+from attune_metrics.attunebench import COMPOSITE, composite_entry
 from attune_metrics.metric import Metric, MetricInputError, check_number
 
 __all__ = [

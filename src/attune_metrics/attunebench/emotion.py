@@ -32,7 +32,7 @@ from math import dist, fsum, isnan, nan, perm, sqrt
 from operator import getitem
 from types import MappingProxyType
 
-from attune_metrics.attunebench._entries import turn_entry, with_mean
+from attune_metrics.attunebench import turn_entry, with_mean
 from attune_metrics.metric import (
     Metric,
     MetricInputError,

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from attune_metrics.attunebench._entries import CONVERSATION_WIDE, post_entry
+from attune_metrics.attunebench import CONVERSATION_WIDE, post_entry
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
 from attune_metrics.attunebench.preferences import jaccard, tokenize
 from attune_metrics.metric import Metric, MetricInputError, check_list, check_mapping, check_number, check_text

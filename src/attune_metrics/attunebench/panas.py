@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import isnan, nan
 
-from attune_metrics.attunebench._entries import CONVERSATION_WIDE, post_entry
+from attune_metrics.attunebench import CONVERSATION_WIDE, post_entry
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
 from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.metric import Metric, MetricInputError, check_mapping, check_number, defined, warn_undefined

@@ -43,7 +43,7 @@ from math import comb, fsum, inf, nan
 from sys import intern
 from typing import NamedTuple
 
-from attune_metrics.attunebench._entries import turn_entry, with_mean
+from attune_metrics.attunebench import turn_entry, with_mean
 from attune_metrics.attunebench.questions import (
     Answers,
     CheckedAnswers,

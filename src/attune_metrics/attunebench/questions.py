@@ -37,7 +37,7 @@ from functools import partial
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
-from attune_metrics.attunebench._entries import TURN_BY_TURN, composite_entry, turn_entry, with_mean
+from attune_metrics.attunebench import TURN_BY_TURN, composite_entry, turn_entry, with_mean
 from attune_metrics.attunebench.composite import check_parts
 from attune_metrics.metric import Metric, MetricInputError, check_mapping
 

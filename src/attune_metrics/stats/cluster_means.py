@@ -1,32 +1,26 @@
-"""Means and shares of clustered units: each cluster counting once, and the interval of a share.
+"""Means and shares of units in clusters: their intervals, and means that count each cluster once.
 
-The mean in which each cluster counts once: the mean of the clusters' means.
+A mean over units describes the average conversation: a participant with more conversations counts more. The mean of
+the clusters' means describes the average participant: each participant counts once. The two differ where the number of
+a participant's units depends on the score [1]_.
 
-A mean over units says how a score is on average over conversations, and who talked more counts more. The mean of
-clusters' means says how it is on average over participants, however much each of them talked. The two differ where the
-number of a participant's units goes with the score [1]_.
-
-Shares of units that belong to clusters: success in conversations of which a participant has several.
-
-Trials of one cluster are not independent, so that an interval for independent trials (`proportions`) is too narrow. A
-resampled interval covers too rarely where the rarer outcome occurs in few clusters: resamples know no cluster in which
-it is frequent but those that were seen.
+Trials of one cluster are not independent. An interval for independent trials (`wilson_interval`,
+`clopper_pearson_interval`) is then too narrow. A resampled interval of a share covers too rarely where the rarer
+outcome occurs in few clusters: the resamples contain no other cluster in which that outcome is frequent.
 
 References
 ----------
 .. [1] Williamson, Datta, Satten (2003), Marginal analyses of clustered data when cluster size is informative,
    Biometrics 59, 36-42.
-.. [2] Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
-   estimated from survey data, Survey Methodology 24, 193-201: the logit transform.
-.. [3] Wilson (1927), Probable inference, the law of succession, and statistical inference, J. Am. Stat. Assoc. 22,
+.. [2] Wilson (1927), Probable inference, the law of succession, and statistical inference, J. Am. Stat. Assoc. 22,
    209-212.
-.. [4] Clopper, Pearson (1934), The use of confidence or fiducial limits, Biometrika 26, 404-413.
-.. [5] McNemar (1947), Note on the sampling error of the difference between correlated proportions, Psychometrika 12,
+.. [3] Clopper, Pearson (1934), The use of confidence or fiducial limits, Biometrika 26, 404-413.
+.. [4] McNemar (1947), Note on the sampling error of the difference between correlated proportions, Psychometrika 12,
    153-157.
-.. [6] Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
+.. [5] Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
    estimated from survey data, Survey Methodology 24, 193-201: the logit transform, and the exact interval of the
    effective number of trials.
-.. [7] Kish (1965), Survey Sampling, section 11.7: the effective number of a sample with unequal weights.
+.. [6] Kish (1965), Survey Sampling, section 11.7: the effective number of a sample with unequal weights.
 """
 
 from collections.abc import Hashable, Iterable
@@ -39,8 +33,15 @@ from numpy.typing import ArrayLike
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole, warn_undefined
 from attune_metrics.stats.bootstrap import Interval
-from attune_metrics.stats.standard_errors import coefficient_of_variation, effective_freedom, jackknife_error
-from attune_metrics.stats.sums import ROUNDING, Floats, cluster_sums, one_term
+from attune_metrics.stats.sums import (
+    ROUNDING,
+    Floats,
+    cluster_sums,
+    coefficient_of_variation,
+    effective_freedom,
+    jackknife_error,
+    one_term,
+)
 
 __all__ = [
     "McNemarTest",
@@ -99,7 +100,7 @@ def mean_of_clusters_interval(
 
     With G clusters, the mean m of their means, their standard deviation s (G - 1) and t the quantile of Student's t
     with G - 1 degrees of freedom: ``m -+ t s / sqrt(G)``. Where the range is finite on both sides, the same on the
-    logit scale [2]_: with ``p = (m - low) / (high - low)``, the ends are
+    logit scale [5]_: with ``p = (m - low) / (high - low)``, the ends are
     ``low + (high - low) / (1 + exp(-x))`` for ``x = log(p / (1 - p)) -+ t e``, where
     ``e = s / sqrt(G) / (high - low) / (p (1 - p))`` is the standard error by the delta method. They are within the
     range, and farther from m on the side where scores have more room.
@@ -189,7 +190,7 @@ def t_ends(mean: float, error: float, freedom: float, low: float, high: float, l
 
 
 def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
-    """Score interval of a proportion [3]_: ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``.
+    """Score interval of a proportion [2]_: ``(p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)``.
 
     Parameters
     ----------
@@ -228,7 +229,7 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
 
 
 def clopper_pearson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
-    """Exact interval of a proportion [4]_, from quantiles of the beta distribution.
+    """Exact interval of a proportion [3]_, from quantiles of the beta distribution.
 
     ``low = B(tail; k, n - k + 1)`` and ``high = B(1 - tail; k + 1, n - k)`` with ``tail = (1 - level) / 2``; it
     covers at least `level`, and mostly more.
@@ -275,7 +276,7 @@ class McNemarTest:
 
 
 def mcnemar_test(only_a: int, only_b: int) -> McNemarTest:
-    """Test whether two models succeed equally often on the same trials [5]_.
+    """Test whether two models succeed equally often on the same trials [4]_.
 
     ``chi2 = (only_a - only_b)^2 / (only_a + only_b)``, without continuity correction.
 
@@ -313,11 +314,11 @@ def share_of_clusters_interval(
 ) -> list[Interval]:
     """Confidence interval of the share of units that are 1, for each series.
 
-    Student's t on the logit scale [6]_: with the share p, the ends are ``1 / (1 + exp(-x))`` for
+    Student's t on the logit scale [5]_: with the share p, the ends are ``1 / (1 + exp(-x))`` for
     ``x = log(p / (1 - p)) -+ t s / (p (1 - p))``. Here s is the jackknife of clusters,
     ``sqrt((G - 1) / G sum over clusters of ((k - m p) / (n - m))^2)`` for a cluster with k of its m units, and t the
     quantile with ``G / (1 + CV^2) - 1`` degrees of freedom, at least 2: CV is the coefficient of variation of the
-    numbers of units of the G clusters, so that clusters of unequal size count as fewer [7]_.
+    numbers of units of the G clusters, so that clusters of unequal size count as fewer [6]_.
 
     Where no unit is 1, or every one, nothing tells how alike the units of a cluster are. Then each cluster is one
     trial: the ends are those of `attune_metrics.stats.cluster_means.clopper_pearson_interval` of 0 or G in G.

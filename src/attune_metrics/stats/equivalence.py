@@ -178,7 +178,7 @@ def equivalence(
     (100,000 data sets each, standard error 0.1 points or less; docs/intervals.md): with 25 clusters and more of equal
     size in 5.0 to 5.2% with 2,000 resamples and in 5.0 to 5.1% with 10,000; with 10 in 5.0 to 5.3%; where one cluster
     has 30% of the units in 5.2 to 6.0%. Where few far differences decide a mean, they err in up to 20%:
-    `attune_metrics.stats.standard_errors.skewness_of_mean` tells.
+    `attune_metrics.stats.sums.skewness_of_mean` tells.
 
     Examples
     --------

@@ -53,13 +53,17 @@ from attune_metrics.metric import (
     warn_undefined,
 )
 from attune_metrics.stats.bootstrap import Interval, Method, bca_correction
-from attune_metrics.stats.standard_errors import (
+from attune_metrics.stats.sums import (
+    ROUNDING,
+    Floats,
     cluster_deviations,
+    cluster_index,
     coefficient_of_variation,
     effective_freedom,
     jackknife_error,
+    paired_terms,
+    rounding_of,
 )
-from attune_metrics.stats.sums import ROUNDING, Floats, cluster_index, paired_terms, rounding_of
 
 __all__ = [
     "MDE_MIN_CLUSTERS",

@@ -29,8 +29,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole
 from attune_metrics.stats.bootstrap import Interval, Method, Resamples, bootstrap
-from attune_metrics.stats.standard_errors import clustered_standard_error, jackknife_error
-from attune_metrics.stats.sums import ROUNDING, Floats, as_floats, average_ranks, cluster_sums, rounding_of
+from attune_metrics.stats.sums import (
+    ROUNDING,
+    Floats,
+    as_floats,
+    average_ranks,
+    cluster_sums,
+    clustered_standard_error,
+    jackknife_error,
+    rounding_of,
+)
 
 __all__ = ["PARTS", "RepeatVariance", "crossed_variances", "rank_shares", "repeat_variance"]
 
@@ -46,7 +54,7 @@ def crossed_variances(
     For k rows, with u the mean of a unit over the rows and y = x - u in each row: residual
     ``E = sum over rows of v(y) / (k - 1)``, unit ``v(u) - E / k``, row
     ``sum over rows of (mean(y)^2 - e(y)^2) / (k - 1)``. Here ``e`` is the
-    `attune_metrics.stats.standard_errors.clustered_standard_error` of a mean over units, and ``v``, the mean of squares
+    `attune_metrics.stats.sums.clustered_standard_error` of a mean over units, and ``v``, the mean of squares
     about the mean plus ``e^2``, a variance that clusters do not bias: the units of few clusters differ less from their
     own mean than from the true one. Where each unit is its own cluster, with mean squares MSU of units, MSR of rows and
     MSE of the residual, these are ``(MSU - MSE) / k``, ``(MSR - MSE) / n`` and MSE of n units [1]_.
@@ -197,7 +205,7 @@ class RepeatVariance:
         Variance between units, between repeats, and the rest: of one unit in one repeat, and error. Not biased, and so
         below 0 at times where there is little; nan with fewer than two units or repeats, as ``reason`` says.
     mean_error : float
-        `attune_metrics.stats.standard_errors.clustered_standard_error` of the units' means over the repeats.
+        `attune_metrics.stats.sums.clustered_standard_error` of the units' means over the repeats.
     n, repeats : int
         Units that have a value in every repeat, and repeats.
     """

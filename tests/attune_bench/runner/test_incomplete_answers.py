@@ -18,8 +18,8 @@ from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings
 from attune_bench.benchmarks.eibench.task import TASK as EPISODES
 from attune_bench.benchmarks.eibench.task import EIBenchSettings
-from attune_bench.benchmarks.emobench.evaluation import TASK as EMOBENCH
-from attune_bench.benchmarks.emobench.evaluation import EmoBenchSettings
+from attune_bench.benchmarks.emobench import TASK as EMOBENCH
+from attune_bench.benchmarks.emobench import EmoBenchSettings
 from attune_bench.runner import Call, Decoding, Price, Response, RunOptions, RunOutcome, endpoint, run_sync
 from attune_bench.runner.cache import Cache
 from attune_bench.runner.client import Client

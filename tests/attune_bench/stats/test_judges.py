@@ -11,7 +11,7 @@ from attune_bench.stats.judges import compare_judges, read_ratings
 from attune_data.issues import SourceError
 from attune_metrics import MetricInputError
 from attune_metrics.stats.bootstrap import draw_resamples
-from attune_metrics.stats.reliability import judge_reliability
+from attune_metrics.stats.judges import judge_reliability
 
 EMPATHY = Path(__file__).parents[2] / "golden" / "empathy"
 EXPERTS = ["expert1", "expert2", "expert3"]

@@ -13,7 +13,7 @@ from attune_bench.analyses import repeat_variances, variance_split
 from attune_bench.stats.options import DIFFERENCES, MEANS, VARIANCES
 from attune_bench.stats.subgroups import compare_by, subgroups
 from attune_metrics.metric import UnreliableIntervalWarning
-from attune_metrics.stats.standard_errors import MOST_SKEWNESS, skewness_of_mean
+from attune_metrics.stats.sums import MOST_SKEWNESS, skewness_of_mean
 
 PEOPLE = 20
 EVEN = np.tile([1.0, 2.0, 3.0, 4.0], PEOPLE // 4)

@@ -11,7 +11,7 @@ from scipy.stats import t
 from attune_metrics import MetricInputError, UndefinedMetricWarning
 from attune_metrics.stats.comparison import paired_permutation_test
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect, units_needed
-from attune_metrics.stats.standard_errors import clustered_standard_error
+from attune_metrics.stats.sums import clustered_standard_error
 
 SLOW = pytest.mark.slow
 

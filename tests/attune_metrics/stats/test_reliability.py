@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attune_metrics import MetricInputError
 from attune_metrics.stats.agreement import cohen_kappa, cohen_kappa_interval
 from attune_metrics.stats.bootstrap import bootstrap, draw_resamples, symmetric_levels
-from attune_metrics.stats.reliability import Reliability, judge_reliability
+from attune_metrics.stats.judges import Reliability, judge_reliability
 
 Table = NDArray[np.float64]
 PEOPLE = [f"p{unit % 19}" for unit in range(60)]

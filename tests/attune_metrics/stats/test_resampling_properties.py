@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from attune_metrics.stats.bootstrap import Interval, bootstrap, bootstrap_distribution, draw_resamples
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
-from attune_metrics.stats.standard_errors import clustered_standard_error
+from attune_metrics.stats.sums import clustered_standard_error
 
 # Random clusters are often large ones, of which BCa intervals warn; `test_resampling` has the warning.
 pytestmark = pytest.mark.filterwarnings("ignore::attune_metrics.metric.UnreliableIntervalWarning")

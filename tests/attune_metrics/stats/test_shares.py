@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from attune_metrics import MetricInputError
 from attune_metrics.stats.cluster_means import clopper_pearson_interval, share_of_clusters_interval
-from attune_metrics.stats.standard_errors import jackknife_error
+from attune_metrics.stats.sums import jackknife_error
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])

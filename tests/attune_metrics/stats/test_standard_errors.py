@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from attune_metrics import MetricInputError
-from attune_metrics.stats.standard_errors import clustered_standard_error, skewness_of_mean
+from attune_metrics.stats.sums import clustered_standard_error, skewness_of_mean
 
 
 def test_by_hand() -> None:

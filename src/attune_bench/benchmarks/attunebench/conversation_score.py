@@ -307,7 +307,7 @@ class TurnScore(TypedDict):
 
 @_OPEN
 class PostScore(TypedDict):
-    """The metrics of what is predicted after the last turn."""
+    """The metrics of the predictions after the last turn."""
 
     panas_mae: Number | None
     panas_normalized: Number | None
@@ -386,7 +386,7 @@ class ConversationScore(TypedDict):
 _EMOTION = _attributes(TurnScore, "emotion_")
 PANAS = tuple(name for name in _attributes(PostScore, "panas_") if name != "item_errors")
 AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
-"""The metrics of turns of which a conversation has the mean, ``avg_<name>``."""
+"""The metrics of turns that a conversation averages: its key ``avg_<name>`` is the mean of the turns' ``name``."""
 
 
 def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> ConversationScore | None:
@@ -565,8 +565,8 @@ def wide_parts(post: Mapping[str, Any]) -> dict[str, float]:
 
 
 Similarity = Callable[[Sequence[str], Sequence[str]], Sequence[float]]
-"""Of two lists of texts, the similarity of each pair: 1 for equal texts, lower for others. It is called with the pairs
-of some runs at a time, so that a value may rest on its own pair alone."""
+"""The similarity of each pair of two lists of texts: 1 for equal texts, lower for others. A call has the pairs of some
+runs, so a value must depend on its own pair alone."""
 
 _MEASURES = tuple(name for name in ConversationScore.__annotations__ if name.startswith("avg_response_"))
 _MODEL = "roberta-large"  # the default of bert-score for English
@@ -581,7 +581,7 @@ class OtherSimilarity:
     name : str
         How its columns end.
     described : str
-        What signatures say: its name, and what else its values depend on.
+        The name in signatures, with the settings that change its values.
     function : callable
         See `Similarity`.
     """
@@ -597,13 +597,13 @@ class OtherSimilarity:
 
 
 def other_similarity(given: str | Similarity) -> OtherSimilarity | None:
-    """Return the measure that is named or given, None for token overlap, which every score has.
+    """Return a measure of similarity by name or function; None for token overlap, which every score has.
 
     Parameters
     ----------
     given : str or callable
         ``"jaccard"``; ``"bertscore"``, the F1 of BERTScore [1]_ by roberta-large, or ``"bertscore:MODEL"`` with the
-        name of a model on the Hub or a folder; or a function of two lists of texts, which is called by its name.
+        name of a model on the Hub or a folder; or a function of two lists of texts, whose name names the columns.
 
     Raises
     ------
@@ -635,7 +635,7 @@ def _bertscore(model: str) -> OtherSimilarity:
     known: Mapping[str, int] = require("bert_score.utils", "bertscore").model2layers
     layers = known.get(model)
     if layers is None:
-        # As of all models of which no better layer is known, the last.
+        # bert-score knows no better layer of this model: the last layer, as for all such models.
         layers = require("transformers", "bertscore").AutoConfig.from_pretrained(model).num_hidden_layers
     scorer = scorer_class(model_type=model, num_layers=layers)
 
@@ -687,7 +687,7 @@ def similarity_metrics(names: Sequence[str]) -> dict[str, Metric]:
 
 
 class Scored(NamedTuple):
-    """A run that has a record, with its conversation and what is prepared of that."""
+    """A run with its record, its conversation and the prepared annotations."""
 
     record: ConversationScore
     run: Run
@@ -701,7 +701,7 @@ def add_similarities(scored: Sequence[Scored], other: OtherSimilarity) -> None:
     Raises
     ------
     MetricInputError
-        Where the measure gives too few or too many values, or one that is no finite number.
+        Where the measure gives too few or too many values, or a value that is not finite.
     """
     turns = [list(_turns(one)) for one in scored]
     pairs = dict.fromkeys(
@@ -724,11 +724,11 @@ def add_similarities(scored: Sequence[Scored], other: OtherSimilarity) -> None:
             name: sum(of_measure) / len(of_measure)
             for name, of_measure in zip(other.columns, zip(*of_turns, strict=True), strict=True)
         }
-        one.record.update(means)  # type: ignore[typeddict-item]  # keys beyond those of every record
+        one.record.update(means)  # type: ignore[typeddict-item]  # keys that not every record has
 
 
 def _turns(scored: Scored) -> Iterator[tuple[str, list[str], Sequence[float] | None]]:
-    """Yield of each scored turn the draft, the responses, empty where they are blank, and how often each won."""
+    """Yield for each scored turn the draft, the responses (empty if blank), and how often each response won."""
     drafts = {turn.turn_number: turn.em_drafted_response for turn in scored.run.turns}
     responses = {turn.turn_number: turn.responses for turn in scored.conversation.turns}
     for number in (turn["turnNumber"] for turn in scored.record["turn_scores"]):
@@ -768,9 +768,9 @@ MEANS = (
 
 
 def columns_of(records: Sequence[ConversationScore | None], others: Sequence[str] = ()) -> dict[str, list[Any]]:
-    """Return the records of runs as columns, one for each term; of a run without a record all terms are None.
+    """Return the records of runs as columns, a column for each term; a run without a record has None in every column.
 
-    `others` are the means of another measure of similarity, beyond those that every record has.
+    `others` names the columns of another measure of similarity.
 
     Raises
     ------

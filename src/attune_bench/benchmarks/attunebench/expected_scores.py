@@ -1,7 +1,7 @@
 """What random answers to a conversation score on average: expected values, by a formula or a short enumeration.
 
 Answers are drawn as the baseline ``baseline/chance`` draws them, to all turns of a conversation. `attune_bench.chance`
-simulates what is not here: valence and arousal, intensities, drafts, pooled counts, the composite.
+simulates the others: valence and arousal, intensities, drafts, pooled counts, the composite.
 """
 
 from collections import Counter
@@ -68,8 +68,8 @@ def expected_scores(truth: Truth, protocol: Protocol) -> dict[str, float | None]
     Returns
     -------
     dict
-        None where a metric is undefined whatever is answered. A metric without a short formula for this conversation is
-        left out: Kendall's tau where random answers can leave it undefined.
+        None where no answer makes a metric defined. A metric without a short formula for this conversation is left
+        out: Kendall's tau where random answers can leave it undefined.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
 
 @cache
 def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
-    """Return the expected hit rate and F1 of 0 to 3 of so many words; of the words tagged, `known` are among them."""
+    """Return the expected hit rate and F1 of drawing 0 to 3 of `words`, which include `known` of the `tagged` words."""
     counts = range(_MOST_TAGS + 1)
     if not tagged:
         # Both are 1 where no word is drawn, else 0.
@@ -113,8 +113,8 @@ def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
 def _of_questions(turns: list[TurnTruth]) -> dict[str, float | None]:
     om = [_expected_accuracy(turn.observed) for turn in turns]
     human = [_expected_accuracy(turn.preferred) for turn in turns]
-    # Without judgements a turn scores 1 in the observer phrasing and 0 in the other, whatever is answered; where the
-    # whole conversation has none, the questions in their HP-facing phrasing are not asked.
+    # Any answers to a turn without judgements score 1 in the observer phrasing and 0 in the HP-facing phrasing. A
+    # conversation without judgements is not asked in the HP-facing phrasing.
     asked = any(turn.observed.judged for turn in turns)
     return {
         "avg_binary_om_accuracy": fmean(1.0 if value is None else value for value in om),
@@ -148,7 +148,7 @@ def _may_be_undefined(comparisons: PreparedComparisons) -> bool:
 def _of_panas(truth: Truth) -> dict[str, float | None]:
     after, before = truth.post_panas, truth.pre_panas
     rated = [score_panas(after, form, baseline=before) for form in _rated_forms()]
-    # The metrics of items are means over items, so that all items may have one rating at a time.
+    # The metrics of items are means over items: forms with the same rating for every item are enough.
     of_items = {f"panas_{name}": nan_to_none(fmean(getattr(one, name) for one in rated)) for name in _OF_ITEMS}
     return of_items | _of_totals(after.totals, before.totals)
 
@@ -209,7 +209,7 @@ def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
 
 
 def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
-    """Return the metrics that are weighted sums of others: as sums, they may take expected values."""
+    """Return the metrics that are weighted sums of others: so are their expected values."""
     om, human, human_hp = (
         found[f"avg_{name}"] for name in ("binary_om_accuracy", "binary_human_accuracy", "binary_human_accuracy_hp")
     )
@@ -226,7 +226,7 @@ def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
 
 @lru_cache(maxsize=1024)
 def _expected_goals(chosen: tuple[str, ...], protocol: Protocol) -> float:
-    """Return the expected score of goals of which each is drawn with probability 1/2."""
+    """Return the expected score of goals, each drawn with probability 1/2."""
     options = load_codebook().q1_options
     drawn = (subset for n in range(len(options) + 1) for subset in combinations(options, n))
     return fmean(holistic.q1_looking_for_score(chosen, subset, protocol=protocol) for subset in drawn)

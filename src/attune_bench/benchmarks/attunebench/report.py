@@ -43,8 +43,8 @@ from attune_bench.report.sections import PageScores, comparison_parts, drawn_sec
 from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
+from attune_bench.stats.subgroups import strata_of
 from attune_bench.stats.summary import summary
-from attune_bench.stats.traits import strata_of
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
@@ -73,7 +73,7 @@ _TERMS: Mapping[str, str] = {
     "HP": "human participant: what the participant wanted the model to do",
     "Emotion VA": "closeness of predicted to reported emotions by valence and arousal",
     "Pairwise": "which of two responses the participant preferred",
-    "PANAS": "positive and negative affect after the conversation, predicted from that before it",
+    "PANAS": "positive and negative affect after the conversation, predicted from the affect before it",
     "Four-branch": "the participant's ratings of the original model: perceiving, facilitating, understanding, managing",
 }
 
@@ -190,7 +190,7 @@ def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Secti
 
 
 def _without_few(table: ScoreTable, frame: pl.DataFrame, data: Collection[Conversation]) -> pl.DataFrame:
-    """Return the differences by diagnosis without those that tell of few; they have no complement but no diagnosis."""
+    """Suppress differences by diagnosis that rest on few people; each is compared with people without a diagnosis."""
     strata = {name: units for name, units in strata_of(data, "diagnosis_group").items() if name != UNKNOWN}
     diagnosed = {unit for name, units in strata.items() if name != NO_DIAGNOSIS for unit in units}
     hidden = hidden_strata(table, _VA, {"groups": (strata, ()), "diagnosed": ({ANY: diagnosed}, ())})
@@ -345,9 +345,9 @@ def turn_drift(
 def diagnosis_groups(
     table: ScoreTable, groups: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
 ) -> "Chart":
-    """Draw how a metric differs between conversations of participants with a diagnosis and of those without any.
+    """Draw how a metric differs between conversations of participants with a diagnosis and without any.
 
-    Points of few participants are hollow, of too few to have an interval a cross.
+    A point is hollow if it rests on few participants, and a cross if they are too few for an interval.
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ def question_cells(
     asked = load_codebook().binary
     for row in rows:
         question = row["question"]
-        # One that is not in the codebook has its id alone.
+        # A question that the codebook lacks is shown by its id.
         text = asked[question].observer_text if question in asked else ""
         row["question"] = f"{question} {text}".rstrip()
         row["shown"] = f"{row['agreement']:.2f}"

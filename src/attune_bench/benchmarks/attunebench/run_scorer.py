@@ -20,10 +20,10 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     score_conversation,
 )
 from attune_bench.benchmarks.attunebench.expected_scores import expected_scores
-from attune_bench.scores.fingerprint import digest
-from attune_bench.scores.settings import (
+from attune_bench.scores.provenance import (
     SENT_WHERE_SET,
     GroupSettings,
+    digest,
     group_settings,
     of_server,
     sent_where_set,

@@ -33,7 +33,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
 )
 from attune_bench.benchmarks.attunebench.scoring import METRICS, chance_by_unit, provenance_of, scores_of
 from attune_bench.scores.files import Range, check_numbers, check_scores
-from attune_bench.scores.settings import GroupSettings
+from attune_bench.scores.provenance import GroupSettings
 from attune_bench.scores.table import KEYS, JsonColumn, ScoreTable
 from attune_bench.stats.options import ScoreSeries, points
 from attune_bench.stats.summary import coverage, z_scores
@@ -114,8 +114,9 @@ def _sd(values: Sequence[float]) -> float:
 class Metadata(TypedDict):
     """How the scores were made: protocol, library version, whether the data are synthetic, what was not scored.
 
-    ``notes`` are sentences that stand under every table, ``settings`` those of the runs by model and mode, ``chance``
-    what random answers score on average on each conversation, by its id and metric; each key is absent without any.
+    ``notes`` are sentences printed below every table, ``settings`` the settings of the runs by model and mode,
+    ``chance`` the average score of random answers to each conversation, by conversation and metric; an empty key is
+    left out.
     ``codebook``, ``data`` and ``runs`` are hashes of the bundled codebook, of the conversations and of the runs, which
     signatures carry; ``similarity`` is what measured similarity beside token overlap.
     """
@@ -138,7 +139,7 @@ TURN_KEYS: Mapping[str, str] = {
     **{f"avg_{name}": name for name in AVERAGED},
     **{f"pooled_{name}.{score}": name for name in COUNTED for score in COUNTS if score not in CELLS},
 }
-"""The metrics of conversations that are made of turns, and the key of a turn that has what they are made of."""
+"""Metrics of conversations that are computed from turns, and the key of a turn that each is computed from."""
 
 
 Record = Mapping[str, Any]
@@ -150,7 +151,7 @@ def records_of(scores: ScoreTable) -> JsonColumn:
     Raises
     ------
     MetricInputError
-        Where the scores have none, as those of another benchmark or of a table.
+        Where the scores have no records: scores of another benchmark, or read from a table.
     """
     if scores.detail is None:
         raise MetricInputError("these scores have no records of runs; score the runs again, or read their scores.json")

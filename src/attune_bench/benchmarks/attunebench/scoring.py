@@ -26,7 +26,7 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
     settings_of_groups,
 )
 from attune_bench.scores.benchmark import frame_of
-from attune_bench.scores.fingerprint import codebook_hash, result_digests
+from attune_bench.scores.provenance import result_digests
 from attune_bench.scores.table import (
     CHANCE,
     KEYS,
@@ -36,6 +36,7 @@ from attune_bench.scores.table import (
     ScoreTable,
 )
 from attune_bench.scores.tables_in import over_repeats
+from attune_bench.stats.signing import codebook_hash
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
@@ -85,12 +86,12 @@ def scores_of(
     provenance: Provenance,
     chance: Mapping[str, Mapping[str, float | None]] | None = None,
 ) -> ScoreTable:
-    """Return the scores of runs from their records, and what random answers score on each conversation, by its id.
+    """Return the scores of runs from their records, and from the scores of random answers to each conversation.
 
     Raises
     ------
     MetricInputError
-        Where two records are of one conversation, model and mode, or one conversation is by two participants.
+        Where two records have the same conversation, model and mode, or one conversation has two participants.
     """
     keys = {
         "model": [record["em_model"] for record in records],
@@ -121,14 +122,14 @@ def scores_from(
     ----------
     values : polars.DataFrame
         As in `Scores`; a column ``repeat`` may name the repeats.
-    detail : Texts
+    detail : JsonColumn
         The record of each row.
     participants : mapping of str to (str or None)
         The participant of each conversation that is in `values`, by its id.
     provenance : Provenance
         Where the scores come from.
     chance : mapping of str to mapping
-        What random answers score, by conversation and metric.
+        The scores of random answers, by conversation and metric.
     others : sequence of str
         The columns of another measure of similarity.
     """
@@ -142,7 +143,7 @@ def scores_from(
 
 
 def _chance(known: Mapping[str, Mapping[str, float | None]], units: Iterable[str]) -> pl.DataFrame:
-    """Return what random answers score on units, a column a metric; no column where it is not known of every unit."""
+    """Return the scores of random answers to units, a column a metric; a metric unknown for some unit has no column."""
     of_units = [known.get(unit, {}) for unit in units]
     said = [name for name in EXPECTED if all(name in of_unit for of_unit in of_units)]
     columns = {f"{CHANCE}{name}": [of_unit[name] for of_unit in of_units] for name in said}
@@ -150,7 +151,7 @@ def _chance(known: Mapping[str, Mapping[str, float | None]], units: Iterable[str
 
 
 def chance_by_unit(scores: ScoreTable) -> dict[str, dict[str, float | None]]:
-    """Return what random answers score on each conversation, by its id and metric; empty where it is not known."""
+    """Return the scores of random answers to each conversation, by its id and metric; empty if they are unknown."""
     columns = [name for name in scores.units.columns if name.startswith(CHANCE)]
     rows = scores.units.select("unit", *columns).rows() if columns else []
     names = [name.removeprefix(CHANCE) for name in columns]
@@ -188,14 +189,14 @@ def score(
     Parameters
     ----------
     conversations : iterable of Conversation
-        The ground truth; `attune_data.load` gives it. Of one id the first counts.
+        The ground truth, from `attune_data.load`. If two have one id, the first counts.
     runs : iterable of Run
-        The predictions; `attune_data.load_runs` gives them.
+        The predictions, from `attune_data.load_runs`.
     protocol : str or Protocol
         ``"documented"`` or ``"released"``.
     similarity : str or callable
-        What measures how similar drafts and responses are: ``"jaccard"``, token overlap; beside it, in columns of its
-        own, ``"bertscore"`` or ``"bertscore:MODEL"`` (extra ``bertscore``), or a function of two lists of texts. See
+        The similarity of drafts and responses: ``"jaccard"``, token overlap, is always there; ``"bertscore"`` or
+        ``"bertscore:MODEL"`` (extra ``bertscore``), or a function of two lists of texts, adds columns. See
         `attune_bench.benchmarks.attunebench.conversation_score.other_similarity`.
     progress : callable, optional
         Called with the number of runs scored so far.
@@ -203,14 +204,14 @@ def score(
     Returns
     -------
     ScoreTable
-        Per turn, per conversation, and per model and mode. A run whose conversation is not there, that shares no turn
-        with it, or that has another's conversation, model, mode and repeat, is in ``.issues`` and not scored. A metric
-        that is undefined is null.
+        Per turn, per conversation, and per model and mode. A run is in ``.issues`` and not scored if its conversation
+        is missing, if it shares no turn with the conversation, or if another run has the same conversation, model,
+        mode and repeat. An undefined metric is null.
 
     Raises
     ------
     MetricInputError
-        Where there is no protocol of that name, or no such measure of similarity.
+        Where the name of the protocol or of the measure of similarity is unknown.
     ImportError
         Without bert-score, where it is asked for.
 

@@ -28,14 +28,14 @@ def training_scenarios(source: str, *, split: str = "train", test_is_meant: bool
     source : str
         As for `attune_data.load_scenarios`.
     split : str
-        ``train`` or ``test``; a scenario whose id is of neither is taken for both.
+        ``train`` or ``test``; a scenario whose id names no split belongs to both.
     test_is_meant : bool
-        Whether the test split is to be taken although no score on it means anything after training on it.
+        Must be true for the test split: after training on it, no score on it means anything.
 
     Raises
     ------
     ValueError
-        The test split is asked for and not meant, or there is no scenario.
+        The test split is asked for without `test_is_meant`, or no scenario can be played.
     SourceError
         The source cannot be read.
     """
@@ -62,14 +62,14 @@ def episode_outcome(scenario: Scenario, episode: Episode) -> float:
 
 
 def turn_rewards(episode: Episode, *, turns: int) -> list[float]:
-    """Return the process reward of each of the model's turns: what the next judgement changed, 0 without one.
+    """Return the process reward of each of the model's turns: the change at the next judgement, 0 without a judgement.
 
     Parameters
     ----------
     episode : Episode
         What was played.
     turns : int
-        How many turns the model had: one more than its utterances where nothing was said aloud in the last.
+        The model's turns: one more than its utterances if the last turn said nothing aloud.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def episode_reward(completions: Sequence[Any], *, outcome: Sequence[float], **_:
 
 @dataclass
 class _Played:
-    """A rollout on its way: its tokens, and of each the turn of the model, -1 for the person's."""
+    """A rollout in progress: its tokens, and the turn of each token, -1 for tokens of the person."""
 
     prompt: list[int] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
@@ -118,8 +118,8 @@ class _Played:
 class EpisodeRollout:
     """Plays an episode for each prompt: ``rollout_func`` of `GRPOTrainer`.
 
-    All episodes of a step are played at once: the model is asked for the next turn of all of them together, by whatever
-    the trainer generates with.
+    All episodes of a step are played at once: the trainer's own generation is asked for the next turn of all of them
+    together.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class EpisodeRollout:
     simulator : callable
         ``await simulator(call, attempt)`` returns what the simulator of the person answers to a call.
     settings : EIBenchSettings, optional
-        How episodes are played; the names of the models in it are only recorded.
+        How episodes are played; its names of models are recorded only.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class EpisodeRollout:
     def __call__(self, prompts: Sequence[str], trainer: Any) -> dict[str, Any]:
         """Play an episode for each prompt; return tokens, what masks the person's, outcomes and rewards of turns."""
         if trainer.accelerator.num_processes > 1:
-            # What a process generates with the others depends on how long its own episodes last.
+            # Processes generate together, and the number of generations depends on how long a process's episodes last.
             raise ValueError("episodes are played in one process; with several the model would wait for ever")
         scenarios = [self._scenarios[prompt] for prompt in prompts]
         played, episodes = self._loop.run(_Table(scenarios, self._simulator, self._settings, trainer).play())

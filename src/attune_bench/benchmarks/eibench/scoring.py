@@ -21,8 +21,14 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from attune_bench.scores.fingerprint import fingerprint, results_fingerprint
-from attune_bench.scores.settings import GroupSettings, group_settings, of_server, sent_where_set
+from attune_bench.scores.provenance import (
+    GroupSettings,
+    fingerprint,
+    group_settings,
+    of_server,
+    results_fingerprint,
+    sent_where_set,
+)
 from attune_bench.scores.table import KEYS, REPEAT, Provenance, ScoreTable
 from attune_bench.scores.tables_in import over_repeats
 from attune_bench.stats.summary import summary
@@ -113,7 +119,7 @@ def score(
     parts = [_variant(scored, known, scenes, rule, failed) for rule, failed in product(_RULES, _TREATMENTS)]
     variants = pl.concat(parts)
     chosen = {"rule": _RULES[0], "failed": "start" if published else _TREATMENTS[0]}
-    # A scene that nobody played is in no mean.
+    # A scene without episodes is in no mean.
     terms = tuple(f"{term}.{scene}" for scene in scenes for term in ("reward", "n"))
     metrics = {
         **{name: CATALOG[name] for name in NUMBERS},
@@ -178,8 +184,8 @@ def check_episodes(episodes: Sequence[Episode]) -> None:
     Raises
     ------
     ValueError
-        Where two are of one scenario, model and repeat, they differ in the text of a scenario by the hash that a run
-        records, or there is none.
+        Where two episodes have the same scenario, model and repeat, the hashes that runs record say that episodes were
+        played on different texts of a scenario, or there is no episode.
 
     Examples
     --------
@@ -270,7 +276,7 @@ def _variant(
 
 
 def _of_scene(reward: float | None, is_of_scene: bool, value: float | None) -> float | None:
-    """Return what an episode adds to the mean of a scene: nothing to that of another, null where it does not count."""
+    """Return what an episode adds to the mean of a scene: 0 to other scenes, null if the episode does not count."""
     return None if reward is None else value if is_of_scene else 0.0
 
 

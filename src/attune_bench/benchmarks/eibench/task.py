@@ -104,7 +104,7 @@ from attune_bench.runner.task import (
     load_prompts,
     read_prompts,
 )
-from attune_bench.scores.fingerprint import fingerprint
+from attune_bench.scores.provenance import fingerprint
 from attune_data import Episode, Scenario
 from attune_data.eibench.records import scenes
 from attune_data.io.documents import write_whole

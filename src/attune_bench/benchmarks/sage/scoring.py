@@ -2,14 +2,14 @@
 
 Conventions
 -----------
-The unit is the scenario, of which a model has one dialogue. The score is the final emotion, 0 to 100, higher is better.
+The unit is the scenario; a model has one dialogue in each. The score is the final emotion, 0 to 100, higher is better.
 """
 
 from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from attune_bench.scores.fingerprint import results_fingerprint
+from attune_bench.scores.provenance import results_fingerprint
 from attune_bench.scores.table import KEYS, Provenance, ScoreTable
 from attune_bench.stats.summary import summary
 from attune_data.sage import DIALOGUE, SageDialogue
@@ -27,19 +27,20 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
     Parameters
     ----------
     dialogues : iterable of SageDialogue
-        What `attune_data.load_sage` gives, of any number of models.
+        From `attune_data.load_sage`, of any number of models.
     progress : callable, optional
         Called with the number of dialogues scored so far.
 
     Returns
     -------
     ScoreTable
-        Of ``emo_point``, the final emotion, ``success``, whether it is 100, and ``failure``, whether it is below 10.
+        The metrics ``emo_point``, the final emotion, ``success``, whether it is 100, ``failure``, whether it is below
+        10.
 
     Raises
     ------
     MetricInputError
-        Where two dialogues are of one scenario and model.
+        Where two dialogues have the same scenario and model.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import pytest
 from synthetic.predictions import answers_of
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.emobench.evaluation import BASELINES, TASK, position_bias
+from attune_bench.benchmarks.emobench import BASELINES, TASK, position_bias
 from attune_bench.stats.comparability import MixedSettingsError
 from attune_data import load_records
 from attune_data.emobench import EmoBenchItem, EmoBenchPrediction

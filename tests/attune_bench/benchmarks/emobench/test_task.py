@@ -9,7 +9,7 @@ import pytest
 from model_server import ModelServer, answer_to
 
 from attune_bench import score
-from attune_bench.benchmarks.emobench.evaluation import TASK, EmoBenchSettings
+from attune_bench.benchmarks.emobench import TASK, EmoBenchSettings
 from attune_bench.runner import RunOptions, RunOutcome, endpoint, run_sync
 from attune_data import load_records
 from attune_data.kinds import ITEM, PREDICTION

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.eqbench.protocol import TASK, read_answer
+from attune_bench.benchmarks.eqbench import TASK, read_answer
 from attune_bench.runner.calls import Call
 from attune_bench.runner.task import ModelSettings
 from attune_data.eqbench import EQBenchAnswer, EQBenchQuestion

@@ -10,7 +10,7 @@ import pytest
 from model_server import ModelServer
 
 from attune_bench import Scores
-from attune_bench.benchmarks.eqbench.protocol import TASK
+from attune_bench.benchmarks.eqbench import TASK
 from attune_bench.runner import endpoint, run_sync
 from attune_bench.runner.task import ModelSettings
 from attune_data import load_records

@@ -1,6 +1,4 @@
-"""Baselines: the most frequent answers of other participants, a lexicon of emotion words, random answers.
-
-Predictors that need no model: what an evaluated model has to beat.
+"""Baselines: predictors without a model, which an evaluated model has to beat.
 
 ``chance`` draws every answer, ``prior`` gives the most frequent one, ``lexicon`` follows rules written by hand. Each
 takes conversations and gives ordinary runs, which `attune_bench.benchmarks.attunebench.task.write_runs` writes and
@@ -21,7 +19,7 @@ from statistics import fmean, median_low
 from types import MappingProxyType
 from typing import Any, Literal
 
-from attune_bench.scores.settings import CHANCE_BASELINE
+from attune_bench.scores.provenance import CHANCE_BASELINE
 from attune_data import Codebook, Conversation, Run, Runs, RunTurn, Turn, load_codebook
 from attune_data.attunebench.records import (
     Answers,
@@ -35,6 +33,8 @@ from attune_data.attunebench.records import (
 from attune_data.query import text_key
 from attune_metrics.attunebench.panas import Panas, panas_totals
 from attune_metrics.attunebench.questions import hp_reference, om_reference
+
+PairwiseChoices = dict[str, Literal["A", "B"] | None]
 
 MASKS = {"original": "original", "alternate": "alternate1", "human": "alternate2"}
 """What a predictor is told of the label of a response: not who wrote it."""
@@ -51,9 +51,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class SeenTurn:
-    """One turn: texts, and what is asked about them; `responses` by label, the original among them.
+    """One turn: its texts, and the questions about them.
 
-    Of the binary `questions` those that apply are `applicable`.
+    `responses` are by label and include the original; `applicable` are the binary `questions` that apply.
     """
 
     number: int
@@ -121,6 +121,34 @@ def predicted_panas(items: Mapping[str, int], totals: tuple[int | None, int | No
     counted = panas_totals(Panas(items, *totals))
     positive, negative = (None if total is None else int(total) for total in (counted.positive, counted.negative))
     return PredictedPanas(total_positive_affect=positive, total_negative_affect=negative, items=dict(items))
+
+
+def _baseline_run(
+    name: str, seen: Seen, turns: Iterable[RunTurn], panas: PredictedPanas, wide: PredictedConversationWide
+) -> Run:
+    post = PostConversation(panas_strategy="absolute", predicted_post_panas=panas, predicted_conversation_wide=wide)
+    return Run(conversation_id=seen.id, em_model=name, mode="default", turns=tuple(turns), post_conversation=post)
+
+
+def _baseline_turn(
+    turn: SeenTurn,
+    emotions: Mapping[str, int | None],
+    draft: str,
+    observed: Answers,
+    preferred: Answers,
+    choices: PairwiseChoices,
+) -> RunTurn:
+    """Return the answers to a turn, the same to both phrasings of a binary question."""
+    return RunTurn(
+        turn_number=turn.number,
+        em_emotion_tags=tuple(MoodShiftTag(emotion=word, intensity=value) for word, value in emotions.items()),
+        em_drafted_response=draft,
+        em_binary_om_assessment=observed,
+        em_binary_human_prediction=preferred,
+        em_binary_om_assessment_hp=observed,
+        em_binary_human_prediction_hp=preferred,
+        em_pairwise_selections=choices,
+    )
 
 
 # How often each answer was given, by what was asked.
@@ -255,38 +283,19 @@ def _prior_run(seen: Seen, counts: _Counts) -> Run:
             {name: _median(counts, "branch", name) or 4 for name in FourBranchScores.model_fields}
         ),
     )
-    post = PostConversation(
-        panas_strategy="absolute",
-        predicted_post_panas=predicted_panas(seen.pre_items, seen.pre_totals),
-        predicted_conversation_wide=wide,
-    )
-    return Run(
-        conversation_id=seen.id,
-        em_model="baseline/prior",
-        mode="default",
-        turns=tuple(_prior_turn(turn, counts) for turn in seen.turns),
-        post_conversation=post,
-    )
+    turns = [_prior_turn(turn, counts) for turn in seen.turns]
+    return _baseline_run("baseline/prior", seen, turns, predicted_panas(seen.pre_items, seen.pre_totals), wide)
 
 
 def _prior_turn(turn: SeenTurn, counts: _Counts) -> RunTurn:
     (size,) = _top(counts, ("size", turn.number), ("size",)) or [0]
     words = _top(counts, ("emotion", turn.number), ("emotion",), n=size)
+    choices: PairwiseChoices = {
+        str(position): "B" if pair.b == _winner(pair, counts) else "A" for position, pair in enumerate(turn.pairs)
+    }
+    emotions = {word: _median(counts, "intensity", word) for word in words}
     observed, preferred = _answers(turn, "observed", counts), _answers(turn, "preferred", counts)
-    return RunTurn(
-        turn_number=turn.number,
-        em_emotion_tags=tuple(
-            MoodShiftTag(emotion=word, intensity=_median(counts, "intensity", word)) for word in words
-        ),
-        em_drafted_response=_DRAFT,
-        em_binary_om_assessment=observed,
-        em_binary_human_prediction=preferred,
-        em_binary_om_assessment_hp=observed,
-        em_binary_human_prediction_hp=preferred,
-        em_pairwise_selections={
-            str(position): "B" if pair.b == _winner(pair, counts) else "A" for position, pair in enumerate(turn.pairs)
-        },
-    )
+    return _baseline_turn(turn, emotions, _DRAFT, observed, preferred, choices)
 
 
 def _answers(turn: SeenTurn, kind: str, counts: _Counts) -> Answers:
@@ -539,8 +548,8 @@ _LONGEST_QUOTE = 12  # words
 def lexicon(conversations: Iterable[Conversation]) -> Runs:
     """Answer by an emotion lexicon and simple rules, for English.
 
-    Emotions are those whose words the message holds, three at most; a message without any keeps those of the turn
-    before. A rule per binary question reads the original reply; what the person would have wanted does not
+    A message is tagged with the emotions that its words name, three at most; a message that names none keeps the tags
+    of the turn before. A rule per binary question reads the original reply; what the person would have wanted does not
     depend on the reply: to be understood, and guidance when they ask for it. Of two responses the one wins that shares
     more of its content words with the message (Jaccard; A if equal). The post-PANAS is the pre-PANAS with the items of
     the last emotions raised by one and the other negative items lowered by one.
@@ -576,18 +585,9 @@ def _lexicon_run(seen: Seen, codebook: Codebook) -> Run:
         found = dict(list(exchange.felt.items())[:_MOST_TAGS])
         tagged.append(found or (tagged[-1] if tagged else {}))
     last = tagged[-1] if tagged else {}
-    post = PostConversation(
-        panas_strategy="absolute",
-        predicted_post_panas=predicted_panas(_shifted(seen.pre_items, last, codebook), seen.pre_totals),
-        predicted_conversation_wide=_wide(exchanges, codebook),
-    )
-    return Run(
-        conversation_id=seen.id,
-        em_model="baseline/lexicon",
-        mode="default",
-        turns=tuple(map(_lexicon_turn, seen.turns, exchanges, tagged)),
-        post_conversation=post,
-    )
+    panas = predicted_panas(_shifted(seen.pre_items, last, codebook), seen.pre_totals)
+    turns = map(_lexicon_turn, seen.turns, exchanges, tagged)
+    return _baseline_run("baseline/lexicon", seen, turns, panas, _wide(exchanges, codebook))
 
 
 def _lexicon_turn(turn: SeenTurn, exchange: Exchange, emotions: Mapping[str, int]) -> RunTurn:
@@ -596,19 +596,10 @@ def _lexicon_turn(turn: SeenTurn, exchange: Exchange, emotions: Mapping[str, int
         for question in turn.questions
     }
     preferred: Answers = {question: "yes" if prefers(question, exchange) else "no" for question in turn.questions}
-    return RunTurn(
-        turn_number=turn.number,
-        em_emotion_tags=tuple(MoodShiftTag(emotion=word, intensity=value) for word, value in emotions.items()),
-        em_drafted_response=_draft(turn.message, emotions),
-        em_binary_om_assessment=observed,
-        em_binary_human_prediction=preferred,
-        em_binary_om_assessment_hp=observed,
-        em_binary_human_prediction_hp=preferred,
-        em_pairwise_selections=_choices(turn),
-    )
+    return _baseline_turn(turn, emotions, _draft(turn.message, emotions), observed, preferred, _choices(turn))
 
 
-def _choices(turn: SeenTurn) -> dict[str, Literal["A", "B"] | None]:
+def _choices(turn: SeenTurn) -> PairwiseChoices:
     message = content_words(turn.message)
     likeness = {label: _likeness(message, content_words(text)) for label, text in turn.responses.items()}
 
@@ -718,18 +709,8 @@ def _chance_run(seen: Seen, codebook: Codebook, seed: int) -> Run:
         q3_model_fit=rng.choice(codebook.q3_options),
         four_branch_scores=FourBranchScores.model_validate({name: rng.randint(1, 7) for name in codebook.branches}),
     )
-    post = PostConversation(
-        panas_strategy="absolute",
-        predicted_post_panas=predicted_panas({word: rng.randint(1, 7) for word in words}),
-        predicted_conversation_wide=wide,
-    )
-    return Run(
-        conversation_id=seen.id,
-        em_model=CHANCE_BASELINE,
-        mode="default",
-        turns=tuple(turns),
-        post_conversation=post,
-    )
+    panas = predicted_panas({word: rng.randint(1, 7) for word in words})
+    return _baseline_run(CHANCE_BASELINE, seen, turns, panas, wide)
 
 
 def _chance_turn(turn: SeenTurn, words: list[str], rng: Random) -> RunTurn:

@@ -1,4 +1,4 @@
-"""Asking and scoring EmoBench: choices in seeded orders, several samples of each, the most frequent answer counts.
+"""EmoBench: choices are asked in seeded orders, several samples of each; the most frequent answer counts.
 
 An order follows from seed, scenario and part alone, so that every model and both languages of an item have the same. An
 answer is read where its JSON object names one capital letter of those shown for each part; it is not asked for again.
@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from attune_bench.runner.calls import TEXT, Call, choice_schema, message, object_schema
 from attune_bench.runner.task import ModelSettings, Task, find_object
 from attune_bench.scores.columns import Analysis, FrameColumn, columns
-from attune_bench.scores.items import score_items
+from attune_bench.scores.records import score_items
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.options import AnalysisKeywords
@@ -42,7 +42,7 @@ class EmoBenchSettings(ModelSettings):
     samples_per_order: int = 5
     shuffle: int = 0
 
-    bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks.emobench", "emobench-v1")
+    bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks", "emobench-v1")
 
     def __post_init__(self) -> None:
         ModelSettings.__post_init__(self)

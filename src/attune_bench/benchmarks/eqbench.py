@@ -1,7 +1,7 @@
-"""EQ-Bench v2 as it is run: what a model is asked, how its answer is read, and how runs are scored.
+"""EQ-Bench v2: how a model is asked, how its answer is read, and how runs are scored.
 
 The unit is the question; questions on one dialogue are a cluster, which the first of them names. A question's value is
-its score in the pass that counts for its run, of several runs the mean.
+its score in the pass that counts for its run, or the mean over several runs.
 """
 
 import re
@@ -67,7 +67,7 @@ TASK: Task[EQBenchQuestion, ModelSettings] = Task(
     fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
     tries=lambda _: _TRIES,
 )
-"""A call a question; an answer of which a pass is not parseable is asked for again, five times in all."""
+"""One call a question; an answer with an unparseable pass is asked for again, up to five calls in all."""
 
 
 def row(answer: EQBenchAnswer) -> tuple[str, None, str]:
@@ -86,22 +86,23 @@ def score(
     Parameters
     ----------
     questions : iterable of EQBenchQuestion
-        All questions of the benchmark: a model with parseable answers to fewer than 83% of them has failed.
+        All questions of the benchmark: a model fails with parseable answers to fewer than 83% of them.
     answers : iterable of EQBenchAnswer
-        Of any number of models and runs; those to other questions are left out, which a note says.
+        Answers of any number of models and runs. Answers to other questions are left out, and a note says so.
     progress : callable, optional
         Called with the number of answers scored.
 
     Returns
     -------
     ScoreTable
-        Of ``eqbench_score, eqbench_first_pass, eqbench_revised``, null where an answer is not parseable and for every
-        question of a model that failed, which an issue and a note say; and of ``eqbench_parseable``.
+        The metrics ``eqbench_score, eqbench_first_pass, eqbench_revised`` and ``eqbench_parseable``. The first three
+        are null for an unparseable answer, and for every question of a model that failed; an issue and a note name the
+        model.
 
     Raises
     ------
     MetricInputError
-        Where no answer is to one of the questions, or two are of one question, model and run.
+        Where no answer is to one of the questions, or two answers have the same question, model and run.
     """
     known = {question.id: question for question in questions}
     held = list(answers)
