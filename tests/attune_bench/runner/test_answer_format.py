@@ -77,7 +77,7 @@ def test_how_often_an_answer_is_asked_for(
 
     settings = replace(SETTINGS, answer_format=answer_format)
     asked(TASK, settings, demo[:1], len(TASK.planned(demo[0], replace(settings, judges=()))))
-    asked(PROFILE, ProfileSettings("m", profile_options(demo), answer_format=answer_format), demo[:1], 1)
+    asked(PROFILE, ProfileSettings("m", options=profile_options(demo), answer_format=answer_format), demo[:1], 1)
     drafted = drafted_runs(load_runs("demo")[:1], demo)
     asked(REJUDGE, settings, drafted, len(REJUDGE.planned(drafted[0], settings)))
 
@@ -95,7 +95,7 @@ def test_a_simulator_is_asked_three_times_in_either_format(tmp_path: Path) -> No
         assert json.loads(line)["answer_format"] == answer_format
 
 
-@pytest.mark.parametrize("settings", [SETTINGS, EPISODES, ModelSettings("m"), ProfileSettings("m", {})])
+@pytest.mark.parametrize("settings", [SETTINGS, EPISODES, ModelSettings("m"), ProfileSettings("m", options={})])
 def test_an_unknown_format_is_refused(settings: Any) -> None:
     with pytest.raises(ValueError, match="answer_format is 'json'; expected one of schema, free"):
         replace(settings, answer_format="json")

@@ -397,7 +397,7 @@ def test_errors_within_errors_and_deep_lines(tmp_path: Path) -> None:
     [
         ("data.jsonl", "is the data"),
         ("data/calls.jsonl", "is in "),
-        ("RUNS/calls.jsonl", "whose files are read as results"),
+        ("RUNS/calls.jsonl", "every file there is read as a result"),
     ],
 )
 def test_calls_are_not_written_over_or_among_what_is_read(

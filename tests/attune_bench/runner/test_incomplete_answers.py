@@ -181,7 +181,7 @@ def unjudged(made_run: Run) -> None:
 
 
 def test_a_profile_that_ends_early_is_missing(demo: list[Conversation], tmp_path: Path) -> None:
-    settings = ProfileSettings("vendor/model", profile_options(demo))
+    settings = ProfileSettings("vendor/model", options=profile_options(demo))
     with ModelServer(lambda _number, body: ended(answer_to(body), "length")) as server:
         run(server, PROFILE, demo[:1], settings, tmp_path)
         assert server.calls == 2

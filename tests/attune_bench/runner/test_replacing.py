@@ -98,7 +98,7 @@ def replace_model(settings: AttuneBenchSettings, model: str) -> AttuneBenchSetti
 
 
 def test_judgements_and_profiles_of_other_settings(short: list[Conversation], tmp_path: Path) -> None:
-    profile = ProfileSettings("vendor/model", profile_options(short))
+    profile = ProfileSettings("vendor/model", options=profile_options(short))
     with ModelServer() as server:
         run(server, short, tmp_path / "runs")
         drafted = drafted_runs(load_runs(tmp_path / "runs"), short)
@@ -116,7 +116,7 @@ def test_judgements_and_profiles_of_other_settings(short: list[Conversation], tm
 
 def test_another_model_of_the_same_file_name(short: list[Conversation], tmp_path: Path) -> None:
     other = replace_model(SETTINGS, "vendor_model")
-    profile = ProfileSettings("vendor/model", profile_options(short))
+    profile = ProfileSettings("vendor/model", options=profile_options(short))
     with ModelServer() as server:
         run(server, short[:1], tmp_path / "runs")
         run(server, short[:1], tmp_path / "profiles", profile, task=PROFILE)

@@ -8,18 +8,16 @@ from math import isnan, nan
 from pathlib import Path
 from statistics import fmean, median
 from textwrap import fill
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from attune_bench.benchmarks.attunebench.baselines import see
 from attune_bench.benchmarks.attunebench.parsing import Tally
-from attune_bench.benchmarks.attunebench.task import MAX_TOKENS, PACKAGE
+from attune_bench.benchmarks.attunebench.task import PACKAGE
 from attune_bench.report.columns import UNDEFINED
 from attune_bench.runner.calls import (
     Call,
-    Decoding,
-    Role,
     Schema,
     choice_schema,
     integer_schema,
@@ -30,14 +28,11 @@ from attune_bench.runner.calls import (
 )
 from attune_bench.runner.task import (
     TRIES,
-    AnswerFormat,
     Fence,
     Fields,
-    Prompts,
+    ModelSettings,
     Task,
     call_to_make,
-    check_answer_format,
-    load_prompts,
     read_answer,
     recorded_settings,
 )
@@ -104,61 +99,33 @@ def profile_options(conversations: Iterable[Conversation]) -> dict[str, list[Any
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileSettings:
-    """Who is asked for profiles, and how.
+class ProfileSettings(ModelSettings):
+    """Who is asked for profiles, and how: `ModelSettings`, and the traits.
 
     Parameters
     ----------
-    model : str
-        The model, as its provider names it.
     options : mapping of str to sequence
         The traits that are asked for and their options, see `profile_options`.
-    seed, temperature, max_tokens, reasoning_effort, extra_body
-        Sent with every call, see `attune_bench.runner.Decoding`.
-    answer_format : {"schema", "free"}
-        Whether calls are sent with the schema of their answer; a free answer is asked for once more than another.
-    prompts : Prompts
-        The wording of the request.
 
     Raises
     ------
     ValueError
-        The name of the model is empty, a temperature or a number of tokens is out of range, the answer format is
-        unknown, or further parameters cannot be sent.
+        As of `ModelSettings`, and where the name of the model is empty.
     """
 
-    model: str
-    options: Mapping[str, Sequence[Any]]
-    seed: int | None = None
-    temperature: float | None = 0.0
-    max_tokens: int | None = MAX_TOKENS
-    answer_format: AnswerFormat = "schema"
-    prompts: Prompts = field(default_factory=lambda: load_prompts(PACKAGE, "profile-v1"))
-    reasoning_effort: str | None = None
-    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    options: Mapping[str, Sequence[Any]] = field(default_factory=dict, hash=False)
+
+    bundled: ClassVar[tuple[str, str]] = (PACKAGE, "profile-v1")
 
     def __post_init__(self) -> None:
         if not self.model:
             raise ValueError("the name of the model is empty")
-        check_answer_format(self.answer_format)
-        _ = self.decoding  # Checks the parameters of requests.
-
-    @property
-    def decoding(self) -> dict[Role, Decoding]:
-        """How responses are decoded."""
-        return {"model": Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)}
+        ModelSettings.__post_init__(self)
 
     def provenance(self) -> dict[str, Any]:
-        """Return what a prediction records of these settings, apart from the model."""
-        return {
-            "seed": self.seed,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-            "answer_format": self.answer_format,
-            "prompt_version": self.prompts.version,
-            "prompt_hash": self.prompts.hash,
-            **self.decoding["model"].where_set(),
-        }
+        """Return the settings that a prediction records, apart from the model."""
+        recorded = ModelSettings.provenance(self).items()
+        return {name: value for name, value in recorded if name not in ("model", "options")}
 
     def read(self, said: Fields) -> tuple[Fields, int]:
         """Return the answers that are options, and how many are not."""
@@ -169,7 +136,7 @@ class ProfileSettings:
 def _calls(
     conversation: Conversation, settings: ProfileSettings, answers: Mapping[str, str] | None = None
 ) -> list[Call]:
-    asked, note = _call(conversation, settings), settings.prompts.render("retry")
+    asked, note = _call(conversation, settings), settings.render("retry")
     call = call_to_make(asked, answers or {}, settings.read, note=note, tries=TRIES[settings.answer_format])
     return [] if call is None else [call]
 

@@ -294,7 +294,7 @@ def profile(
         options = run_options(given)
         conversations = load_units(data, BENCHMARK, limit)
         with mistakes():
-            settings = ProfileSettings(model, profile_options(conversations), **decoding(ctx))
+            settings = ProfileSettings(model, options=profile_options(conversations), **decoding(ctx))
         servers = servers_of(provider, given, ["model"], {})
         status = ask(
             ctx,

@@ -153,8 +153,12 @@ def test_a_simulator_that_takes_no_format_is_read_too(tmp_path: Path) -> None:
         return reply("400 Bad Request", '{"error": "response_format"}') if "response_format" in body else None
 
     with ModelServer(refuse, answer=talk) as server:
-        assert run(server, DEMO[:2], tmp_path, concurrency=1).finished == 2
+        stopped = run(server, DEMO[:2], tmp_path, concurrency=1).stopped
+        assert stopped is not None
+        assert "--free-json" in stopped
         assert sum("response_format" in body for body in server.bodies) == 1
+        free = replace(SETTINGS, answer_format="free")
+        assert run(server, DEMO[:2], tmp_path, free, concurrency=1).finished == 2
 
 
 @pytest.mark.slow
