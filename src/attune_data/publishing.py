@@ -65,7 +65,7 @@ def dataset_card(
 
     rows = {name: frame.select(pl.len()).collect().item() for name, frame in frames.items()}
     name = repo_id.partition("/")[2]
-    default = next(name for name in (*(kind.tables.names if kind.tables else ()), "records") if name in rows)
+    default = next(name for name in (*kind.tables.names, "records") if name in rows)
     # The library datasets cannot load a config without a row.
     filled = [config for config in rows if rows[config]]
     split = _split(records)
@@ -121,8 +121,7 @@ def _summary(kind: Kind[Any, Any], records: Sequence[Any], rows: Mapping[str, in
     people = count_people(getattr(record, "participant_id", None) for record in records)
     if people:
         parts.append(plural(people, "participant"))
-    counted = kind.tables.counted if kind.tables else {}
-    parts += [plural(rows[table], noun) for table, noun in counted.items() if rows.get(table)]
+    parts += [plural(rows[table], noun) for table, noun in kind.tables.counted.items() if rows.get(table)]
     return f"{', '.join(parts)}. Made with the library attune-bench."
 
 
@@ -160,14 +159,14 @@ def _licence_section(licence: Licence, benchmarks: Sequence[Benchmark]) -> list[
     return ["## Licence", f"[{licence.title}]({licence.url}). {own}", *sources]
 
 
-def _contents(tables: type[Frames] | None, rows: Mapping[str, int]) -> list[str]:
+def _contents(tables: type[Frames], rows: Mapping[str, int]) -> list[str]:
     lines = [f"| `{name}` | {count:,} | {_about(tables, name)} |" for name, count in rows.items() if count]
     table = "\n".join(["| config | rows | content |", "| --- | ---: | --- |", *lines])
     empty = ", ".join(f"`{name}.parquet`" for name, count in rows.items() if not count)
     return ["## Configs", table, *([f"Without a row, and so no config: {empty}."] if empty else [])]
 
 
-def _about(tables: type[Frames] | None, table: str) -> str:
+def _about(tables: type[Frames], table: str) -> str:
     if table == "records":
         return "One row a record: all of it, as JSON, nothing left out."
     return (getattr(tables, table).__doc__ or "").partition("\n")[0]
@@ -189,9 +188,9 @@ def _use(repo_id: str, kind: Kind[Any, Any], default: str, split: str) -> list[s
     return ["## Use", "\n".join(code)]
 
 
-def _fields(tables: type[Frames] | None, frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
+def _fields(tables: type[Frames], frames: "Mapping[str, pl.LazyFrame]") -> list[str]:
     parts = ["## Fields"]
-    meanings = {**(tables.meanings() if tables else {}), "records": RECORDS_TABLE}
+    meanings = {**tables.meanings(), "records": RECORDS_TABLE}
     for table, frame in frames.items():
         lines = [
             f"| `{column}` | {_type(dtype)} | {meanings[table][column].description} |"
@@ -210,7 +209,7 @@ def _type(dtype: "pl.DataType") -> str:
 
 
 # In the order of the card. What was published before and is not written any more is deleted.
-_NAMES = [name for kind in KINDS if kind.tables for name in kind.tables.names]
+_NAMES = [name for kind in KINDS for name in kind.tables.names]
 _OURS = [f"{name}.parquet" for name in dict.fromkeys((*_NAMES, "records"))]
 
 
