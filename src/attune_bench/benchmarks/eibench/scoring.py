@@ -3,8 +3,8 @@
 Conventions
 -----------
 Rewards and axis scores are -1 to 1, higher is better; published numbers are 100 times these. The unit is the scenario:
-a model has one episode for each, or several with repeats. An episode *failed* if it gives a reason for having no result,
-if an answer of either side was missing or unreadable, or if it has no final state.
+a model has one episode for each, or several with repeats. An episode *failed* if it gives a reason for having no
+result, if an answer of either side was missing or unreadable, or if it has no final state.
 
 Numbers are comparable within one simulator and one version of its instructions only: models are not compared if their
 episodes differ in these or in another of the settings `DECISIVE`; see `attune_bench.stats.comparability`.
