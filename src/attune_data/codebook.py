@@ -57,7 +57,7 @@ ABSENT = object()
 
 
 class Named(Mapping[str, T]):
-    """A read-only mapping whose `KeyError` names the nearest known key.
+    """A read-only mapping; its `KeyError` names the nearest known key.
 
     As the type of a model's field it reads a table. An entry with a field of the alias `OWN_NAME` gets its key there.
 
@@ -411,7 +411,7 @@ def checked(document: Any, kind: type[T], name: str) -> T:
 
 
 def _line(detail: ErrorDetails, adapter: TypeAdapter[Any]) -> str:
-    """Return one mistake as ``[table] key = value: what is wrong``."""
+    """Return one mistake as ``[table] key = value: problem``."""
     names: list[str] = []
     for part in detail["loc"]:
         if isinstance(part, int) and names:

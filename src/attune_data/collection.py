@@ -1,10 +1,9 @@
-"""What loading gives, a collection of records of one kind, and what a kind of record is.
+"""Collections of records, which loading returns, and kinds of record.
 
-What generic code knows of one kind of record: how it is recognised, loaded, tabulated, described and published.
-
-The kinds of the library are in `attune_data.kinds.KINDS`, each defined beside its records. A kind of one's own is made
-in the same way and passed to `attune_data.load_records`. What a kind does not say for itself follows from the
-class of its records: its table, how older spellings are read, its counts.
+A `Kind` says how records are recognised, loaded, tabulated, described and published. The kinds of the library are in
+`attune_data.kinds.KINDS`, each defined beside its records. Your own kind is made in the same way and passed to
+`attune_data.load_records`. Defaults follow from the class of the records: the table, the reading of older spellings,
+the counts.
 """
 
 import os
@@ -61,7 +60,7 @@ class ForeignFile:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a record was read: its file within the source, and the name of the folder that the file is in."""
+    """Where a record was read: its file within the source, and the name of the folder of this file."""
 
     file: PurePosixPath
     folder: str
@@ -76,9 +75,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Of two records that are the same thing, whether the second one counts, and why.
+    """Which of two records with one key counts, and why.
 
-    `why` goes on from "... and counts"; `severity` is that of leaving out the other.
+    `why` continues the message "... and counts"; `severity` is the severity of leaving out the other record.
     """
 
     second_counts: bool = False
@@ -121,7 +120,7 @@ def _count(collection: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Kind(Generic[R, C]):
-    """One kind of record. `R` is the record's class, `C` that of a collection of them.
+    """One kind of record. `R` is the class of the records, `C` the class of their collections.
 
     Attributes
     ----------
@@ -132,29 +131,29 @@ class Kind(Generic[R, C]):
     collection : type
         The collection's class.
     keys : frozenset of str
-        A document that has none of these keys, in a file's spelling, is no record of this kind.
+        A document without any of these keys, as files spell them, is no record of this kind.
     loader : str
-        The public function that loads it, for messages.
+        The public function that loads such records, for messages.
     docs : str, optional
         The page in ``docs`` about the benchmark.
     is_other : callable
-        Tells of a document that has one of the keys whether it is all the same a record of another kind.
+        Tells whether a document that has one of the keys is a record of another kind.
     other_files : tuple of OtherFile
         Documents that lie beside such records.
     unpack : callable, optional
-        From a document that has many records to the documents of these, None from any other.
+        From a document with many records to the documents of the records; None for any other document.
     fix : callable
         Brings a document in an older spelling into current form; by default `attune_data.repair.fix_of` the model.
     is_old : callable
-        Tells that a valid record is to be fixed all the same.
+        Tells whether a valid record has an older spelling and needs `fix`.
     check : callable
         The rules beyond types: reports what a valid record gets wrong.
     check_all : callable, optional
         Rules on all records of a source: takes them, from how many files they are, and an `IssueCollector`.
     place : callable, optional
-        Fills in what a record's place tells; the place of a row of a Dataset is None.
+        Fills in fields from the place of a record; the place of a row of a Dataset is None.
     key : callable
-        What no two records of a collection share.
+        The key of a record: no two records of a collection have the same.
     identity : str
         The key in words.
     duplicate : callable
@@ -162,8 +161,8 @@ class Kind(Generic[R, C]):
     duplicate_rule : str
         The rule of the issue that reports the other.
     unhashed : frozenset of str
-        Keys of a result, in a file's spelling, that the hash of results leaves out: they tell neither what was answered
-        nor what was asked, of whom, and with which settings. By default those of `NOTED` that are no field of `model`.
+        Keys of a result, as files spell them, that the hash of results leaves out: they concern neither the answer nor
+        the question, the model and its settings. By default the keys of `NOTED` that are no field of `model`.
     prefer : str, optional
         Pattern of the names of the files of a folder that are read where there are any.
     demo : str, optional
@@ -172,28 +171,29 @@ class Kind(Generic[R, C]):
         Columns that a `datasets.Dataset` with the columns of these records has; by default the keys that its model
         needs.
     tables, joined : type
-        The class of the collection's tables, and, where there is one, of those of `joined`. By default the first is
+        The class of the collection's tables, and the class of the tables of `joined`, if any. By default `tables` is
         `attune_data.tables.record_table` of the model.
     build : callable
         From records to the function from the name of a table to its frame; given where `tables` is.
     cluster : str, optional
-        The column of what is drawn and split as a whole, for the default table; by default each record by itself.
+        The column of the clusters in which records are drawn and split, for the default table; by default each record
+        is a cluster of its own.
     codebook_files : mapping
-        By name, what the files of the codebook are read as that these records go by.
+        By name, the model of each codebook file that these records use.
     request : str, optional
-        What the authors ask of whoever has the data, for the card of a published data set.
+        A request of the authors to users of the data, for the card of a published data set.
     overview : mapping
         The columns that a list of records shows, from heading to the text of a record; by default the id and the
         columns of the table that say more than it.
     parts : callable
-        From a record to its parts, the first with what is known of the whole; by default its fields.
+        From a record to its parts, the first about the whole record; by default its fields.
     of : callable, optional
-        The id of the record that a record is about, for what models made of others.
+        From a result to the id of the record that it answers.
     beside : callable, optional
-        From a record and what models made of it to its parts after the first, with each answer beside the one that
-        counts; by default the parts of all of them stand below each other.
+        From a record and the results of models to the parts after the first, with each answer of a model beside the
+        reference; by default the parts of the results follow below the record.
     reference : str
-        Whose the answers that count are.
+        Who gave the answers that count, for instance ``participant``.
     messages : callable, optional
         From a record to the `Messages` of its dialogue, where records have one.
     describe : callable
@@ -201,7 +201,7 @@ class Kind(Generic[R, C]):
         that has a choice.
     documents : callable or str, optional
         Gives the hypothesis strategy of documents of this kind that load without an issue; or its ``module:name``. By
-        default they are those of the demonstration data, with whatever else the model and the rules accept.
+        default documents of the demonstration data, changed in ways that the model and the rules accept.
     """
 
     noun: str
@@ -260,7 +260,7 @@ class Kind(Generic[R, C]):
 
     @cached_property
     def shown(self) -> Mapping[str, Callable[[R], str]]:
-        """The columns that a list of records shows: `overview`, by default the id and those of the table."""
+        """The columns that a list of records shows: `overview`, by default the id and the columns of the table."""
         paths = column_paths(self.model)
         others = {
             name: partial(_text_at, attrgetter(path)) for name, path in paths.items() if name not in ("id", "synthetic")
@@ -452,7 +452,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return begun[0] if begun and not _within_number(key, begun[0]) else None
 
     def _near(self, key: str) -> str:
-        """Return the question whether one of the ids is meant whose beginnings are near a text."""
+        """Return the question whether an id with a similar beginning was meant."""
         begun = {name[: max(len(key), 1)]: name for name in reversed(self._by_id)}
         near = [repr(begun[one]) for one in get_close_matches(key, begun, n=3)]
         return f"; did you mean {' or '.join(near)}?" if near else f" among {len(self)} records"
@@ -529,10 +529,10 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return type(self)(records, self._found, files=self.files, filters=filters, root=self._origin())
 
     def __or__(self, other: Self) -> Self:
-        """Return the records of both, those of `self` first.
+        """Return the records of both collections, the records of `self` first.
 
-        Of two that are the same thing and differ, that counts which would in one folder with both, read in this order:
-        the later run, a result before a failed episode, else that of `self`. The other is an issue.
+        Of two records that have one key and differ, one counts, as if both were read from one folder in this order:
+        the later run, a result before a failed episode, else the record of `self`. The other is an issue.
         """
         if type(other) is not type(self):
             return NotImplemented

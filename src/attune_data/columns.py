@@ -62,7 +62,7 @@ def _series(name: str, values: Sequence[Any], dtype: "pl.DataType") -> "pl.Serie
 def dtypes_of(model: type[Record]) -> "dict[str, pl.DataType]":
     """Return the columns of a record's plain fields and their dtypes.
 
-    Nested records give columns too; a list of records or an object whose keys are data gives none.
+    Nested records give columns too; a list of records, or an object with data as keys, gives none.
 
     Examples
     --------
@@ -96,9 +96,9 @@ def spread(values: Iterable[T], places: Iterable[object]) -> list[T | None]:
 
 @functools.cache
 def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
-    """Return path and dtype of every plain field by column name, those of nested records included.
+    """Return path and dtype of every plain field, also of nested records, by column name.
 
-    What is a list of records or goes by key has a table of its own.
+    A list of records, or an object by key, has a table of its own.
     """
     found: dict[str, tuple[str, pl.DataType]] = {}
     for name in model.column_properties:
@@ -233,7 +233,7 @@ def _bounds(annotation: Any, metadata: Iterable[Any] = ()) -> tuple[float | None
 
 
 def nullable(columns: dict[str, Column]) -> dict[str, Column]:
-    """Return the columns of what may be missing as a whole.
+    """Return columns that may be null, because all of them may be missing.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def step_dtypes(axes: Iterable[str]) -> "dict[str, pl.DataType]":
 
 
 def step_meanings(axes: Iterable[str]) -> dict[str, Column]:
-    """Return what the columns of `step_columns` mean."""
+    """Return the meanings of the columns of `step_columns`."""
     return {
         f"{axis}_{moment}": Column(
             f"{axis.title()} {words}.",

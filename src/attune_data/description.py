@@ -45,8 +45,8 @@ def describe(collection: Described) -> dict[str, Any]:
     Returns
     -------
     dict
-        The number of records under their plural, such as ``conversations``, and of what they are of, such as
-        ``participants``; ``synthetic``, how many say of themselves that they were generated; ``traits``, by trait and
+        The number of records under their plural, such as ``conversations``, and of their sources, such as
+        ``participants``; ``synthetic``, the number of generated records; ``traits``, by trait and
         value these numbers again; ``counts``, of turns, annotations and the like the ``total``, how many records have
         any, and ``min``, ``median``, ``max`` per record (nan without a record); ``issues`` by severity.
 
@@ -69,14 +69,14 @@ def description(
     traits: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
     counts: Mapping[str, Callable[[Any], int]] | None = None,
 ) -> dict[str, Any]:
-    """Return the counts of `describe`, from what a kind of record says of itself.
+    """Return the counts of `describe`, from the parts that a kind of record names.
 
     Parameters
     ----------
     collection : Collection
         The records.
     plural : str
-        What they are called.
+        The plural of their noun.
     of : mapping, optional
         From a plural, such as ``participants``, to the function that counts these among some records.
     traits : mapping, optional
@@ -104,7 +104,7 @@ def description(
 
 
 def grouped(records: Iterable[R], value: Callable[[R], str | None], order: Sequence[str] = ()) -> dict[str, list[R]]:
-    """Return records by a value, those of `order` first, the others sorted, no answer last.
+    """Return records by a value: the values of `order` first, the others sorted, no answer last.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _spread(values: list[int], plural: str) -> dict[str, float]:
 
 
 def description_text(counts: Mapping[str, Any], columns: int = WIDTH) -> str:
-    """Return what `describe` gives as text of at most so many columns.
+    """Return the counts of `describe` as text, at most `columns` wide.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class Message:
     state : str
         The state that the person is in after it.
     notes : sequence of (str, str)
-        What is known of it, by label; an empty text leaves a note out.
+        The notes, by label; an empty text leaves a note out.
     folded : bool
         Whether HTML shows it where its speaker is chosen.
     """
@@ -82,9 +82,9 @@ class Part:
     messages : sequence of Message
         Who said what.
     facts : sequence of (str, str)
-        What is known, by label; an empty text leaves a fact out.
+        The facts, by label; an empty text leaves a fact out.
     hanging : collection of str
-        The labels whose facts have a line an item.
+        The labels of facts that are lists, shown one item a line.
     rows : sequence of Compared
         Answers.
     count : str
@@ -126,11 +126,11 @@ def parts_text(
     title : str
         What the record is called.
     parts : iterable of Part
-        Its parts, the first with what is known of the whole.
+        Its parts, the first about the whole record.
     columns : int
         How wide the text may be.
     reference : str
-        Whose the answers that count are.
+        Who gave the answers that count, for instance ``participant``.
     names : sequence of str
         The models, in the order of their answers; each is called by its number.
 
@@ -231,7 +231,7 @@ def parts_html(parts: Iterable[Part], reference: str = "") -> list[Html]:
     parts : iterable of Part
         The parts.
     reference : str
-        Whose the answers that count are.
+        Who gave the answers that count, for instance ``participant``.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def _message(one: Message) -> Html:
 
 
 def facts_html(facts: Iterable[tuple[str, str]]) -> Html:
-    """Return what is known, by label; what is empty is left out."""
+    """Return the facts that are not empty, by label."""
     told = [element("div", tag("dt", name), tag("dd", text)) for name, text in facts if text.strip()]
     return element("dl", *told, class_="facts") if told else Html("")
 

@@ -1,4 +1,4 @@
-"""Frames for other tools: folders of Parquet and CSV files, Arrow, pandas; and what is escaped there."""
+"""Frames for other tools: folders of Parquet and CSV files, Arrow, pandas; and the escaping of texts."""
 
 import io
 import json
@@ -82,7 +82,7 @@ def flat(frame: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def to_csv(frame: "pl.DataFrame") -> str:
-    """Return a frame as CSV whose texts and names of columns are no formulas; a list is its JSON text.
+    """Return a frame as CSV; no text or name of a column is a formula, and a list is its JSON text.
 
     Examples
     --------
@@ -230,7 +230,7 @@ class Exportable(ABC):
         FileExistsError
             Where there is such a file, or such a folder with something in it.
         ValueError
-            Where the name ends in ``.csv``, as that of one file.
+            If the name ends in ``.csv``, as the name of a file does.
 
         Examples
         --------
@@ -271,7 +271,7 @@ class Exportable(ABC):
         return {name: to_pandas(frame) for name, frame in self._tables()}
 
     def _tables(self) -> "Iterator[tuple[str, pl.DataFrame]]":
-        """Return every frame that is a table: not that of whole records."""
+        """Return every frame that is a table, not the frame of whole records."""
         return self._frames()
 
 

@@ -1,4 +1,4 @@
-"""The kinds of record: those of the library, each defined beside its records, and those of installed packages."""
+"""The kinds of record of the library, each defined beside its records, and of installed packages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -50,7 +50,7 @@ INSTALLED = EntryPoints("attune_data.kinds", Kind, {kind.noun for kind in KINDS}
 
 
 def all_kinds() -> Iterator[Kind[Any, Any]]:
-    """Yield the kinds of the library, then those of installed packages, which are imported only then.
+    """Yield the kinds of the library, then the kinds of installed packages, which are imported only then.
 
     A package that cannot be imported costs a warning, and its kinds are left out.
     """
@@ -84,7 +84,7 @@ def kind_of_document(
 ) -> Kind[Any, Any] | None:
     """Return the kind of record that a JSON object is; None if its keys fit no kind.
 
-    If several kinds fit, the object is of the kind whose fields most of its keys are. By default `kinds` are all kinds.
+    If several kinds fit, the kind with most fields among its keys is returned. By default `kinds` are all kinds.
 
     Examples
     --------
@@ -119,8 +119,8 @@ def show(record: Record, results: Record | Iterable[Record] = (), *, columns: in
     record : Conversation, Run, Scenario, Episode or any other
         What to show.
     results : record or iterable of record, optional
-        What models made of it, such as `Runs`: each prediction beside what the participant annotated, each episode
-        below its scenario. Those of other records are passed over.
+        The results of models, such as `Runs`: each prediction beside what the participant annotated, each episode
+        below its scenario. Results of other records are passed over.
     columns : int, optional
         How wide the text may be; by default as wide as the terminal, 100 at most.
 

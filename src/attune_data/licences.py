@@ -41,7 +41,7 @@ class Licence(Entry):
     spelling: Text | None = Field(None, description="How SPDX writes the id, where that differs.")
 
     def allows(self, other: "Licence") -> bool:
-        """Tell whether what is under this licence may be published, with tables made of it, under another."""
+        """Tell whether data under this licence, and tables made from them, may be published under another licence."""
         if "no-derivatives" in self.demands:
             return False
         if "share-alike" in self.demands:
@@ -50,7 +50,7 @@ class Licence(Entry):
 
 
 class Benchmark(Entry):
-    """Whose data a kind of record is, where the record itself does not say."""
+    """The owner of the data of a kind of record, where the record itself does not say."""
 
     name: str = Field(alias=OWN_NAME)
     records: Items[Text] = Field(description="The classes of its records.")
@@ -72,7 +72,7 @@ class Canary:
 
 
 class Publishing(Entry):
-    """The file ``codebook/publishing.toml``: licences, whose data a benchmark's records are, the canary."""
+    """The file ``codebook/publishing.toml``: licences, the owners of the data of each benchmark, the canary."""
 
     canary: Text = Field(description="The text by which a model can be found to have seen data without a canary.")
     benchmarks: Named[Benchmark] = Field(
@@ -137,11 +137,11 @@ def permitted(
     Parameters
     ----------
     records : Collection
-        What is to be published.
+        The records to publish.
     licence : str
         As for `find_licence`.
     needs_licence : bool
-        Whether to refuse a record that was not generated and whose licence is not known.
+        Whether to refuse a record that was not generated and has no known licence.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def permitted(
 
 def _check(own: Licence, benchmark: Benchmark | None, wanted: Licence) -> None:
     if "no-derivatives" in own.demands:
-        raise PublishError(f"{own.id} allows nothing but the unchanged work, and what is published is made of it")
+        raise PublishError(f"{own.id} allows nothing but the unchanged work, and a publication is made from it")
     if not own.allows(wanted):
         said, mend = "it is under", ""
         if benchmark:
@@ -215,7 +215,7 @@ def refusal(record: Record, *, needs_licence: bool = False) -> str:
 
 
 def _sources(record: Record, *, needs_licence: bool) -> list[tuple[Licence, Benchmark | None]]:
-    """Return the licences that a record states, else that of its benchmark; raise at an unknown licence, or at none."""
+    """Return the licences that a record states, else the licence of its benchmark; raise if unknown or missing."""
     stated = _stated(record)
     found: list[tuple[Licence, Benchmark | None]] = [(one.licence, one) for one in _benchmarks(record, stated)]
     for item in stated:
@@ -234,7 +234,7 @@ def _sources(record: Record, *, needs_licence: bool) -> list[tuple[Licence, Benc
 
 
 def _benchmarks(record: Record, stated: Sequence[Any]) -> list[Benchmark]:
-    """Return whose data a record is that neither states a licence nor was generated: one benchmark, or none."""
+    """Return the benchmark of a record that states no licence and was not generated; one benchmark, or none."""
     if stated or is_generated(record):
         return []
     return [one for one in _codebook().benchmarks.values() if type(record).__name__ in one.records]
@@ -259,7 +259,7 @@ def credits_of(records: Iterable[Record]) -> list[str]:
 
 
 def named_licences(records: Iterable[Record]) -> list[str]:
-    """Return what records state as their licence, each once, and that of their benchmark where one states none.
+    """Return the licences that records state, each once, and the licence of the benchmark where a record states none.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def canary(records: Sequence[Record]) -> Canary:
 
 
 def _notes(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every key, letters only, with its value: of a record, then of what is in it, at any depth."""
+    """Yield every key, letters only, with its value: of a record, then of the values in it, at any depth."""
     if value is None or isinstance(value, str | int | float):  # Whether a value is a record is slow to tell.
         return
     if isinstance(value, Record):

@@ -1,6 +1,4 @@
-"""Loading: the bytes of each record into a checked record, and every finding into an issue.
-
-Reading one record: its bytes into a checked record, and every finding into an issue.
+"""Loading: the bytes of each record become a checked record, and every finding becomes an issue.
 
 A record is first validated straight from its bytes, which accepts current spelling only. What does not validate, or
 has an older key, goes through the second stage: it is parsed leniently, brought into current form (every change an
@@ -40,7 +38,7 @@ _LIST = "a list; expected one {} a file, or one a line in a .jsonl file"
 
 @dataclass
 class Reader(Generic[R]):
-    """Reads the documents of one kind of record, and notes every finding and what else it was given.
+    """Reads the documents of one kind of record, and notes every finding and every other document.
 
     Attributes
     ----------
@@ -139,7 +137,7 @@ class Reader(Generic[R]):
 
 
 def _is_syntax(error: ValidationError) -> bool:
-    """Tell whether a document was refused for what is no JSON to pydantic, and not for its values."""
+    """Tell whether pydantic refused a document because it is no JSON, not because of its values."""
     if error.error_count() > 1:
         return False
     (detail,) = error.errors(include_url=False, include_context=False, include_input=False)
@@ -167,7 +165,7 @@ _EXPECTED = {
 
 
 def _report_invalid(error: ValidationError, findings: IssueCollector) -> None:
-    """Report what cannot be mended; a value that was first read as null is reported as it was."""
+    """Report the errors that cannot be mended; a value that was first read as null is reported as it was."""
     count = error.error_count()
     if count > _TOO_MANY_ERRORS:  # Each would take a kilobyte.
         findings.add(
@@ -285,9 +283,9 @@ def load_records(
         ``.tar.gz`` or ``.tgz`` archive, read as a folder,
         ``hf://owner/name[@revision][/path]``, a data set on the Hugging Face Hub, read as a folder (``HF_TOKEN``,
         ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured), or a ``datasets.Dataset`` with one record a
-        row, as JSON text in a column ``record`` or as its columns, whose nulls count as absent.
+        row, as JSON text in a column ``record`` or as its columns; a null in a column counts as absent.
     kind : Kind, optional
-        What the records are, one of `attune_data.kinds.KINDS` or one of your own; by default it is recognised from the
+        The kind of the records, one of `attune_data.kinds.KINDS` or your own; by default it is recognised from the
         first documents, see `recognise`.
     on_error : {"report", "raise"}
         ``"report"`` leaves a bad record out and lists it in ``.issues``; ``"raise"`` raises one error that lists all of
@@ -304,8 +302,8 @@ def load_records(
     Raises
     ------
     SourceError
-        Where the source does not exist, cannot be reached or has nothing to read; where all that it has is of another
-        kind, with what reads that.
+        Where the source does not exist, cannot be reached or has nothing to read; where all its records are of another
+        kind, with the loader of that kind.
     LoadError
         With ``on_error="raise"``, where any record had to be left out.
     ValueError
@@ -358,12 +356,12 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] | None = None) -> 
     source : str, path-like or datasets.Dataset
         As for `load_records`. Several kinds have demonstration data; ``"demo"`` stands for the first of `kinds` here.
     kinds : sequence of Kind, optional
-        The kinds to choose from; by default those of the library and of installed packages.
+        The kinds to choose from; by default all kinds of the library and of installed packages.
 
     Returns
     -------
     Kind
-        That of the first document that is a record.
+        The kind of the first document that is a record.
 
     Raises
     ------
@@ -428,7 +426,7 @@ def load_chosen(
     keep : callable, optional
         Tells of a record and its document whether it is wanted.
     issues : IssueLog, optional
-        Where findings are added, those of `choose` and `keep` too.
+        Where findings are added, also by `choose` and `keep`.
     """
     if on_error not in ("report", "raise"):
         raise ValueError(f"on_error is {on_error!r}; expected 'report' or 'raise'")
@@ -444,7 +442,7 @@ def load_chosen(
 def collect(
     source: Source, kind: Kind[R, C], found: Iterable[tuple[R, str]], issues: IssueLog, *, on_error: OnError = "report"
 ) -> C:
-    """Return the collection of the records of a source: of two with one key that which counts, and all issues.
+    """Return the collection of the records of a source, one record for each key, with all issues.
 
     Parameters
     ----------
@@ -508,7 +506,7 @@ def _counting(kind: Kind[R, Any], first: tuple[R, str], second: tuple[R, str], i
 
 
 def _of_another_kind(source: Source, reader: Reader[Any]) -> str:
-    """Say what a source has in the place of the kind of record that was asked for, and what reads that."""
+    """Return a sentence about a source of another kind: its records, and their loader."""
     counted, readers = [], []
     for other, count in reader.others.most_common():
         if isinstance(other, Kind):

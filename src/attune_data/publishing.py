@@ -1,6 +1,6 @@
 """Publishing records: their schema, their card, and the upload.
 
-The card of a published data set: what is in it, under which licence, how to load it.
+The card of a published data set: contents, licence, how to load it.
 
 Of the records it shows counts and canaries only, no text of a participant.
 """
@@ -52,13 +52,13 @@ def dataset_card(
     kind : Kind
         What the records are.
     records : sequence
-        What is published.
+        The records.
     frames : mapping of str to polars.LazyFrame
         The tables by name; each with a row is a config that is loaded from ``<name>.parquet``.
     licence : Licence
-        What is published under.
+        The licence of the publication.
     benchmarks : sequence of Benchmark
-        Whose data the records are known to be.
+        The benchmarks that own the data.
     """
     import polars as pl
     from huggingface_hub import DatasetCard, DatasetCardData
@@ -220,7 +220,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
     The repository has what `to_parquet` writes, every table as a config that ``datasets.load_dataset(repo_id,
     "turns")`` loads, the default being the first table, and ``records``, from which the loader of ``hf://owner/name``
     gives equal records; and a card: fields, counts, licence, how to load it, what the authors of the benchmark ask for.
-    The token is that of ``hf auth login`` or ``HF_TOKEN``; ``HF_ENDPOINT`` is asked if it is set.
+    The token comes from ``hf auth login`` or ``HF_TOKEN``; ``HF_ENDPOINT`` is asked if it is set.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def publish(collection: Collection[Any], repo_id: str, *, licence: str, private:
     Raises
     ------
     PublishError
-        Where the licence that a record states, or that of its benchmark, does not allow this one (see
+        If the licence that a record states, or the licence of its benchmark, does not allow this one (see
         `attune_data.licences.permitted`), or the repository cannot be written. One that was created is deleted then.
 
     Examples
@@ -346,7 +346,7 @@ def _created(repo_id: str) -> Iterator[list[str | None]]:
 
 
 def _deleted(repo_id: str, commit: str | None) -> str:
-    """Delete a repository that has this commit alone; return in words what is left of it."""
+    """Delete a repository that has this commit alone; return a sentence about the remains."""
     try:
         with writing(repo_id) as api:
             now = commit and api.dataset_info(repo_id, timeout=timeout()).sha
@@ -523,7 +523,7 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     Returns
     -------
     dict of str to dict
-        By table and column, in order: ``type``, the Arrow type; ``values``, those of a closed list; ``low`` and
+        By table and column, in order: ``type``, the Arrow type; ``values``, a closed list; ``low`` and
         ``high``, where numbers have a range; ``null``, whether null occurs; ``description``; ``source``, the key in the
         record's JSON, or what the column is computed of.
 

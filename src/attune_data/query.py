@@ -4,7 +4,7 @@ SQL conditions on traits: the part of SQL that one may use, checked before polar
 
 A condition computes with columns and literals. polars' own parser knows functions that read files, calls them while it
 parses, ends the process where an expression is too deep, and panics at some calls; so a text is cut into tokens here,
-each is compared with what is allowed, and polars gets the text that is put together again from these tokens.
+each token is compared with a list of allowed tokens, and polars gets a text made from these tokens.
 
 Queries: subgroups of conversations by trait, by expression, by stratum, by participant.
 
@@ -96,14 +96,14 @@ def _between(low: float, high: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """A trait whose column alone does not say how it is asked for.
+    """A trait that needs more than its column to be queried.
 
     Attributes
     ----------
     column : str
         The column it is read from.
     also : str, optional
-        A column whose values may be asked for too, where they are none of `values`.
+        Another column: its values may be queried too, where they are none of `values`.
     values : tuple
         Every value that there can be, in order; one that no row has may be asked for all the same.
     missing : str, optional
@@ -133,18 +133,18 @@ class Trait:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a row of the first of some tables is, and what is drawn and split as a whole.
+    """The unit of some tables: a row of the first table, and the clusters in which rows are drawn and split.
 
     Attributes
     ----------
     noun : str
         What a row is, for instance ``conversation``.
     keys : tuple of str
-        The columns that tell rows apart; other tables have those of them that they need.
+        The columns that identify a row; other tables have some of these columns.
     cluster : str
-        What is drawn as a whole, for instance ``participant``.
+        The cluster in which rows are drawn, for instance ``participant``.
     own : str
-        The column of what is a cluster of its own where nothing else is named.
+        The column of the default clusters.
     named_by : str, optional
         The column that names the cluster, in any letter case and with outer blanks; a blank one names none.
     duplicate_rule : str
@@ -210,7 +210,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """A table with one row a unit, and what is to be known to ask for its rows.
+    """A table with one row a unit, and the description that a query of its rows needs.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class Traits:
         return list(dict.fromkeys((*self.frame.columns, *self.special)))
 
     def trait(self, name: str) -> Trait:
-        """Return what is known of a trait.
+        """Return the description of a trait.
 
         Raises
         ------
@@ -266,7 +266,7 @@ class Traits:
     def clusters(self) -> dict[tuple[str, str], list[int]]:
         """Return the positions of what belongs together: a participant's conversations, or a scenario's episodes.
 
-        The order does not depend on that of the rows.
+        The order does not depend on the order of the rows.
         """
         unit, height = self.unit, self.frame.height
         names = [text_key(name) for name in self.frame[unit.named_by]] if unit.named_by else [None] * height
@@ -632,7 +632,7 @@ class Queryable(ABC):
 
     @abstractmethod
     def _table(self) -> Traits:
-        """Return the table that is asked, one row a unit, and what is known of its traits."""
+        """Return the table that queries read, one row a unit, with the description of its traits."""
 
     def _traits(self) -> "pl.DataFrame":
         return self._table().frame
@@ -677,7 +677,7 @@ class Queryable(ABC):
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all but what is made from the rest when it is asked for."""
+        """Return the state without the attributes that are computed from it on demand."""
         return {name: value for name, value in vars(self).items() if not _is_cached(type(self), name)}
 
     def where(self, **traits: Condition) -> Self:
@@ -779,7 +779,7 @@ class Queryable(ABC):
         trait : str
             Column of the ``conversations`` table, or ``diagnosis_group``.
         bins : {"median", "tertile"}, optional
-            Split the numbers of a trait there instead. The cuts are those of the participants in this collection,
+            Split the numbers of a trait there instead. The cuts are computed from the participants in this collection,
             each counting once, with the median of their conversations; tertiles interpolate linearly. A value equal to
             a cut is below it, ties together, so parts may be of unequal size and one with nothing in it is left out.
 

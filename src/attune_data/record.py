@@ -144,7 +144,7 @@ def same_content(first: Any, second: Any) -> bool:
 
 
 class SnakeCaseRecord(Record):
-    """A record whose names in the file are in snake case."""
+    """A record with keys in snake case in the file."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=None)
 

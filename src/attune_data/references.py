@@ -1,4 +1,4 @@
-"""What is named and imported when it is first used: ``module:name``, entry points, and modules of an extra."""
+"""References that are imported when they are first used: ``module:name``, entry points, modules of an extra."""
 
 import warnings
 from collections.abc import Container

@@ -117,7 +117,7 @@ def closed(accepted: Mapping[str, str], expected: str, default: str | None = Non
 
 
 def text(value: Any, path: str, findings: IssueCollector) -> Any:
-    """Fix a text: a number is written out, what is neither is null, as are infinity and nan."""
+    """Fix a text: a number is written out; any other value, infinity and nan become null."""
     if _is_number(value):
         findings.add(path, "number-where-text", "note", value, "text belongs here", f"read as {str(value)[:40]!r}")
         return str(value)[:400]
@@ -173,7 +173,7 @@ def each(fix: Fix, required: str | None = None, *, needed: bool = False) -> Fix:
 
 
 def values(fix: Fix) -> Fix:
-    """Fix every value of an object whose keys are data; any other value is null."""
+    """Fix every value of an object that has data as keys; any other value is null."""
 
     def fix_all(value: Any, path: str, findings: IssueCollector) -> Any:
         if not isinstance(value, dict):

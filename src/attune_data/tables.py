@@ -130,10 +130,10 @@ class Frames(Queryable, Exportable):
         return frame.join(kept, on=self._on(frame), how="semi")
 
     def __or__(self, other: Self) -> Self:
-        """Return the units of both, those of `self` first.
+        """Return the units of both tables, the units of `self` first.
 
-        Of two with one id that of `self` counts; where they differ, the other is an issue. To compare them, every table
-        is built where an id is in both and the two are not parts of one whole.
+        Of two units with one id the unit of `self` counts; where they differ, the other is an issue. Where an id is in
+        both and they are not parts of one whole, every table is built to compare them.
         """
         if type(other) is not type(self):
             return NotImplemented
@@ -147,7 +147,7 @@ class Frames(Queryable, Exportable):
         return type(self)(partial(self._with, other), tuple(found), filters, self._common_origin(other))
 
     def _differing(self, other: Self) -> list[str]:
-        """Return the ids in both whose rows are not the same."""
+        """Return the ids in both tables with different rows."""
         if self._origin() is other._origin():
             return []
         mine, theirs = self._traits(), other._traits()
@@ -212,7 +212,7 @@ def record_table(model: type[Record], noun: str, plural: str, cluster: str | Non
     noun, plural : str
         What a record is called; the table has the name of the plural.
     cluster : str, optional
-        The column of what is drawn and split as a whole, by which it is called; by default each record by itself.
+        The column of the clusters in which records are drawn and split; by default each record is a cluster of its own.
 
     Raises
     ------

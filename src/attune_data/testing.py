@@ -332,9 +332,9 @@ def documents(kind: Kind[Any, Any]) -> st.SearchStrategy[Json]:
     Parameters
     ----------
     kind : Kind
-        One of `attune_data.kinds.KINDS`, or one of your own. Where it does not say how its documents are drawn, they
-        are those of its demonstration data, with whatever else its model and rules accept; without such data, what its
-        model accepts.
+        One of `attune_data.kinds.KINDS`, or one of your own. Without a strategy of its own,
+        documents of its demonstration data are changed in ways that its model and rules accept; without such data, any
+        document that its model accepts is drawn.
 
     Examples
     --------

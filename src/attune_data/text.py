@@ -159,7 +159,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """Return the question whether the nearest name is meant, or one of which it is a word, else the first known.
+    """Return the question whether the nearest name was meant, or a name with this word; else the first known names.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.scores.benchmark import TEXT_COLUMNS, Benchmark, frame_of
-from attune_bench.scores.fingerprint import digest
+from attune_bench.scores.provenance import digest
 from attune_bench.verbs.streaming import PackedRecords, PartScorer, pack
 from attune_data.collection import Kind
 from attune_data.io.sources import Source, row_document

@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from attune_bench.report.privacy import hides, shown_strata, shown_summary
 from attune_bench.runner.calls import model_folder, safe_part
-from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.tables_in import long_table
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions

@@ -117,7 +117,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=repeat_ranks,
             title="Ranks over repeats",
             note="Best and worst: the ranks in any combination of one repeat of each model. Same: the share of "
-            "combinations in which the rank is that of the means.",
+            "combinations that give the same rank as the means.",
             rows_need="scores of at least two models in one condition, one of them asked several times",
             row="a condition, metric and model",
             columns=REPEAT_RANKS,

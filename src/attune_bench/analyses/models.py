@@ -18,7 +18,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text
-from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, check_within_conditions
 from attune_bench.stats.compare import TESTED, paired, tested
@@ -54,7 +54,7 @@ METRIC_CORRELATION = columns(
 def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return Spearman's correlation between every two metrics, across the models of a condition.
 
-    Baselines and people, see `attune_bench.scores.settings.kind_of_group`, are no models and left out.
+    Baselines and people, see `attune_bench.scores.provenance.kind_of_group`, are no models and left out.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
         The scores.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval`` (no BCa); see
-        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board.
+        `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board.
 
     Returns
     -------
     polars.DataFrame
-        ``condition, metric_a, metric_b, rho, low, high, models, clusters, reason``: each pair once. ``rho`` is of the
-        models' values as they are, so that an error and a score correlate negatively. Models that lack one of the two
-        metrics are left out; with fewer than six others ``rho`` is null, for the ``reason``.
+        The columns `METRIC_CORRELATION`: each pair once. ``rho`` is of the models' values as they are, so that an error
+        and a score correlate negatively. Models that lack one of the two metrics are left out; with fewer than six
+        others ``rho`` is null, for the ``reason``.
 
     Raises
     ------
@@ -147,8 +147,7 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model_a, model_b, rate, low, high, n, clusters, reason``: every ordered pair, on the units
-        that both have; 0.5 is as often as the other.
+        The columns `WIN_RATES`: every ordered pair, on the units that both have; 0.5 is as often as the other.
 
     Raises
     ------
@@ -181,8 +180,7 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
         for mask, places in draws.parts(common, known):
             one, other = values[first[places]][:, mask], values[second[places]][:, mask]
             won = np.where(np.isnan(one + other), np.nan, (one > other) + (one == other) / 2)
-            with draws.warning.of_all():
-                intervals = bootstrap(won, draws.of(mask), method=chosen.interval, level=chosen.level)
+            intervals = draws.intervals(bootstrap, won, mask)
             for place, interval in zip(places.tolist(), intervals, strict=True):
                 clusters = series.count(common[place])
                 low, high, reason = interval_ends(interval, clusters, scores)
@@ -229,16 +227,14 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
         The scores.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board.
+        `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board.
 
     Returns
     -------
     polars.DataFrame
-        ``model, condition, reference, metric, value, value_reference, difference, low, high, p, p_min, p_holm,
-        significant, n, clusters, mde, reason``; no row where every model has one condition.
-        ``difference`` is that of `condition` minus `reference`; ``p`` is that of
-        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models for one metric and
-        two conditions.
+        The columns `CONDITION_DIFFERENCES`; no row where every model has one condition. ``difference`` is `condition`
+        minus `reference`; ``p`` is from `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's
+        over the models for one metric and two conditions.
 
     Raises
     ------
@@ -302,10 +298,9 @@ def rank_shifts(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.D
     Returns
     -------
     polars.DataFrame
-        ``metric, reference, condition, model, rank_reference, rank, shift, low, high, models, clusters, reason``. Rank
-        1 is the best, ties share their mean rank; ``shift`` is `rank_reference` minus `rank`, places won. Its interval
-        ends at shifts that occur; models without a value under one of the conditions are left out. No row where no two
-        models have the same two conditions.
+        The columns `RANK_SHIFTS`. Rank 1 is the best, ties share their mean rank; ``shift`` is `rank_reference` minus
+        `rank`, places won. Its interval ends at shifts that occur; models without a value under one of the conditions
+        are left out. No row where no two models have the same two conditions.
 
     Raises
     ------

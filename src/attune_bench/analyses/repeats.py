@@ -57,15 +57,15 @@ def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) ->
         Scores with repeats.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board that have a value of
+        `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board that have a value of
         each unit.
 
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, source, variance, low, high, n, repeats, clusters, reason``. ``source`` is ``unit``,
-        ``repeat`` or ``interaction``, as `attune_metrics.stats.repeats.repeat_variance` defines them, of the ``n``
-        units that have a value in every one of the ``repeats``. A model that was asked once has no row.
+        The columns `REPEAT_VARIANCES`. ``source`` is ``unit``, ``repeat`` or ``interaction``, as
+        `attune_metrics.stats.repeats.repeat_variance` defines them, of the ``n`` units that have a value in every one
+        of the ``repeats``. A model that was asked once has no row.
 
     Raises
     ------
@@ -118,9 +118,9 @@ def repeats_worth(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, repeats, error, error_of_units``: the standard error with so many repeats of each
-        unit, and with one repeat of so many times as many units, from more clusters of the same sizes, which takes as
-        many calls. Null where the parts of the variance are not defined.
+        The columns `REPEATS_WORTH`. ``error`` is the standard error with so many repeats of each unit,
+        ``error_of_units`` with one repeat of so many times as many units, from more clusters of the same sizes, which
+        takes as many calls. Null where the parts of the variance are not defined.
 
     Raises
     ------
@@ -152,7 +152,7 @@ REPEAT_RANKS = columns(
     rank="Rank of that mean, 1 is the best.",
     best=whole("Best rank in any combination of one repeat of each model.", 1),
     worst=whole("Worst rank in any combination.", 1),
-    same=share("Share of the combinations in which the rank is that of the means."),
+    same=share("Share of the combinations that give the same rank as the means."),
     n="How many units every model has in every repeat.",
 )
 
@@ -168,10 +168,10 @@ def repeat_ranks(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, value, rank, best, worst, same, repeats, n``: the mean over the repeats, its rank,
-        the best and the worst rank in any combination of one repeat of each model, and the share of combinations in
-        which the rank is the same, see `attune_metrics.stats.repeats.rank_shares`; on the ``n`` units that every model
-        has in every one of its ``repeats``. No row with fewer than two models, or where none was asked twice.
+        The columns `REPEAT_RANKS`. ``value`` is the mean over the repeats, ``best`` and ``worst`` are the best and the
+        worst rank in any combination of one repeat of each model, ``same`` is the share of combinations in which the
+        rank is the same, see `attune_metrics.stats.repeats.rank_shares`; on the ``n`` units that every model has in
+        every one of its ``repeats``. No row with fewer than two models, or where none was asked twice.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _split(
 ) -> list[tuple[str | None, str, str, RepeatVariance]]:
     """Return condition, metric, model and the split of each model that was asked several times."""
     grids = _Grids(scores, options)
-    found = []
+    draws, found = grids.draws, []
     for condition, groups in grids.series.by_condition().items():
         for metric in options.names(scores, default):
             for group in groups:
@@ -231,15 +231,12 @@ def _split(
                 if len(values) < 2:
                     continue
                 complete: Mask = np.logical_and.reduce(~np.isnan(values), axis=0)
-                with grids.draws.warning.of_all():
-                    split = repeat_variance(
-                        values[:, complete], grids.draws.of(complete), method=options.interval, level=options.level
-                    )
+                split = draws.intervals(repeat_variance, values[:, complete], complete)
                 if analysis == "repeat_variances" and split.unit.clusters >= MIN_CLUSTERS:
-                    labels = grids.draws.labels(complete)
-                    grids.draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=grids.draws.drawn)
+                    labels = draws.labels(complete)
+                    draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=draws.drawn)
                 found.append((condition, metric, grids.series.groups[group][0], split))
-    grids.draws.skewed.warn_of_variances()
+    draws.skewed.warn_of_variances()
     return found
 
 
@@ -289,16 +286,15 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
         The scores.
     **options
         ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. The metrics are by default those of the board that have a value of
+        `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board that have a value of
         each unit.
 
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, source, variance, low, high, share, share_low, share_high, n, models, clusters, reason``.
-        ``source`` is ``unit``, ``model`` or ``residual``. Only the ``n`` units on which every model of the condition
-        has a value count. A variance is not biased, and so can be negative where there is little; a share takes that as
-        0.
+        The columns `VARIANCE_SPLIT`. ``source`` is ``unit``, ``model`` or ``residual``. Only the ``n`` units on which
+        every model of the condition has a value count. A variance is not biased, and so can be negative where there is
+        little; a share takes that as 0.
 
     Raises
     ------
@@ -308,11 +304,11 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
     Warns
     -----
     UnreliableIntervalWarning
-        Where few far units decide the variance of units, whose interval then covers too rarely.
+        Where few far units decide the variance of units, so that its interval covers too rarely.
 
     Notes
     -----
-    The parts are those of `attune_metrics.stats.repeats.crossed_variances`. As models are fixed, theirs is the
+    `attune_metrics.stats.repeats.crossed_variances` defines the parts. As models are fixed, their part is the
     sum of squared differences from their mean over k - 1.
 
     Examples
@@ -340,10 +336,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
             if why:
                 rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]
                 continue
-            with draws.warning.of_all():
-                intervals = crossed_variances(
-                    values[:, complete], draws.of(complete), method=chosen.interval, level=chosen.level
-                )
+            intervals = draws.intervals(crossed_variances, values[:, complete], complete)
             if sizes[2] >= MIN_CLUSTERS:
                 labels = draws.labels(complete)
                 draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=draws.drawn)
@@ -376,9 +369,9 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, unit, mean, sd, models``: mean and standard deviation (n - 1) over the models that have a
-        value on the unit; ``sd`` is null for one model, and either where it is beyond the largest float. No row
-        for a unit without a value.
+        The columns `UNIT_DIFFICULTY`. ``mean`` and ``sd`` (n - 1) are over the models that have a value on the unit;
+        ``sd`` is null for one model, and either where it is beyond the largest float. No row for a unit without a
+        value.
 
     Raises
     ------

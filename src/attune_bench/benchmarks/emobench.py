@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from attune_bench.runner.calls import TEXT, Call, choice_schema, message, object_schema
 from attune_bench.runner.task import ModelSettings, Task, find_object
 from attune_bench.scores.columns import Analysis, FrameColumn, columns
-from attune_bench.scores.items import score_items
+from attune_bench.scores.records import score_items
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.options import AnalysisKeywords

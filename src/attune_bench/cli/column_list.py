@@ -1,7 +1,6 @@
 """Every column of every table and frame of the library, to be looked up: what `attune-bench columns` prints.
 
-Those of records come from `attune_data`, those of analyses from `attune_bench.scores.columns` and the analyses
-themselves.
+`attune_data` declares the columns of records; statistics and analyses declare the columns of their frames.
 """
 
 import re
@@ -16,10 +15,9 @@ import polars as pl
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.scores.columns import Frame, FrameColumn, columns, share, text, true_false, whole
-from attune_bench.stats.compare import COMPARISONS, SAME
+from attune_bench.stats.compare import COMPARISONS, PLAN, SAME
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
 from attune_bench.stats.judges import JUDGES, RATER_PAIRS
-from attune_bench.stats.planning import PLAN
 from attune_bench.stats.rank import RANKS
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, EXPECTED_CHANCE, RANDOM_ANSWERS, SUMMARY
@@ -131,33 +129,21 @@ FRAMES: Mapping[str, Frame] = {
     "subgroups": Frame(
         "`subset`, `export` (`subgroups`), `scores.by()`",
         "a stratum, metric, model and condition",
-        columns("trait", trait=text("The trait whose values are the strata.")) | SUBGROUPS | COMPARED | _SIGNED,
+        columns("trait", trait=text("The trait that the strata are values of.")) | SUBGROUPS | COMPARED | _SIGNED,
     ),
     "comparisons": Frame(
         "`compare`, `scores.compare()`, `scores.compare_all()`",
         "a pair of models, condition and metric; with `--by`, in a stratum",
         columns("stratum") | COMPARISONS | SAME | _SIGNED,
     ),
-    "ranks": Frame(
-        "`rank`, `scores.rank()`",
-        "a condition, metric and model",
-        RANKS | _SIGNED,
-    ),
-    "distribution": Frame(
-        "`stats`",
-        "a model, condition and metric that has a value for each unit",
-        DISTRIBUTION,
-    ),
+    "ranks": Frame("`rank`, `scores.rank()`", "a condition, metric and model", RANKS | _SIGNED),
+    "distribution": Frame("`stats`", "a model, condition and metric that has a value for each unit", DISTRIBUTION),
     "plan": Frame(
         "`plan`, `scores.plan()`",
         "a pair of models, condition and metric of the pilot; one row where assumptions are stated",
         PLAN,
     ),
-    "judged models": Frame(
-        "`debias`, `scores.debias()`",
-        "a rated model and condition",
-        JUDGED_MODELS | _SIGNED,
-    ),
+    "judged models": Frame("`debias`, `scores.debias()`", "a rated model and condition", JUDGED_MODELS | _SIGNED),
     "judged differences": Frame(
         "`debias --format json`, `scores.debias_pairs()`; every number is of A minus B",
         "a pair of rated models and condition",
@@ -168,21 +154,9 @@ FRAMES: Mapping[str, Frame] = {
         "a model and condition of the pilot; one row where numbers are stated",
         RATINGS_NEEDED,
     ),
-    "judges": Frame(
-        "`judges`",
-        "a data set, dimension and judge",
-        JUDGES,
-    ),
-    "pairs of raters": Frame(
-        "`judges --pairs`",
-        "a data set, dimension and pair of raters",
-        RATER_PAIRS,
-    ),
-    "chance": Frame(
-        "`report --format json` (`chance`)",
-        "a condition and metric",
-        EXPECTED_CHANCE,
-    ),
+    "judges": Frame("`judges`", "a data set, dimension and judge", JUDGES),
+    "pairs of raters": Frame("`judges --pairs`", "a data set, dimension and pair of raters", RATER_PAIRS),
+    "chance": Frame("`report --format json` (`chance`)", "a condition and metric", EXPECTED_CHANCE),
     "random answers": Frame("`attune_bench.chance()`", "a metric; of scores, a condition and metric", RANDOM_ANSWERS),
     "file of scores": Frame(
         "`score -o scores.parquet`, `scores.write()`; what it says of metrics and runs is in the footer of the file",
@@ -252,7 +226,7 @@ FRAMES: Mapping[str, Frame] = {
             low="The lowest possible value; infinite where there is no bound.",
             high="The highest possible value; infinite where there is no bound.",
             higher_is_better=true_false("Whether a higher value is better; empty where neither direction is."),
-            statistic=text("How values of units make that of a model: `mean`, `share`, or a score of pooled counts."),
+            statistic=text("How values of units make a model's value: `mean`, `share`, or a score of pooled counts."),
             source=text("Where the definition is from."),
         ),
     ),
@@ -277,7 +251,7 @@ FRAMES: Mapping[str, Frame] = {
                 "`error`: the record is left out. `warning`: a value was changed, or contradicts another. `note`."
             ),
             value=text("The value, shortened."),
-            message=text("What is wrong with it."),
+            message=text("The mistake."),
             consequence=text("What was done."),
             count=whole("How many issues the row stands for.", 1),
         ),
@@ -432,7 +406,7 @@ def columns_markdown(tables: Sequence[ListedTable]) -> str:
         said = {column.column: column.meaning for column in first.columns} if first is not table else {}
         own = [column for column in table.columns if said.get(column.column) != column.meaning]
         joined = said.keys() <= {column.column for column in table.columns} and len(own) < len(table.columns)
-        also = f" The other columns are those of {first.origin}; here most may be missing." if joined else ""
+        also = f" {first.origin} has the other columns, too; here most may be missing." if joined else ""
         blocks += [
             f"### {title}",
             f"{table.row} Found in {table.origin}.{also}",

@@ -1,53 +1,457 @@
-"""The commands that ask a model: `run`, and `batch` for the files of a batch service."""
+"""The commands that ask models, `run` and `batch`, and what every such command shares."""
 
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from attune_bench.benchmarks import benchmark_named, benchmark_names
-from attune_bench.cli.asking import (
-    ask,
-    asking_options,
-    check_asking,
-    command_line,
-    decoding,
-    decoding_options,
-    limit_option,
-    load_units,
-    model_arguments,
-    output_option,
-    prices_option,
-    print_estimate,
-    providers_of,
-    run_options,
-    servers_of,
-    settings_and_roles,
-    take_server_options,
-    task_of,
-    usage_errors,
-)
+from attune_bench.benchmarks import BENCHMARKS, benchmark_named, benchmark_names
 from attune_bench.cli.options import (
     NamedPath,
     benchmark_of,
     benchmark_option,
     own_options,
     verb,
+    was_given,
     where_option,
     where_traits,
 )
-from attune_bench.cli.output import UserError, check_output, emit, kind_of, mistakes
+from attune_bench.cli.output import (
+    UserError,
+    check_output,
+    emit,
+    first_issue,
+    kind_of,
+    mistakes,
+    progress,
+    say,
+    validate_command,
+)
+from attune_bench.cli.stopping import process
+from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings
+from attune_bench.runner import run as run_task
 from attune_bench.runner.batch import Imported, Manifest, check_batch, export_batch, import_batch, read_manifest
-from attune_bench.runner.cache import ReplaceError, note_source, source_at, source_from
-from attune_bench.runner.calls import ProviderError, Role
-from attune_bench.runner.cost import read_prices
-from attune_bench.runner.running import report_made, warn, warn_of
+from attune_bench.runner.cache import ReplaceError, note_server, note_source, source_at, source_from
+from attune_bench.runner.calls import OPENAI_COMPATIBLE, Endpoint, ProviderError, Role, endpoint, provider_name
+from attune_bench.runner.cost import PriceError, calls_within, check_limited, estimate, estimate_text, read_prices
+from attune_bench.runner.running import (
+    listed_settings,
+    prepare,
+    progress_line,
+    report_made,
+    report_outcome,
+    roles_of,
+    warn,
+    warn_of,
+)
 from attune_bench.runner.task import Task
-from attune_bench.scores.benchmark import Benchmark
+from attune_bench.scores.benchmark import Benchmark, temperature
 from attune_data.collection import Collection
-from attune_data.issues import SourceError
-from attune_data.text import listed, plural
+from attune_data.io.documents import parse_json
+from attune_data.issues import SourceError, count_severities
+from attune_data.loading import load_records
+from attune_data.references import resolve
+from attune_data.text import listed, plural, sanitize
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_body")
+_SECRET = ("api_key", "base_url")
+
+
+def model_arguments(function: F) -> F:
+    """Add the arguments PROVIDER, MODEL and DATA."""
+    for name in ("data", "model", "provider"):
+        function = click.argument(name)(function)
+    return function
+
+
+limit_option = click.option("--limit", type=click.IntRange(min=1), help="Only the first so many.")
+
+
+def output_option(default: str | None, help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word
+    """Return the decorator that adds ``--output``."""
+    return click.option(
+        "--output", "-o", type=click.Path(path_type=Path), default=default, show_default=bool(default), help=help
+    )
+
+
+def _token_limit(text: str) -> int | None:
+    """Return the value of `--max-tokens`, None for the server's own."""
+    try:
+        return None if text == "server" else int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a whole number nor server") from None
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """Return the value of an option that is a JSON object."""
+    try:
+        value = parse_json(text.encode("utf-8", "surrogateescape"))
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):  # What is in it may be a secret, and is not repeated.
+        raise ValueError("no JSON object; expected one such as '{\"top_p\": 0.9}'")
+    return value
+
+
+def decoding_options(function: F) -> F:
+    """Add the options of any benchmark that say how it is answered."""
+    for decorate in (
+        click.option(
+            "--extra-body",
+            type=_json_object,
+            help="Further parameters of a call, as a JSON object; judges and simulators of a run do not get them. "
+            "Written to the results.",
+        ),
+        click.option(
+            "--reasoning-effort",
+            help="Sent as reasoning_effort, such as low; not to judges and simulators of a run. By default not sent.",
+        ),
+        click.option(
+            "--max-tokens",
+            type=_token_limit,
+            help="The most tokens of an answer; by default the benchmark's own. With server none is sent, and judges "
+            "and simulators of a run keep the benchmark's own.",
+        ),
+        click.option(
+            "--temperature",
+            type=temperature,
+            help="Sent with every call, or server for the server's own; by default the benchmark's own.",
+        ),
+        click.option("--seed", type=int, help="Sent with every call."),
+        click.option(
+            "--free-json",
+            is_flag=True,
+            help="Send no JSON schema, and retry an unreadable answer twice.",
+        ),
+    ):
+        function = decorate(function)
+    return function
+
+
+prices_option = click.option(
+    "--prices",
+    type=click.Path(path_type=Path),
+    help="TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
+)
+
+
+def asking_options(function: F) -> F:
+    """Add the options of all commands that ask models."""
+    for decorate in (
+        click.option(
+            "--api-key",
+            help="The key of the provider; other users of the machine can read it in the command. Better set it in "
+            "the environment.",
+        ),
+        click.option("--base-url", help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1."),
+        decoding_options,
+        prices_option,
+        click.option(
+            "--replace", is_flag=True, help="Replace finished results of other settings in the folder without asking."
+        ),
+        click.option("--max-cost", type=float, help="US dollars that all calls of the folder may cost at most."),
+        click.option("--call-timeout", type=float, help="Seconds for one try of a call. [default: 120]"),
+        click.option("--concurrency", type=int, help="The most calls at once. [default: 8]"),
+    ):
+        function = decorate(function)
+    return function
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Turn what the user can mend into one line; say when it is stopped by a signal."""
+    # The terminal has put ^C behind the line of progress.
+    below = "\n" if sys.stderr.isatty() else ""
+    process.words = f"{below}attune-bench: stopped; the same command goes on from here\n"
+    try:
+        yield
+        process.words = ""
+    except (RunError, ProviderError, PriceError) as error:
+        raise UserError(str(error)) from None
+
+
+def decoding(ctx: click.Context) -> dict[str, Any]:
+    """Return the settings of any benchmark that say how it is answered, as far as they were given."""
+    given = {name: ctx.params[name] for name in _DECODING if was_given(ctx, name)}
+    return given | ({"answer_format": "free"} if ctx.params["free_json"] else {})
+
+
+def task_of(benchmark: Benchmark) -> Task[Any, Any]:
+    """Return how a benchmark asks.
+
+    Raises
+    ------
+    UserError
+        Where it asks nothing.
+    """
+    if benchmark.task is None:
+        raise UserError(f"{benchmark.title} cannot be run; attune-bench score scores its published results")
+    task: Task[Any, Any] = resolve(benchmark.task)
+    return task
+
+
+def settings_and_roles(
+    task: Task[Any, Any], model: str, decoding: Mapping[str, Any], own: Mapping[str, Any]
+) -> tuple[list[RunSettings], list[Role]]:
+    """Return the settings that options ask for, and the roles that are asked in them."""
+    with mistakes():
+        each: list[RunSettings] = listed_settings(task.settings(model, **decoding, **own))
+    return each, roles_of(each)
+
+
+def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **traits: Any) -> Collection[Any]:
+    """Return the units of a run: the records of a source, or its records with some traits.
+
+    Raises
+    ------
+    UserError
+        Where there is none.
+    """
+    kind = kind_of(benchmark.data)
+    see = f"see: {validate_command([source], benchmark=benchmark)}"
+    with progress() as phase:
+        units: Collection[Any] = load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
+    if left_out := count_severities(units.found)["error"]:
+        warn(f"{plural(left_out, 'error')} in the files{first_issue(units.found)}; {see}")
+    if traits:
+        with mistakes():
+            units = units.where(**traits)
+    if not units:
+        of_traits = f" with {units.asked}" if traits else ""
+        raise UserError(f"no usable {kind.noun} in {source}{of_traits}{first_issue(units.found)}; {see}")
+    return units[:limit]
+
+
+def print_estimate(
+    task: Task[Any, Any],
+    units: Sequence[Any],
+    each: Sequence[RunSettings],
+    *,
+    options: RunOptions,
+    output: Path,
+    repeats: int = 1,
+) -> None:
+    """Print the number of calls, of tokens and the cost of a run into a folder."""
+    check_limited(options.max_cost, (one for own in each for one in own.decoding.values()))
+    _, units = prepare(task, units, each, output)
+    once = [task.planned(unit, own) for unit in units for own in each]
+    files = once * repeats
+    calls = [call for file in files for call in file]
+    again = task.tries(each[0]) - 1
+    conditions = f" in {plural(len(each), 'condition')}" if len(each) > 1 else ""
+    times = f", {repeats} times" if repeats > 1 else ""
+    tries = "one" if again == 1 else f"up to {again}"
+    more = f", and {tries} more for each answer that cannot be read" if again else ""
+    say(f"{plural(len(units), task.unit)}{conditions}{times}: {plural(len(calls), 'call')} at most{more}")
+    decoding, prices, limit = each[0].decoding, options.prices, options.max_cost
+    say(estimate_text(estimate(calls, decoding), prices))
+    if limit is None or not {call.model for call in calls} <= prices.keys():
+        return
+    within = calls_within(calls, decoding, prices, limit)
+    if within < len(calls):
+        ends = list(accumulate(map(len, files)))
+        # A unit is finished with the last of its settings in the last repeat.
+        done = sum(end <= within for end in ends[-len(once) :][len(each) - 1 :: len(each)])
+        say(
+            f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}, with "
+            f"{done:,} of {plural(len(units), task.unit)} finished"
+        )
+
+
+def providers_of(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> dict[Role, str]:
+    """Return who serves each role, from the arguments of `servers_of`."""
+    return {role: provider_name(own.get(f"{role}_provider", provider)) for role in roles}
+
+
+def servers_of(
+    provider: str, given: Mapping[str, Any], roles: Sequence[Role], own: Mapping[str, Any]
+) -> dict[Role, Endpoint]:
+    """Return the server of each role.
+
+    Parameters
+    ----------
+    provider : str
+        The provider of the model, and of each role that names no other.
+    given : mapping
+        The options of the command. ``base_url`` is the URL of every OpenAI-compatible server that has none of its own;
+        ``api_key`` is sent to the provider of the model alone.
+    roles : sequence of str
+        The roles that are asked.
+    own : mapping
+        The provider and the URL of roles, as ``judge_provider`` and ``judge_base_url``.
+
+    Raises
+    ------
+    ProviderError
+        A provider has no key (on a terminal the user is asked for it), or its URL cannot be used.
+    """
+    base_url, api_key = given["base_url"], given["api_key"]
+    if api_key is not None:
+        warn("--api-key can be read by other users of this machine; better set it in the environment")
+    ask: Callable[[str], str] | None = None
+    if _is_terminal():
+        from getpass import getpass as ask
+    providers = providers_of(provider, ["model", *roles], own)
+    if base_url and OPENAI_COMPATIBLE not in providers.values():
+        named = " and ".join(dict.fromkeys(providers.values()))
+        raise ProviderError(f"--base-url is for the provider {OPENAI_COMPATIBLE}, and this is {named}; leave it out")
+    shared: dict[str, Endpoint] = {}
+    servers: dict[Role, Endpoint] = {}
+    for role, name in providers.items():
+        if own_url := own.get(f"{role}_base_url"):
+            servers[role] = endpoint(name, base_url=own_url, ask=ask)
+            continue
+        if name not in shared:
+            url, key = base_url if name == OPENAI_COMPATIBLE else None, api_key if role == "model" else None
+            shared[name] = endpoint(name, base_url=url, api_key=key, ask=ask)
+        servers[role] = shared[name]
+    return servers
+
+
+def _is_terminal() -> bool:
+    """Tell whether somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def take_server_options(benchmark: Benchmark, own: dict[str, Any]) -> dict[str, Any]:
+    """Take from a benchmark's options those that name the servers of its roles, which its task does not get."""
+    return {one.name: own.pop(one.name) for one in benchmark.options if one.role and one.name in own}
+
+
+def check_asking(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> None:
+    """Refuse what cannot be asked, before anything is: options of a role that is not asked, the provider."""
+    for name in own:
+        role = name.removesuffix("_base_url").removesuffix("_provider")
+        if role not in roles:
+            flag = f"--{role.replace('_', '-')}-model"
+            raise UserError(
+                f"--{name.replace('_', '-')} is given but no {role.replace('_', ' ')}; name one with {flag}"
+            )
+    provider_name(provider)
+
+
+def run_options(given: Mapping[str, Any]) -> RunOptions:
+    """Return how a run is made, of the options of a command; the file of prices is read here alone."""
+    chosen = {name: given[name] for name in ("concurrency", "call_timeout") if given[name] is not None}
+    known = read_prices(given["prices"]) if given["prices"] else {}
+    with mistakes():
+        return RunOptions(**chosen, max_cost=given["max_cost"], prices=known, replace=given["replace"])
+
+
+def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return a command line of what was parsed, so that no key can be in it; options of None are left out."""
+    words = ["attune-bench", name, *arguments]
+    for option, value in options.items():
+        if value is not None:
+            words += [option, *(value if isinstance(value, tuple) else [str(value)])]
+    return shlex.join(words)
+
+
+def ask(
+    ctx: click.Context,
+    task: Task[Any, Any],
+    units: Sequence[Any],
+    settings: RunSettings | Sequence[RunSettings],
+    servers: Mapping[Role, Endpoint],
+    *,
+    options: RunOptions,
+    output: Path,
+    source: str,
+    made: str,
+    benchmark: Benchmark | None,
+    repeats: int = 1,
+) -> int:
+    """Run a task with the options of a command, say what came of it, and return the exit status.
+
+    What was made is called `made`, and is scored as results of `benchmark`, where it is given.
+    """
+    options = replace(options, command=_command(ctx, servers, output))
+
+    def execution(options: RunOptions) -> RunOutcome:
+        with progress_line() as watch:
+            return _run(
+                run_task(task, units, settings, servers, output=output, repeats=repeats, options=options, watch=watch)
+            )
+
+    try:
+        outcome = execution(options)
+    except ReplaceError as error:
+        keeps = "another --output keeps both"
+        if not _is_terminal():
+            raise UserError(f"{error}; --replace lets it do so, {keeps}") from None
+        try:
+            agreed = click.confirm(f"attune-bench: {sanitize(str(error))}; {keeps}. Replace?", err=True)
+        except click.Abort:  # of a signal, or of an end of input, which is no answer
+            if process.stopped:
+                raise
+            agreed = False
+        if not agreed:
+            raise UserError(f"nothing was replaced; {keeps}") from None
+        outcome = execution(replace(options, replace=True))
+    if outcome.finished:
+        note_source(output, source)
+        # `rejudge` asks the servers of the run's judges, or else the server of its model.
+        for role, server in servers.items():
+            if role != "model" or len(servers) == 1:
+                note_server(output, server.provider, server.url)
+    status = report_outcome(outcome, made)
+    if outcome.finished and benchmark is not None:
+        forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
+        line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
+        emit(f"next: {line}")
+    return status
+
+
+def _run(running: Coroutine[Any, Any, RunOutcome]) -> RunOutcome:
+    """Run a coroutine, which the first signal cancels."""
+
+    async def stoppable() -> RunOutcome:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None  # noqa: S101 - for the type checker
+        before, process.react = process.react, lambda: loop.call_soon_threadsafe(task.cancel)
+        try:
+            return await running
+        finally:
+            process.react = before
+
+    return asyncio.run(stoppable())
+
+
+def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path) -> str:
+    """Return the command line that repeats a command, without keys."""
+    arguments: list[str] = []
+    options: dict[str, Any] = {}
+    # The URL of the first OpenAI-compatible server, which need not serve the model.
+    url = next((server.url for server in servers.values() if server.provider == OPENAI_COMPATIBLE), None)
+    for param in ctx.command.get_params(ctx):
+        name = param.name or ""
+        if not was_given(ctx, name):
+            continue
+        value = ctx.params[name]
+        if isinstance(param, click.Argument):
+            arguments.append(str(value))
+        elif (role := name.removesuffix("_base_url")) != name and role in servers:
+            options[param.opts[0]] = servers[role].url
+        elif name not in _SECRET:
+            # What was given as "server" is None.
+            said = "server" if value is None else json.dumps(value) if isinstance(value, dict) else value
+            options[param.opts[0]] = () if value is True else said
+    if ctx.params["base_url"]:
+        options["--base-url"] = url
+    options.setdefault("--output", output)
+    return command_line(ctx.info_name or "", tuple(arguments), options)
+
 
 _FILE = NamedPath(path_type=Path)
 _SAID = 20  # lines that are errors
@@ -74,7 +478,7 @@ def batch() -> None:
     """Have a batch service, or an engine without a server, answer the calls of a run.
 
     Most services take half the price. export writes the calls to a file, import takes the answers and writes results;
-    what is left then, such as the calls of judges, export --again writes to a second file.
+    export --again writes the calls that are left, such as the calls of judges, to a second file.
     """
 
 
@@ -112,7 +516,7 @@ def export(
     if Path(data).exists() and output.resolve() == Path(data).resolve():
         raise UserError(f"{output} is the data; choose another --output")
     if again is not None and output.resolve().is_relative_to(again.resolve()):
-        raise UserError(f"{output} is in {again}, whose files are read as results; choose a folder elsewhere")
+        raise UserError(f"{output} is in {again}, and every file there is read as a result; choose another folder")
     chosen = benchmark_of(benchmark, data, "data")
     with usage_errors():
         check_batch(task_of(chosen))
@@ -150,7 +554,7 @@ def export(
 @verb()
 @click.argument("calls", type=_FILE)
 @click.argument("answers", type=_FILE, nargs=-1, required=True)
-@output_option("results", "Folder of what is made, and of all responses.")
+@output_option("results", "Folder of the results and of all responses.")
 @prices_option
 @click.option("--partial", is_flag=True, help="Take the answers that are there; calls without one are left.")
 @benchmark_option("module:NAME, where the calls are of a benchmark of your own.")
@@ -161,7 +565,7 @@ def import_(
 
     ANSWERS are the files that the service gave, its file of errors too; the order of lines does not matter. Every call
     needs one line, but for --partial. Lines that are errors are listed. attune-bench run with the same arguments and
-    this folder asks for what is left, too. Exits with 1 where something is left.
+    this folder asks for the calls that are left, too. Exits with 1 where a call is left.
     """
     with usage_errors():
         manifest = read_manifest(calls)
@@ -170,7 +574,7 @@ def import_(
         except ValidationError:
             raise UserError(f"the manifest of {calls} is damaged; export the calls again") from None
         known = benchmark_names()
-        if asked.benchmark not in known and asked.benchmark != benchmark:  # No file decides what is imported.
+        if asked.benchmark not in known and asked.benchmark != benchmark:  # No file decides which module is imported.
             raise UserError(f"these calls are of {asked.benchmark}; if that is yours, name it with --benchmark")
         if benchmark not in (None, asked.benchmark):
             raise UserError(f"--benchmark is {benchmark}, and these calls are of {asked.benchmark}; leave it out")
@@ -252,7 +656,7 @@ batch.add_command(import_)
 
 @verb(own="run")
 @model_arguments
-@output_option("results", "Folder of what is made, and of all responses, by which a run goes on.")
+@output_option("results", "Folder of the results and of all responses, by which a run goes on.")
 @limit_option
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
@@ -261,7 +665,7 @@ batch.add_command(import_)
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often everything is asked, each time with a --seed 1,000 higher; see docs/repeats.md.",
+    help="Number of repeats, each with a --seed 1,000 higher; see docs/repeats.md.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
 @asking_options

@@ -75,15 +75,19 @@ from attune_bench.report.tables import (
 from attune_bench.report.transcripts import TranscriptFolder
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.columns import Analysis, build_frame
-from attune_bench.stats.compare import check_shared_units, count_significant, enough_exchanges, exchanges_of_all
+from attune_bench.stats.compare import (
+    check_shared_units,
+    count_significant,
+    enough_exchanges,
+    exchanges_of_all,
+    plan_from_assumptions,
+)
 from attune_bench.stats.debias import RATINGS_NEEDED, debias_pairs, draw_labels, plan_labels, read_labels
 from attune_bench.stats.debias import debias as debias_scores
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.options import AnalysisOptions
-from attune_bench.stats.planning import plan_from_assumptions
-from attune_bench.stats.subgroups import compare_by, overlap, subgroups
+from attune_bench.stats.subgroups import compare_by, overlap, strata_of, subgroups, unit_traits
 from attune_bench.stats.summary import distribution
-from attune_bench.stats.traits import strata_of, unit_traits
 from attune_bench.verbs.scores import Scores
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole

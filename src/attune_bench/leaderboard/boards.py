@@ -41,15 +41,14 @@ from attune_bench.report.columns import interval_words, under_condition
 from attune_bench.report.document import provenance_line, standing_notes, strict
 from attune_bench.report.privacy import hides, shown_strata, shown_summary, suppress
 from attune_bench.report.tables import TIERS
-from attune_bench.scores.entries import entry_fields
-from attune_bench.scores.settings import kind_of_group, setting_text
-from attune_bench.scores.table import UNIT_KEYS, ScoreTable, term_columns
+from attune_bench.scores.provenance import kind_of_group, setting_text
+from attune_bench.scores.table import UNIT_KEYS, ScoreTable, entry_fields, term_columns
 from attune_bench.stats.comparability import Group, settings_by_group
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, SamplingKeywords, ScoreSeries, direction, too_few
 from attune_bench.stats.rank import Tiers, tiers
 from attune_bench.stats.signing import sign
-from attune_bench.stats.traits import strata_and_known, unit_traits
+from attune_bench.stats.subgroups import strata_and_known, unit_traits
 from attune_bench.verbs.scores import Scores
 from attune_data.codebook import parse_toml
 from attune_data.io.documents import read_input

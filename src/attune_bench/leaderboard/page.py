@@ -21,7 +21,7 @@ from attune_bench.report.columns import (
     text_column,
 )
 from attune_bench.report.page import document, folded, pairs_matrix, table_element
-from attune_bench.scores.settings import setting_text
+from attune_bench.scores.provenance import setting_text
 from attune_data.issues import Html, element
 from attune_data.text import listed, plural, sanitize
 from attune_metrics.metric import Metric

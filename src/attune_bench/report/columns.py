@@ -1,4 +1,4 @@
-"""What a report is made of: tables whose columns say once how a row is shown; the words for numbers and models."""
+"""The parts of a report: tables, with columns that say how a row is shown; the words for numbers and models."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions, draws_poisson, interval_method
 from attune_data.issues import Html
@@ -74,9 +74,9 @@ class Table:
     title : str
         Heading.
     columns : sequence of Column
-        What is shown of a row; a table without columns is for CSV and JSON only. A ``reason`` becomes a footnote.
+        The shown columns; a table without columns is for CSV and JSON only. A ``reason`` becomes a footnote.
     rows : sequence of mapping
-        What is shown.
+        The shown rows.
     frame : polars.DataFrame, optional
         Every number, for CSV and JSON; None where another table of the report has them.
     notes : tuple of str
@@ -116,7 +116,7 @@ class Markup:
 
 
 Part = Table | Figure | Folded | Markup | str | tuple[str, ...]
-"""A table, a figure, what is folded away, what is made already, a paragraph, or a list of sentences."""
+"""A table, a figure, folded parts, ready markup, a paragraph, or a list of sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ def estimate_column(
     def cell(row: Row) -> Cell:
         of = metric(row)
         text = number(row[key], of, signed=signed)
-        # Sorted by what is shown: a page says no digit beyond it.
+        # Sorted by the shown digits: a page says no further digit.
         value = None if text == UNDEFINED else float(text)
         return Cell(text, interval(row[low], row[high], of, signed=signed), value)
 
@@ -233,7 +233,7 @@ def yes_column(head: str, key: str) -> Column:
 
 
 def size_column(head: str = "n") -> Column:
-    """Return a column of the number of units, with that of their clusters where it is another, and the mark of few."""
+    """Return a column of the number of units, with the number of clusters where it differs, and the mark of few."""
 
     def cell(row: Row) -> Cell:
         if row["n"] is None:
@@ -276,7 +276,7 @@ def has_clusters(table: ScoreTable) -> bool:
 
 
 def drawn(table: ScoreTable, options: AnalysisOptions) -> str:
-    """Return what is resampled, in the singular: what the scores call a cluster, or a unit."""
+    """Return the resampling unit, in the singular: the scores' word for a cluster, or for a unit."""
     held = table.provenance
     return held.cluster if options.draws_clusters(table) and has_clusters(table) else held.unit
 

@@ -15,7 +15,7 @@ from typing_extensions import Unpack
 from attune_bench.report.columns import PERSON, UNDEFINED, Cell, Row, Table, label, number, text_column, under_condition
 from attune_bench.report.privacy import shown_summary, without_few
 from attune_bench.report.tables import board, calls_table, failure_tables, group_name, metric_tables, model_frame
-from attune_bench.scores.settings import kind_of_group, people_among, setting_text
+from attune_bench.scores.provenance import kind_of_group, people_among, setting_text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, common_settings, differences, in_words
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords

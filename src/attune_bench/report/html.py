@@ -35,8 +35,7 @@ from attune_bench.report.sections import PageScores, general_sections, lacking_u
 from attune_bench.report.tables import TIERS, called, rows_under, under
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.fingerprint import fingerprint
-from attune_bench.scores.settings import CHANCE_BASELINE, kind_of_group
+from attune_bench.scores.provenance import CHANCE_BASELINE, fingerprint, kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.compare import exchanges_of_all, margins_of

@@ -24,9 +24,8 @@ from typing_extensions import Unpack
 
 from attune_bench.scores.table import ScoreTable, term_columns
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions, Mask, ScoreSeries, too_few
-from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.subgroups import strata_and_known, subgroups, unit_traits
 from attune_bench.stats.summary import summary
-from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.query import Queryable
 from attune_metrics.stats.bootstrap import STATISTICS
 from attune_metrics.stats.sums import Floats

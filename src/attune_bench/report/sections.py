@@ -78,9 +78,8 @@ from attune_bench.stats.compare import compare_all, exchanges_of_all
 from attune_bench.stats.debias import Labels, debias, debias_pairs
 from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, sorted_groups, too_few
 from attune_bench.stats.rank import rank
-from attune_bench.stats.subgroups import overlap, subgroups
+from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
 from attune_bench.stats.summary import chance_of_units
-from attune_bench.stats.traits import strata_and_known, unit_traits
 from attune_data.issues import element
 from attune_data.query import Queryable
 from attune_data.text import plural

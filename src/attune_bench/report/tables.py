@@ -33,12 +33,12 @@ from attune_bench.report.columns import (
     yes_column,
 )
 from attune_bench.scores.columns import Analysis, undeclared
-from attune_bench.scores.settings import kind_of_group
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import EQUAL, count_significant, enough_exchanges
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, points, sorted_groups
+from attune_bench.stats.rank import in_tiers
 from attune_bench.stats.summary import coverage, z_scores
-from attune_bench.stats.tiers import in_tiers
 from attune_data.text import plural, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
@@ -686,7 +686,7 @@ _TEST = (
 
 
 def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
-    """Return a table for each metric and condition of `frame`, from `attune_bench.stats.planning.plan`."""
+    """Return a table for each metric and condition of `frame`, from `attune_bench.stats.compare.plan`."""
     of = metric_of(table)
     cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
     columns = [

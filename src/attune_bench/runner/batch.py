@@ -7,7 +7,7 @@ A line of calls is a request of OpenAI's batch format, which vLLM's ``run_batch`
 
 Calls for a batch service or an offline engine, and results made of its answers.
 
-Answers go into the cache file of a folder of results, so that what is made of them is what `attune_bench.runner.run`
+Answers go into the cache file of a folder of results, so that the results equal those that `attune_bench.runner.run`
 makes of the same answers, which can go on from there.
 """
 
@@ -319,7 +319,7 @@ def responses_of(
 
 
 def _response(answer: Mapping[str, Any], price: Price | None) -> Response | Fault:
-    """Read a line: its response as that of a server, or its error."""
+    """Read a line: the response of a server, or an error."""
     response, error = answer.get("response"), answer.get("error")
     given: Mapping[str, Any] = response if isinstance(response, dict) else {}
     body, status = given.get("body"), given.get("status_code")
@@ -371,9 +371,9 @@ class Imported:
     errors : tuple of Unanswered
         Lines that are errors, in order.
     left : Counter
-        Calls that are still to be made, by role: those of judges, and those whose answer is to be asked for again.
+        Calls that are still to be made, by role: calls of judges, and second attempts at unreadable answers.
     waiting : int
-        Calls whose answers are to other files of the same export.
+        Calls that are in other files of the same export.
     failed : tuple of Skipped
         What could not be finished although no call of it is left, and why.
     """

@@ -1,4 +1,4 @@
-"""Calls: what is sent, with which schema, to which provider with which credentials; names of files."""
+"""Calls: messages, schemas, providers and their credentials; names of files."""
 
 import json
 import math
@@ -6,7 +6,7 @@ import os
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -15,7 +15,77 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
-from attune_bench.runner.extra_body import check_extra_body
+_SET_HERE: Mapping[str, str] = {
+    "model": "the argument MODEL names it",
+    "models": "the argument MODEL names it",
+    "messages": "the benchmark writes them, and --prompts changes their wording",
+    "temperature": "use --temperature",
+    "seed": "use --seed",
+    "max_tokens": "use --max-tokens",
+    "max_completion_tokens": "use --max-tokens",
+    "max_output_tokens": "use --max-tokens",
+    "reasoning_effort": "use --reasoning-effort",
+    "response_format": "the benchmark has a schema for each answer, and --free-json sends none",
+    "stream": "an answer is read whole",
+    "n": "a call asks for one answer, and --repeats asks again",
+    "best_of": "a call asks for one answer, and --repeats asks again",
+    "usage": "the cost that a server states is asked for where it can be",
+}
+"""Parameters that the library sets itself, with the option to use instead."""
+
+# Of a name in small letters without its separators; "tokens" counts tokens, and an "eos_token" is one.
+_CREDENTIAL = re.compile(
+    "apikey|accesskey|privatekey|secret(?!ary)|passw|pwd$|passphrase|credential|authorization|^x?auth(header)?$|bearer|"
+    "cookie|jwt|(?<!bos)(?<!eos)(?<!pad)(?<!stop)(?<!unk)token$"
+)
+
+
+def check_extra_body(body: Mapping[str, Any]) -> None:
+    """Check that an object can be merged into the body of requests, and be written to result files.
+
+    Raises
+    ------
+    ValueError
+        It is no JSON object, or reads otherwise than it was given (tuples, names that are numbers), has a parameter
+        that the library sets, or a name that looks like a credential. The text has names and no values.
+
+    Examples
+    --------
+    >>> check_extra_body({"top_p": 0.9, "chat_template_kwargs": {"enable_thinking": False}})
+    >>> check_extra_body({"seed": 1})
+    Traceback (most recent call last):
+        ...
+    ValueError: extra_body has seed, which is set here: use --seed
+    """
+    try:
+        if not isinstance(body, Mapping):
+            raise TypeError
+        written = json.dumps(dict(body), allow_nan=False, ensure_ascii=False).encode()
+        if json.loads(written) != dict(body):
+            raise ValueError
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError('extra_body is no JSON object; expected one such as {"top_p": 0.9}') from None
+    for name, instead in _SET_HERE.items():
+        if name in body:
+            raise ValueError(f"extra_body has {name}, which is set here: {instead}")
+    for name in _names(body):
+        if _CREDENTIAL.search(re.sub("[^a-z0-9]", "", name.casefold())):
+            raise ValueError(
+                f"extra_body has {name}, which looks like a credential; result files would contain it. The key of a "
+                "provider is read from the environment"
+            )
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Yield the names of an object and of all objects within it."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _names(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _names(inner)
+
 
 Provider = Literal["openrouter", "openai", "prime", "openai-compatible", "local"]
 """The providers by name; ``openai-compatible`` is any server of the OpenAI protocol, given its URL."""
@@ -53,7 +123,7 @@ class ProviderError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server and the credentials for it. Neither its repr nor what is stored of it contains a secret.
+    """A server and the credentials for it. Neither its repr nor any stored field contains a secret.
 
     Attributes
     ----------
@@ -126,7 +196,7 @@ def endpoint(
     base_url : str, optional
         Of an OpenAI-compatible server, e.g. ``http://localhost:8000/v1``; may contain a user part and a query.
     api_key : str, optional
-        The key; by default that of the environment (``OPENROUTER_API_KEY``, ``OPENAI_API_KEY``,
+        The key; by default from the environment (``OPENROUTER_API_KEY``, ``OPENAI_API_KEY``,
         ``RLVR_PRIME_API_KEY`` or ``PRIME_API_KEY``, ``OPENAI_COMPATIBLE_API_KEY`` or ``LOCAL_API_KEY``), then of
         ``~/.prime/config.json``.
     ask : callable, optional
@@ -204,7 +274,7 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _escapable(part: str) -> str:
-    """Return the pattern of a character in JSON, as it is or escaped; of backslashes in a row, that of any number."""
+    """Return the pattern of a character in JSON, as it is or escaped; backslashes match any number of them."""
     if part.startswith("\\"):
         # Each for itself could match the others too, in exponentially many ways.
         return rf"\\(?:\\|u005[cC]){{0,{_DOUBLED * len(part) - 1}}}"
@@ -298,7 +368,7 @@ class Decoding:
     ------
     ValueError
         The temperature is negative or no number, max_tokens is not positive, the reasoning effort is no word, or the
-        further parameters cannot be sent, see `attune_bench.runner.extra_body.check_extra_body`.
+        further parameters cannot be sent, see `attune_bench.runner.calls.check_extra_body`.
 
     Examples
     --------
@@ -331,7 +401,7 @@ class Decoding:
         return {name: value for name in WHERE_SET if (value := getattr(self, name))}
 
     def content(self) -> dict[str, Any]:
-        """Return all of it as JSON, for keys; what is not set changes no key."""
+        """Return all attributes as JSON, for keys; an attribute that is not set changes no key."""
         always = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
         return always | self.where_set()
 
@@ -373,7 +443,7 @@ class Response:
 
 
 def attempt_id(id: str, attempt: int) -> str:  # noqa: A002 - the name of the attribute
-    """Return the id of an attempt at a call: that of the call at first, then with ``#2``, ``#3`` behind it.
+    """Return the id of an attempt at a call: first the id of the call, then with ``#2``, ``#3`` behind it.
 
     Examples
     --------

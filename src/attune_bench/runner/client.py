@@ -92,7 +92,7 @@ def read_response(
     wait : float
         Seconds that the server asked to wait.
     endpoint : Endpoint
-        The server, whose secrets are redacted.
+        The server; its secrets are redacted.
     price : Price, optional
         The price of the model, for a server that does not tell the cost.
 
@@ -147,7 +147,7 @@ def _status_within(payload: Mapping[str, Any]) -> int:
 
 
 def _of_error(payload: Mapping[str, Any], name: str) -> Any:
-    """Return what is said of an error under a name; the error itself where it says nothing else."""
+    """Return the value of an error under a name; the error itself where it is no object."""
     error = payload.get("error")
     return error.get(name) if isinstance(error, dict) else error
 
@@ -336,7 +336,7 @@ class Client:
     call_timeout : float
         Seconds for one try of a call, from its sending to the last byte of its response.
     prices : mapping of str to Price
-        Of models whose price the server does not tell.
+        Prices of models, used where the server states no cost.
     budget : Budget, optional
         The limit of the cost.
     shared : asyncio.Semaphore, optional
@@ -409,7 +409,7 @@ class Client:
         return self
 
     def _redact(self, record: logging.LogRecord) -> bool:
-        """Redact secrets in what is logged of a server's headers."""
+        """Redact secrets in log records about a server's headers."""
         record.msg, record.args = self.endpoint.redact(record.getMessage()), ()
         return True
 

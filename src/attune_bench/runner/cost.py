@@ -91,7 +91,7 @@ def _price(entry: object, place: str) -> Price:
 
 
 def dollars(amount: float) -> str:
-    """Return an amount in cents; what is less than one is not shown as nothing.
+    """Return an amount in dollars and cents; less than a cent is ``<0.01``, not ``0.00``.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class Estimate:
         self.prompt += (call.size + call.pending * _TEXT) // _BYTES
         self.most_prompt += most_tokens(call)
         if call.pending:
-            # What it quotes may be of another role, whose answers have no limit.
+            # It may quote answers of another role, which have no limit.
             self.most_prompt += call.pending * (math.inf if math.inf in limits.values() else limit)
         self.completion += int(min(_characters(call.schema) // _BYTES, limit))
         self.most_completion += limit
@@ -308,7 +308,7 @@ def calls_within(
 
     Examples
     --------
-    At 1 USD for a token, a call of 2 tokens whose answer takes 100 of the 200 that it may take:
+    At 1 USD for a token, a call of 2 tokens with an answer of 100 tokens, at most 200:
 
     >>> call = Call("post", "m", "model", ({"role": "user", "content": "Hello you"},), {"type": "string"}, "post")
     >>> prices = {"m": Price(1e6, 1e6)}
@@ -343,7 +343,7 @@ Watch: TypeAlias = Callable[[Meter], object]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a run is made; no option changes what is asked.
+    """How a run is made; no option changes a request.
 
     Attributes
     ----------
@@ -434,7 +434,7 @@ class RunOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One unit: what is asked about it, and the file that is made of the answers.
+    """One unit: the calls about it, and the file that is made of the answers.
 
     Attributes
     ----------

@@ -109,7 +109,7 @@ class Judgements:
 
     @property
     def by_model(self) -> dict[str, Fields]:
-        """The values of each judge whose answer could be read, by model."""
+        """The values of each judge with a readable answer, by model."""
         return {model: dict(reading.fields) for model, reading in self.readings.items() if reading.fields}
 
     @property
@@ -167,7 +167,7 @@ class Judge:
         Parameters
         ----------
         about : str
-            A name of what is judged, with which the ids of the calls begin.
+            A name of the judged thing; the ids of the calls begin with it.
         messages : iterable of Message
             The request.
         pending : int

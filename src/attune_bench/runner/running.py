@@ -203,7 +203,7 @@ async def execute(
     within: AbstractContextManager[object] | None = None,
     offline: Callable[[Cache, Meter], CachedCalls] | None = None,
 ) -> RunOutcome:
-    """Run the jobs whose files are not complete.
+    """Run the jobs that have no complete file.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ async def execute(
     Returns
     -------
     RunOutcome
-        What is complete and what is not.
+        The complete files, and the units without one.
 
     Raises
     ------
@@ -418,11 +418,11 @@ class _Execution:
             for role in job.decoding
             if role in costs
         }
-        # Of a record that has this field, unless it is made of another whose duration it keeps.
+        # For records with this field, unless the record keeps the duration of another record that it is made of.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
             total = _sum(seconds)
             noted[_DURATION] = total and round(total, 3)
-        # What is judged again has those of the run before.
+        # A rejudged run keeps the incomplete answers of the run before.
         if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
             noted["incomplete_answers"] = every
         return record.model_copy(update=noted | {"run_key": key})
@@ -468,10 +468,10 @@ class _Execution:
 
 
 def _differences(said: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return what a file says otherwise of its settings, and what was expected, by name.
+    """Return the settings in which a file differs from the recorded ones: by name, both values.
 
-    A value that it does not say is not compared, unless it says it only where it is set; values below a name, of which
-    it has none, are another setting.
+    A setting that the file lacks is not compared, unless files name it only where it is set (`WHERE_SET`). A mapping
+    that the file lacks differs.
     """
     found: dict[str, tuple[Any, Any]] = {}
     for name, value in recorded.items():
@@ -674,12 +674,12 @@ async def run(
         Where all models are served, or where by role; a role that is left out is served as the model is.
     output : str or Path
         Folder of the files; created where it does not exist. It also contains the cache file of all responses, by
-        which a run goes on where it was stopped. A file whose unit, settings, requests and providers are unchanged
-        stays; any other of its name is made anew, from the cache as far as that has the responses; one of other
+        which a run goes on where it was stopped. A file stays while its unit, settings, requests and providers are the
+        same; any other of its name is made anew, from the cache as far as that has the responses; one of other
         settings only with `RunOptions.replace`.
     repeats : int
         How often everything is asked. The files of further repeats name it, ``repeat``, and are in folders
-        ``repeat-2`` and so on. A seed is that of the first repeat; that of each further one is 1,000 higher.
+        ``repeat-2`` and so on. The seed is for the first repeat; each further repeat adds 1,000.
     options : RunOptions, optional
         How the run is made.
     watch : callable, optional
@@ -688,7 +688,7 @@ async def run(
     Returns
     -------
     RunOutcome
-        What is complete and what is not. The latter is also in ``_skipped_<model>.json``.
+        The complete files, and the units without one, which ``_skipped_<model>.json`` lists too.
 
     Raises
     ------
@@ -786,7 +786,7 @@ def run_sync(
     Returns
     -------
     RunOutcome
-        What is complete and what is not.
+        The complete files, and the units without one.
 
     Raises
     ------
@@ -812,7 +812,7 @@ def roles_of(each: Sequence[RunSettings]) -> list[Role]:
 
 
 def for_roles(each: Sequence[RunSettings], given: Mapping[Role, T]) -> dict[Role, T]:
-    """Return what is given for each role that settings ask: an endpoint, a provider; for others that of the model."""
+    """Return an endpoint, or a provider, for each role that settings ask: the given one, else the model's."""
     found: dict[Role, T] = {}
     for role in roles_of(each):
         own = given.get(role)
@@ -839,9 +839,9 @@ def jobs_of(
     files: Mapping[str, str],
     repeats: int = 1,
 ) -> list[Job]:
-    """Return what is to be done about units: a job for each repeat, unit and settings.
+    """Return the jobs of a run: one for each repeat, unit and settings.
 
-    `files` says where units are from.
+    `files` has the file of each unit, by the id of the unit.
     """
     return [
         _job(task, unit, own, providers, files.get(unit.id), repeat)

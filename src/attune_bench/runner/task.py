@@ -1,6 +1,6 @@
-"""A benchmark as the runner sees it: what it asks about a unit, with which templates, and what it makes of answers.
+"""A benchmark as the runner sees it: its calls about a unit, its templates, and the record made of the answers.
 
-Reading answers: the JSON object in a text, which attempt could be read, and what is to be asked again.
+Answers: the JSON object in a text, the attempt that could be read, and the attempt to make next.
 
 The JSON object is the whole answer, a fenced block, or the text from the first brace to the last, line breaks
 within strings allowed. Reasoning before it is ignored; of several objects that differ, none counts. Nothing is
@@ -104,7 +104,7 @@ def read_answer(answers: Mapping[str, str], call_id: str, read: Reader) -> Readi
     Parameters
     ----------
     answers : mapping of str to str
-        Texts by the id of the call; those of further attempts under `attempt_id`.
+        Texts by the id of the call; further attempts under `attempt_id`.
     call_id : str
         Id of the call.
     read : callable
@@ -249,7 +249,7 @@ _NAMED = 10  # faults
 
 
 class PromptError(ValueError):
-    """Templates cannot be used; the text names each with what is wrong."""
+    """Templates cannot be used; the text names each faulty template and its fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class Prompts:
     version : str
         Name of its folder among the bundled ones; ``custom`` for a user's own.
     texts : Named of str
-        The templates, by the name of their file, with that of its folder where it is in one: ``en/turn``.
+        The templates by the path of their file without its ending, such as ``en/turn``.
     hash : str
         SHA-256 over all of its files, names and contents.
     """
@@ -271,7 +271,7 @@ class Prompts:
     hash: str
 
     def render(self, name: str, **values: str) -> str:
-        """Fill a template in; what is filled in is not a template again.
+        """Fill a template in; placeholders within the values are not filled in.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
     Returns
     -------
     Prompts
-        Templates and hash; the version of one's own is ``custom``, that of an unchanged copy the bundled one's.
+        Templates and hash; the version is ``custom``, for an unchanged copy the version of the bundled templates.
 
     Raises
     ------
@@ -433,7 +433,7 @@ def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Pro
 
 
 def _faults(text: str, bundled: str) -> Iterator[str]:
-    """Yield what is wrong with a template, compared with the bundled one of its name."""
+    """Yield the faults of a template, compared with the bundled template of its name."""
     if bundled.strip() and not text.strip():
         yield ": empty, and the bundled one is not"
         return
@@ -604,7 +604,7 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         check_answer_format(self.answer_format)
-        _ = self.decoding  # Checks what is sent.
+        _ = self.decoding  # Checks the parameters of requests.
         if self.bundled is None and self.prompts is not None:
             raise ValueError("prompts are given, and nothing is asked with templates")
         if self.bundled is not None and not isinstance(self.prompts, Prompts):
@@ -663,7 +663,7 @@ def as_sent(call: Call, settings: RunSettings) -> Call:
 
 
 def recorded_settings(settings: RunSettings) -> dict[str, Any]:
-    """Return what a file says of settings: their provenance, and None for what is recorded only where it is set."""
+    """Return the settings that a file records: their provenance, None for each of `WHERE_SET` that is not set."""
     others = settings.models_in_roles() if isinstance(settings, ModelSettings) else {}
     return dict.fromkeys(WHERE_SET) | settings.provenance() | others
 
@@ -690,9 +690,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Generic[U, S]):
-    """What a benchmark asks about a unit, and what it makes of the answers.
+    """The calls of a benchmark about a unit, and the record that it makes of the answers.
 
-    A benchmark whose calls are known beforehand gives `calls` and `assemble`. One that is played, where a call depends
+    A benchmark that knows its calls beforehand gives `calls` and `assemble`. A played benchmark, where a call depends
     on the answers before it, gives `calls` and `play`.
 
     Attributes
@@ -810,7 +810,7 @@ async def ask_planned(plan: Callable[[Mapping[str, str]], Sequence[Call]], compl
     Raises
     ------
     CallFailedError
-        As `complete` raised it, that of the first call; every other call that could be made has then been made.
+        The error of the first call that failed; every other call that could be made has been made.
 
     Examples
     --------

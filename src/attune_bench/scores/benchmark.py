@@ -1,4 +1,4 @@
-"""What a benchmark is: one entry that names its records, how they are scored, what is asked, and its own analyses."""
+"""Benchmarks: an entry names its records, its scoring, the calls it makes, and its own analyses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,7 +109,7 @@ def role_options(
 PROMPTS_OPTION = Option(
     name="prompts", help="A folder with templates of your own, named as the bundled ones.", verbs=("run",), kind=Path
 )
-"""The option of a benchmark whose task takes templates from a folder, as `attune_bench.runner.task` reads them."""
+"""The option of a benchmark that takes templates of prompts from a folder, as `attune_bench.runner.task` reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +195,7 @@ class Streaming:
         ``scorer(data, **options)`` from records by id; its ``score(results, digests)`` gives columns, as a dict of
         lists with a value for each of some results: those of `TEXT_COLUMNS`, and as numbers the terms of its scores.
         Its ``about(id)`` makes what scores keep of a record of the data, and remembers it. The digest of a result is
-        the first of `attune_bench.scores.fingerprint.result_digests`.
+        the first of `attune_bench.scores.provenance.result_digests`.
     kept_data, kept_result : Reference
         ``kept(record, digest)``: a record with only what its kind needs to tell which of two with one key counts; this
         digest is of everything that a record has.
@@ -240,7 +240,7 @@ class Benchmark:
     streaming : Streaming, optional
         The same for results that are scored while they are read.
     options : tuple of Option
-        What its commands take beside those of all benchmarks.
+        Further options of its commands.
     choices : tuple of Choice
         What its scores depend on, chosen when they are analysed.
     task : Reference, optional
@@ -264,7 +264,7 @@ class Benchmark:
     limits : tuple of str
         What its numbers do not say, for the page.
     scores_format : ScoresFormat, optional
-        Its own file of scores, beside that of all benchmarks.
+        Its own format of a file of scores.
     """
 
     name: str

@@ -125,15 +125,15 @@ _COMMON: Columns = {
 
 
 def columns(names: str, **own: str | FrameColumn) -> Columns:
-    """Return columns by their names, in order: the common ones, and those of a frame's own.
+    """Return columns by their names, in order: common columns, and the frame's own.
 
     Parameters
     ----------
     names : str
         Names, with blanks between them.
     **own : str or FrameColumn
-        By name what is not common, or means something else here. A text describes the common column of this name
-        anew; where there is none, a number.
+        By name the columns that are not common, or mean something else here. A text is a new description of the
+        common column of this name, or the description of a number.
 
     Raises
     ------
@@ -167,8 +167,8 @@ def build_frame(columns: Columns, rows: Sequence[Any]) -> pl.DataFrame:
 
     Examples
     --------
-    >>> build_frame(columns("model rank"), [("a", 1), ("b", 2)]).schema
-    Schema({'model': String, 'rank': Float64})
+    >>> dict(build_frame(columns("model rank"), [("a", 1), ("b", 2)]).schema)
+    {'model': String, 'rank': Float64}
     """
     schema = {name: DTYPES[column.type] for name, column in columns.items()}
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -210,7 +210,7 @@ class Analysis:
     rows_need : str
         What scores must have for the frame to have a row.
     estimate : str
-        The column of the frame whose interval its columns ``low`` and ``high`` are; where empty, reports show these as
+        The column that the interval from ``low`` to ``high`` belongs to; where empty, reports show the two ends in
         columns of their own.
     by : tuple of str
         Columns that reports make tables by, beside ``condition``, ``reference`` and ``metric``.

@@ -21,7 +21,6 @@ import polars as pl
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from attune_bench.scores.entries import entry_fields, metric_entries
 from attune_bench.scores.table import (
     CHANCE,
     KEYS,
@@ -30,6 +29,8 @@ from attune_bench.scores.table import (
     JsonColumn,
     Provenance,
     ScoreTable,
+    entry_fields,
+    metric_entries,
     split_repeats,
     term_columns,
 )

@@ -35,8 +35,17 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from attune_bench.scores.entries import entry_fields, metric_entries
-from attune_bench.scores.table import CHANCE, KEYS, REPEAT, UNIT_KEYS, Provenance, ScoreTable, metrics_per_unit
+from attune_bench.scores.table import (
+    CHANCE,
+    KEYS,
+    REPEAT,
+    UNIT_KEYS,
+    Provenance,
+    ScoreTable,
+    entry_fields,
+    metric_entries,
+    metrics_per_unit,
+)
 from attune_data.codebook import parse_toml
 from attune_data.export import from_csv_text, to_csv
 from attune_data.io.documents import check_input, read_input, write_whole
@@ -84,7 +93,7 @@ def over_repeats(table: T) -> T:
     ----------
     table : ScoreTable
         With a row a repeat in `values`, and in `variants` where there are any: a column ``repeat`` has its number as
-        text. Where nothing was asked twice, the scores are those of models that were asked once.
+        text. Where nothing was asked twice, the scores have no repeats.
 
     Returns
     -------
@@ -142,7 +151,7 @@ def score_table(
         count, and an empty condition or cluster is none. With ``repeat`` in every row, the values are the means of each
         unit over the repeats in which the metric is defined.
     metrics : mapping of str to mapping or Metric, optional
-        As for `attune_bench.scores.entries.metric_entries`. A metric that is not named there is a mean, higher is
+        As for `attune_bench.scores.table.metric_entries`. A metric that is not named there is a mean, higher is
         better.
     about : mapping, optional
         ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
@@ -571,7 +580,7 @@ def _key(name: str) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Return a value as in TOML, whose texts, numbers and lists are those of JSON, except for one character."""
+    """Return a value as in TOML, which writes texts, numbers and lists as JSON does, except for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

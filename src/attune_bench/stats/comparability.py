@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from attune_bench.scores.settings import NOT_RECORDED, SENT_WHERE_SET, kind_of_group, setting_text
+from attune_bench.scores.provenance import NOT_RECORDED, SENT_WHERE_SET, kind_of_group, setting_text
 from attune_bench.scores.table import ScoreTable, term_columns
 from attune_data.text import plural
 
@@ -26,7 +26,7 @@ _MOST_NAMED = 3
 
 
 class MixedSettingsError(ValueError):
-    """Models are compared whose runs differ in what changes an answer; the text names the difference."""
+    """The runs of compared models differ in a setting that changes answers; the text names the difference."""
 
 
 def differences(
@@ -71,7 +71,7 @@ def differences(
 def check_comparable(
     table: ScoreTable, *, groups: Iterable[Group] | None = None, metrics: Sequence[str] | None = None
 ) -> None:
-    """Refuse to set models side by side whose runs differ in what changes an answer.
+    """Refuse to compare models if their runs differ in a setting that changes answers.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _models(table: ScoreTable, groups: Iterable[Group] | None) -> Models:
 
 
 def _comparability_keys(table: ScoreTable, *compared: Models) -> dict[str, str]:
-    """Return the comparability settings: those of the benchmark, and of `SENT_WHERE_SET` those that a model records."""
+    """Return the comparability settings: the benchmark's, and the settings of `SENT_WHERE_SET` that a model records."""
     recorded = {name for models in compared for own in models.values() for name in own or ()}
     sent = {name: label for name, (label, _) in SENT_WHERE_SET.items() if name in recorded}
     return table.provenance.comparability_keys | sent

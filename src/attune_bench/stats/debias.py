@@ -5,7 +5,7 @@ People's ratings of units: read from a table and checked, and the sheet of units
 A table has the columns ``model`` (which may be left out where the scores have one), ``condition`` (likewise), ``unit``
 and ``rating``. A row without a rating is not rated, so that a sheet may be filled in part.
 
-`attune_metrics.stats.judges` says what is computed, docs/judges.md when to trust it.
+`attune_metrics.stats.judges` defines the estimator; docs/judges.md says when to trust it.
 """
 
 import os
@@ -234,11 +234,11 @@ def draw_labels(
     Parameters
     ----------
     table : ScoreTable
-        The scores, of which units with a value of the metric are drawn.
+        The scores. Units with a value of the metric are drawn.
     n : int
         How many units; of each every model and condition is rated, so that models can be compared.
     metric : str, optional
-        What is to be rated; by default the main metric.
+        The metric to rate; by default the main metric.
     seed : int
         The same seed draws the same units, in whatever order the scores come.
     by : str
@@ -533,7 +533,7 @@ class _Frame:
         }  # fmt: skip
 
     def warn_out_of_reach(self, rows: Sequence[Mapping[str, Any]], family: str) -> None:
-        """Warn where no corrected p-value of a family, whose rows these are, can be below 0.05."""
+        """Warn where no corrected p-value of a family, given its rows, can be below 0.05."""
         smallest = len(rows) * min((row["p_min"] for row in rows), default=0)
         if smallest < ALPHA:
             return
@@ -575,10 +575,10 @@ def plan_labels(
     Returns
     -------
     polars.DataFrame
-        ``model, condition, metric, width``, of the pilot the ``sd`` of its ratings (n - 1), the ``correlation`` with
-        the judge, the ``design_effect`` (of what the judge leaves unexplained: the variance of its mean over clusters,
-        over that of independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the ``labels``
-        that are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
+        The columns `RATINGS_NEEDED`: of the pilot the ``sd`` of its ratings (n - 1), the ``correlation`` with the
+        judge, the ``design_effect`` (of what the judge leaves unexplained: the variance of its mean over clusters, over
+        that of independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the ``labels`` that
+        are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
 
     Raises
     ------

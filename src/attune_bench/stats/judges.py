@@ -2,10 +2,10 @@
 
 Tables in which several raters rate the same items: read and checked.
 
-A table has the columns ``item``, ``rater``, ``dimension`` and ``rating``; optional are ``dataset``, whose items are
-apart, and ``cluster``, of items that belong together. A row without a rating is not rated.
+A table has the columns ``item``, ``rater``, ``dimension`` and ``rating``; optional are ``dataset``, which keeps
+items apart, and ``cluster``, of items that belong together. A row without a rating is not rated.
 
-`attune_metrics.stats.reliability` says what is computed.
+`attune_metrics.stats.reliability` defines the statistics.
 """
 
 import os
@@ -199,7 +199,7 @@ RATER_PAIRS = columns(
     rater_a=text("The first rater."),
     rater_b=text("The second rater."),
     kappa=FrameColumn("Cohen's kappa of the two.", low=-1, high=1),
-    shift="Mean rating of the second rater minus that of the first.",
+    shift="Mean rating of the second rater minus mean rating of the first.",
 )
 
 
@@ -223,7 +223,7 @@ def compare_judges(
     seed: int = 0,
     level: float = 0.95,
 ) -> ClosenessTables:
-    """Compare each judge's agreement with experts to that of experts among themselves, by dimension.
+    """Compare each judge's agreement with experts to the experts' agreement among themselves, by dimension.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def _check_raters(table: RaterTable, experts: Sequence[str], judges: Sequence[st
     """Raise unless there are two experts and a judge, all of whom rated, each named once."""
     if len(experts) < 2 or not judges:
         raise MetricInputError(
-            "name at least two experts, whose agreement a judge is held against, and one judge; the raters are "
+            "name at least two experts, to compare a judge with, and one judge; the raters are "
             f"{', '.join(table.raters)}"
         )
     named: set[str] = set()
@@ -373,11 +373,7 @@ def _ends(interval: Interval) -> tuple[float | None, float | None, str | None]:
     if interval.n == 0:
         return None, None, "two raters have no item in common"
     if isnan(interval.estimate):
-        return (
-            None,
-            None,
-            "a kappa is undefined: two raters have no item in common, or give all the same rating",
-        )
+        return (None, None, "a kappa is undefined: two raters have no item in common, or give all the same rating")
     if interval.clusters < MIN_CLUSTERS:
         return None, None, f"fewer than {MIN_CLUSTERS} items, or clusters of them"
     return nan_to_none(interval.low), nan_to_none(interval.high), interval.reason

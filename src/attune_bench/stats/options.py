@@ -1,4 +1,4 @@
-"""Scores as arrays of models by units, what is drawn, the options of every statistic, and its remarks.
+"""Options of every statistic, scores as arrays (models by units), their resamples, and warnings.
 
 Scores as arrays of models by units, which is what every statistic is computed from.
 
@@ -7,10 +7,10 @@ shows in a result. A unit without a value is nan.
 """
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -56,7 +56,7 @@ MIN_CLUSTERS = 5
 
 
 class SamplingKeywords(TypedDict, total=False):
-    """The keywords of an analysis whose metrics are given; `AnalysisOptions` says what they are."""
+    """The keywords of an analysis of fixed metrics; `AnalysisOptions` explains them."""
 
     resamples: int
     seed: int
@@ -98,7 +98,7 @@ class AnalysisOptions:
     level : float
         Confidence level of the intervals, between 0 and 1.
     unit : str, optional
-        What is drawn: clusters with all their units, the default, or each unit as if it were a cluster of its own.
+        Resampling unit: clusters with all their units, the default, or each unit as if it were a cluster of its own.
         ``"cluster"`` or ``"unit"``, or what the scores call these, such as ``"participant"``, ``"conversation"``.
     weight : str
         What counts once in a mean: each unit, the default, or each cluster, whatever the number of its units. Named as
@@ -241,36 +241,35 @@ def warn_out_of_reach(limit: str, tests: int, family: str, smallest: float, advi
     )
 
 
-class OneWarning:
-    """Lets one warning of each kind of unreliable interval through, however many series an analysis has.
+@contextmanager
+def warn_once(warned: set[type[Warning]]) -> Iterator[None]:
+    """Let one warning of each kind of unreliable interval through, however many series an analysis has.
+
+    Parameters
+    ----------
+    warned : set of type
+        The kinds that the analysis has warned of so far; new ones are added.
 
     Examples
     --------
-    >>> once = OneWarning()
+    >>> warned = set()
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     for share in ("30%", "40%"):
-    ...         with once.of_all():
+    ...         with warn_once(warned):
     ...             warnings.warn(f"one cluster has {share}", UnreliableIntervalWarning)
     >>> [str(warning.message) for warning in caught]
     ['one cluster has 30%']
     """
-
-    def __init__(self) -> None:
-        self._said: set[type[Warning]] = set()
-
-    @contextmanager
-    def of_all(self) -> Iterator[None]:
-        """Run a part of the analysis."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UnreliableIntervalWarning)
-            yield
-        for one in caught:
-            if one.category in self._said:
-                continue
-            if issubclass(one.category, UnreliableIntervalWarning):
-                self._said.add(one.category)
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnreliableIntervalWarning)
+        yield
+    for one in caught:
+        if one.category in warned:
+            continue
+        if issubclass(one.category, UnreliableIntervalWarning):
+            warned.add(one.category)
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 # The figures are the worst of the tables in docs/intervals.md and docs/repeats.md.
@@ -309,11 +308,11 @@ class SkewedMeans:
         Parameters
         ----------
         series : iterable of array of float, shape (units,)
-            Series whose interval is shown, nan where a unit has no value.
+            Series with a shown interval, nan where a unit has no value.
         clusters : array of int, shape (units,)
             The cluster of each unit.
         of, drawn : str
-            The metric, and what is resampled, in the singular.
+            The metric, and the resampling unit in the singular.
         """
         found = self._by_metric.setdefault(of, [])
         found += [float(np.abs(skewness_of_mean(values, clusters))[0]) for values in series]
@@ -340,7 +339,7 @@ class SkewedMeans:
         self._warn(VARIANCES, of="squared deviations of ", most=2 * MOST_SKEWNESS)
 
     def _warn(self, consequence: str, *, of: str = "", most: float = MOST_SKEWNESS) -> None:
-        """Warn of the metrics of which a mean is more skewed than `most`, counting the means of these metrics."""
+        """Warn of the metrics with a mean more skewed than `most`; count the means of these metrics."""
         skewed = {name: means for name, means in self._by_metric.items() if any(one > most for one in means)}
         if not skewed:
             return
@@ -354,6 +353,7 @@ class SkewedMeans:
         )
 
 
+T = TypeVar("T")
 Mask = NDArray[np.bool_]
 Label = tuple[str, str]
 
@@ -519,20 +519,20 @@ class ResampleCache:
     Parameters
     ----------
     series : ScoreSeries
-        Whose units are drawn.
+        The series with the units to draw.
     options : AnalysisOptions
-        The number of resamples, the seed, and what is drawn.
+        The number of resamples, the seed, and the resampling unit.
     weighted : bool
         Whether the analysis can count each cluster once; another one refuses to.
 
     Attributes
     ----------
     drawn : str
-        What is drawn, in the singular: what the scores call a cluster, or a unit.
-    warning : OneWarning
-        Under which intervals are made.
+        The resampling unit, in the singular: the scores' word for a cluster, or for a unit.
+    warned : set of type
+        The kinds of warnings given so far; see `warn_once`.
     skewed : SkewedMeans
-        The means with an interval, of which the analysis warns at its end.
+        The means with an interval; the analysis warns of skewed means at its end.
     """
 
     def __init__(self, series: ScoreSeries, options: AnalysisOptions, *, weighted: bool = False) -> None:
@@ -543,7 +543,7 @@ class ResampleCache:
         self._labels = cluster_index(series.clusters(options))
         self._options = options
         self._drawn: dict[int, Weights] = {}
-        self.warning: OneWarning = OneWarning()
+        self.warned: set[type[Warning]] = set()
         self.skewed: SkewedMeans = SkewedMeans()
 
     def labels(self, mask: Mask) -> NDArray[np.intp]:
@@ -583,7 +583,7 @@ class ResampleCache:
         """Return the resamples of the units of a mask (units,)."""
         labels = cluster_index(self.labels(mask))
         size = int(labels.max(initial=-1)) + 1
-        # What is drawn are positions among the sorted clusters, so that all sets of one size share their counts.
+        # Draws are positions among the sorted clusters, so that all sets of one size share their counts.
         if size not in self._drawn:
             held = [counts.nbytes for counts in self._drawn.values() if isinstance(counts, np.ndarray)]
             if sum(held) > MOST_KEPT:
@@ -592,6 +592,17 @@ class ResampleCache:
                 np.arange(size), n_resamples=self._options.resamples, seed=self._options.seed
             ).counts
         return Resamples(labels, self._drawn[size])
+
+    def intervals(self, of: Callable[..., T], values: Floats, mask: Mask, **more: Any) -> T:
+        """Return what `of` makes of values (..., units of the mask) and their resamples; warn once of each kind.
+
+        Parameters
+        ----------
+        of : callable
+            ``of(values, resamples, *, method, level, **more)``, such as `attune_metrics.stats.bootstrap.bootstrap`.
+        """
+        with warn_once(self.warned):
+            return of(values, self.of(mask), method=self._options.interval, level=self._options.level, **more)
 
 
 Ends = tuple[float | None, float | None, str | None]

@@ -1,16 +1,7 @@
-"""Ranks of models with intervals, ratings from comparisons in twos, and tiers.
+"""Ranks of models with intervals, ratings from comparisons in pairs, and tiers."""
 
-Ranks of models, each with the interval in which other units would have put it.
-
-Models are a fixed list, not a sample: the interval of a rank says how far it moves with other units, drawn alike.
-
-Ratings of models: Bradley-Terry strengths from which of two models is better on each unit.
-
-Models are a fixed list, not a sample: intervals say what other clusters of units would have changed.
-
-Tiers of models: `attune_bench.stats.tiers` cuts the ranking by the primary metric.
-"""
-
+import warnings
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -34,11 +25,98 @@ from attune_bench.stats.options import (
     interval_ends,
 )
 from attune_bench.stats.summary import per_unit
-from attune_bench.stats.tiers import in_tiers
+from attune_data.text import listed
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, point_estimate
-from attune_metrics.stats.ranking import Rating, bradley_terry_ratings
+from attune_metrics.stats.ranking import Rating, bradley_terry_ratings, tier_spans
+from attune_metrics.stats.ranking import tiers as tiers_of
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
+
+_MOST_NAMED = 3
+
+
+def in_tiers(table: ScoreTable, ranks: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return ranked models in their tiers, where they are ranked and compared already.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    ranks : polars.DataFrame
+        A row a model and condition, of each condition the best first, with the columns ``condition, model, rank``; a
+        model without a rank is in no tier.
+    pairs : polars.DataFrame
+        Of the primary metric, as from `attune_bench.stats.compare.compare_all`.
+
+    Returns
+    -------
+    polars.DataFrame
+        `ranks`, then ``tier, tier_first, tier_last``, as in `Tiers.models`.
+
+    Warns
+    -----
+    UserWarning
+        As `attune_bench.stats.rank.tiers`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.stats.compare import compare_all
+    >>> from attune_bench.stats.rank import rank
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> ranks = rank(scores, resamples=200).select("condition", "model", "rank")
+    >>> pairs = compare_all(scores, metrics=[scores.primary], resamples=200)
+    >>> in_tiers(scores, ranks, pairs)["tier"].to_list()
+    [1, 2]
+    """
+    sign = table.metric(table.primary).sign
+    parts, against, without = [], [], []
+    for condition in table.conditions:
+        here = pl.col("condition").eq_missing(pl.lit(condition))
+        models = ranks.filter(here, pl.col("rank").is_not_null())["model"].to_list()
+        place = {model: position for position, model in enumerate(models)}
+        apart = np.zeros((len(models), len(models)), dtype=np.bool_)
+        compared = pairs.filter(here, pl.col("model_a", "model_b").is_in(models))
+        told = compared.filter("significant").select("model_a", "model_b", "difference")
+        for one, other, difference in told.iter_rows():
+            better, worse = (one, other) if sign * difference > 0 else (other, one)
+            if place[better] < place[worse]:
+                apart[place[better], place[worse]] = apart[place[worse], place[better]] = True
+            else:
+                against.append(f"{better} below {worse}")
+        without += [f"{a} and {b}" for a, b in compared.filter(n=0).select("model_a", "model_b").iter_rows()]
+        spans = tier_spans(apart)
+        frame = {
+            "condition": [condition] * len(models),
+            "model": models,
+            "tier": tiers_of(apart),
+            "tier_first": spans[:, 0],
+            "tier_last": spans[:, 1],
+        }
+        schema = {"condition": pl.String, "model": pl.String} | dict.fromkeys(
+            ("tier", "tier_first", "tier_last"), pl.Int64
+        )
+        parts.append(pl.DataFrame(frame, schema=schema))
+    _warn(against, without, table.provenance.unit)
+    keys = ["condition", "model"]
+    return ranks.join(pl.concat(parts), on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _warn(against: Sequence[str], without: Sequence[str], unit: str) -> None:
+    """Warn of pairs that the ranks do not order reliably, as the two models were ranked on different units."""
+    if against:
+        warnings.warn(
+            f"ranked below a model that is worse on the {unit}s that both have: {listed(against, _MOST_NAMED)}; each "
+            "model is ranked by all of its own, and no tier parts such two",
+            stacklevel=4,
+        )
+    if without:
+        warnings.warn(
+            f"no {unit} in common: {listed(without, _MOST_NAMED)}; the ranks of such two do not say which is better",
+            stacklevel=4,
+        )
+
 
 RANKS = columns(
     "condition metric model value rank low high n clusters reason",
@@ -61,8 +139,8 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, value, rank, low, high, n, clusters, reason``. Rank 1 is the best, ties share their
-        mean rank; models without a value have none and come last. The ends of the interval are ranks that occur.
+        The columns `RANKS`. Rank 1 is the best, ties share their mean rank; models without a value have none and come
+        last. The ends of the interval are ranks that occur.
 
     Raises
     ------
@@ -156,11 +234,11 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, model, strength, low, high, wins, ties, losses, group, rank, n, clusters, reason``.
-        ``strength`` is a natural logarithm, 0 being the mean of the models of the ``group``: one of strength a beats
-        one of strength b with probability ``1 / (1 + exp(b - a))``. Only models of one group are compared, by chains of
-        wins both ways; ``rank`` is among them. The strength of a model alone in its group is null: where it won, or
-        lost, every comparison, it would be infinite. ``n`` and ``clusters`` are of the units with a comparison.
+        The columns `RATINGS`. ``strength`` is a natural logarithm, 0 being the mean of the models of the ``group``: one
+        of strength a beats one of strength b with probability ``1 / (1 + exp(b - a))``. Only models of one group are
+        compared, by chains of wins both ways; ``rank`` is among them. The strength of a model alone in its group is
+        null: where it won, or lost, every comparison, it would be infinite. ``n`` and ``clusters`` are of the units
+        with a comparison.
 
     Raises
     ------
@@ -222,7 +300,7 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
 
 
 def _rated(values: Floats, resamples: Resamples, method: Any, level: float) -> list[Rating]:
-    """Return the ratings of the models, by their places, from values (models, units) of which the highest is best."""
+    """Return the ratings of the models, by their places, from values (models, units); higher is better."""
     pairs = np.array([*combinations(range(len(values)), 2)], dtype=np.intp).reshape(-1, 2)
     one, other = values[pairs[:, 0]], values[pairs[:, 1]]
     pair, unit = np.nonzero(~np.isnan(one + other))

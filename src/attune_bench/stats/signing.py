@@ -1,13 +1,13 @@
 """The signature of an analysis: one line with every setting that can change its numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
 from typing_extensions import Unpack
 
 from attune_bench._version import __version__
-from attune_bench.scores.fingerprint import codebook_hash
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import settings_mark
 from attune_bench.stats.compare import margins_of
@@ -20,6 +20,7 @@ from attune_bench.stats.options import (
     draws_poisson,
     interval_method,
 )
+from attune_data.codebook import codebook_folder
 from attune_data.record import canonical
 from attune_metrics.signature import Signature, hash_records
 from attune_metrics.stats.bootstrap import STATISTICS
@@ -48,15 +49,15 @@ def sign(
     question : str, optional
         What chose them.
     models : sequence of str, optional
-        The models that were analysed; by default all. The settings are those of their runs.
+        The models that were analysed; by default all. Only their settings count.
     labels : str, optional
         The hash of people's ratings, where these corrected a judge; see `attune_bench.stats.debias`.
     margin : float, mapping of str to float or "declared", optional
-        That of a comparison.
+        The margin of a comparison.
     exchanges : int, optional
         How many random exchanges a comparison made; named where these are more than the resamples.
     of : {"values", "differences", "ranks"}
-        What has the intervals: the values of metrics, of which shares have intervals of their own; differences or other
+        The statistic with intervals: values of metrics, where shares have intervals of their own; differences or other
         statistics of an analysis; or ranks, which are resampled where each cluster counts once too.
     **options
         As for the analysis; see `AnalysisOptions`.
@@ -65,11 +66,11 @@ def sign(
     -------
     str
         A line that `attune_metrics.signature.Signature.parse` reads back. ``n`` counts the units with a value of any of
-        the metrics, ``clusters`` what is drawn, ``excluded`` the units without such a value. ``draw`` is ``poisson``
-        where models were run on more than 20,000 of what is drawn; parts with fewer are drawn multinomially.
-        ``weight`` is there where each cluster counts once; ``interval`` is then ``t``, that of values and of paired
-        differences. Otherwise ``interval`` of values is ``percentile-expanded_logit-t`` where a metric is a share of
-        clustered units.
+        the metrics, ``clusters`` the resampling units, ``excluded`` the units without such a value. ``draw`` is
+        ``poisson`` where models were run on more than 20,000 resampling units; parts with fewer are drawn
+        multinomially. ``weight`` is there where each cluster counts once; ``interval`` is then ``t``, for values and
+        paired differences. Otherwise ``interval`` of values is ``percentile-expanded_logit-t`` where a metric is a
+        share of clustered units.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def sign(
 
 
 def _interval(series: ScoreSeries, names: Sequence[str], kept: Mask, options: AnalysisOptions, of: str) -> str:
-    """Return the method of the intervals, and that of shares of clustered units where it is another one."""
+    """Return the method of the intervals, then the method for shares of clustered units where it differs."""
     table = series.table
     if options.weighs_clusters(table) and of != "ranks":
         return "t"
@@ -151,3 +152,10 @@ def _hash(table: ScoreTable) -> str:
     frame = table.values.join(table.units.select("unit", "cluster"), on="unit", how="left")
     rows = frame.select(sorted(frame.columns)).fill_nan(None).iter_rows(named=True)
     return hash_records(map(canonical, rows))
+
+
+@cache
+def codebook_hash() -> str:
+    """Return the hash of the bundled codebook's files, whatever their line ends."""
+    files = (file for file in codebook_folder().iterdir() if file.name.endswith(".toml"))
+    return hash_records(canonical([file.name, file.read_text(encoding="utf-8")]) for file in files)

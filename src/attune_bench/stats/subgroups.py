@@ -3,8 +3,8 @@
 Conventions
 -----------
 A stratum is the units with one value of a trait; a unit with two values (two diagnoses) is in both strata, so that
-strata can overlap. The complement of a stratum is all other scored units of the data, but for those whose value is not
-known: they are in no complement.
+strata can overlap. The complement of a stratum is all other scored units of the data, but for units without a known
+value: they are in no complement.
 
 Stratum and complement have different units, often of the same clusters, so nothing is paired: clusters are drawn with
 their units in both. The p-value belongs to the expanded percentile interval of that difference: ``1 - p`` is the level
@@ -15,16 +15,17 @@ condition apart.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from math import isnan, nan, sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import build_frame, columns
-from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.table import UNIT_KEYS, ScoreTable
 from attune_bench.stats.compare import all_pairs, compare_pairs, options_and_margin, pairs_of
 from attune_bench.stats.options import (
     ALPHA,
@@ -34,36 +35,90 @@ from attune_bench.stats.options import (
     AnalysisOptions,
     ComparisonKeywords,
     Mask,
-    OneWarning,
     ResampleCache,
     ScoreSeries,
     SkewedMeans,
     have_values,
     too_few,
+    warn_once,
     warn_out_of_reach,
 )
 from attune_bench.stats.summary import intervals_of
-from attune_bench.stats.traits import asked, strata_and_known, strata_of
-from attune_data.query import Queryable
+from attune_data.columns import Column, Schema
+from attune_data.query import Queryable, Unit
+from attune_data.tables import Frames
 from attune_data.text import plural
 from attune_metrics.metric import MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import (
-    STATISTICS,
-    Interval,
-    bootstrap,
-    bootstrap_distribution,
-    symmetric_levels,
-)
-from attune_metrics.stats.comparison import (
-    holm,
-)
+from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap, bootstrap_distribution, symmetric_levels
+from attune_metrics.stats.comparison import holm
 from attune_metrics.stats.sums import Floats, Statistic, rounding_of
+
+_UNKNOWN = ("no answer", "unknown")
+
+
+class UnitTraits(Frames):
+    """The units of scores as a frame that is asked for subgroups."""
+
+    names: ClassVar[tuple[str, ...]] = ("units",)
+    unit: ClassVar[Unit] = Unit("unit", ("unit",), "cluster", own="unit", named_by="cluster")
+
+    @classmethod
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return no column: which there are depends on the scores."""
+        return {}
+
+    @classmethod
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return no column: which there are depends on the scores."""
+        return {}
+
+    @cached_property
+    def units(self) -> pl.DataFrame:
+        """One row a unit: its cluster and its traits."""
+        return self._build("units")
+
+
+def unit_traits(table: ScoreTable) -> UnitTraits:
+    """Return the traits that the scores have of their units."""
+    return UnitTraits(partial(_units, table.units.select(*UNIT_KEYS, *table.traits)))
+
+
+def asked(table: ScoreTable, data: Queryable | None) -> Queryable:
+    """Return the source of traits: the data, or without data the traits of the scores.
+
+    Raises
+    ------
+    ValueError
+        Where there are neither.
+    """
+    if data is None and not table.traits:
+        raise ValueError(
+            f"these scores have no traits of their {table.provenance.unit}s; give what was scored against: data=..."
+        )
+    return unit_traits(table) if data is None else data
+
+
+def _units(frame: pl.DataFrame, _: str) -> pl.DataFrame:
+    return frame
+
+
+def strata_of(data: Queryable, trait: str) -> dict[str, list[str]]:
+    """Return the units with each value of a trait; they overlap where a unit has two."""
+    return {name: part.unit_ids for name, part in data.stratify(trait).items()}
+
+
+def strata_and_known(data: Queryable, trait: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the strata of a trait, and the units with a known value; complements are taken among these."""
+    strata = strata_of(data, trait)
+    unknown = {unit for name in _UNKNOWN for unit in strata.get(name, ())}
+    return strata, [unit for unit in data.unit_ids if unit not in unknown]
+
 
 _NORMAL = NormalDist()
 SUBGROUPS = columns("stratum n clusters metric model condition value low high mark reason")
 COMPARED = columns(
     "difference difference_low difference_high p p_min p_holm significant",
-    difference="Stratum minus its complement: all other units whose value of the trait is known.",
+    difference="Stratum minus its complement: all other units with a known value of the trait.",
     difference_low="Lower end of the interval of the difference.",
     difference_high="Upper end of the interval of the difference.",
     p="p-value of the difference, by resampling the clusters of both sides.",
@@ -280,15 +335,7 @@ def _differences(
     for mask, groups in draws.parts(scored & defined, defined):
         part, resamples = sides[groups][:, :, mask], draws.of(mask)
         distributions = bootstrap_distribution(part, resamples, statistic=difference)
-        with draws.warning.of_all():
-            intervals = bootstrap(
-                part,
-                resamples,
-                statistic=difference,
-                method=options.interval,
-                level=options.level,
-                distribution=distributions,
-            )
+        intervals = draws.intervals(bootstrap, part, mask, statistic=difference, distribution=distributions)
         for group, interval, distribution in zip(groups.tolist(), intervals, distributions, strict=True):
             present = defined[group] & scored[group]
             sizes = [series.count(present & side) for side in (stratum, ~stratum)]
@@ -302,7 +349,7 @@ def _differences(
 def _difference(
     interval: Interval, distribution: Floats, clusters: int, drawn: int, options: AnalysisOptions, table: ScoreTable
 ) -> _Difference:
-    """Return a difference with its ends and p-value; `clusters` and `drawn` are those of the smaller side."""
+    """Return a difference with its ends and p-value; `clusters` and `drawn` count the smaller side."""
     estimate = nan_to_none(interval.estimate)
     if clusters < MIN_CLUSTERS:
         side = f"{too_few(table)} on one side" if clusters else f"no {table.provenance.unit} on one side"
@@ -331,7 +378,7 @@ def _p_value(share: float, clusters: int) -> float:
 
 
 def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, draws: ResampleCache) -> None:
-    """Warn of the family whose corrected p-values can be smallest the least, where that is not below 0.05."""
+    """Warn of the family with the largest smallest possible corrected p-value, where it is not below 0.05."""
     worst: tuple[float, int, int, str] | None = None
     for name, family in families.items():
         tested = [gap for gap in family if not isnan(gap.p)]
@@ -397,11 +444,11 @@ def compare_by(
     chosen, margin = options_and_margin(options)
     pairs = all_pairs(table, chosen) if models is None else pairs_of(table, *models)
     strata = strata_of(asked(table, data), trait)
-    parts, warning, skewed = [], OneWarning(), SkewedMeans()
+    parts, warned, skewed = [], set[type[Warning]](), SkewedMeans()
     for name, units in {"overall": None, **strata}.items():
         part = table if units is None else table.keep(units=units)
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
-        with warning.of_all():
+        with warn_once(warned):
             if units is None:
                 found = compare_pairs(part, common, chosen, margin, skewed)
             else:

@@ -21,6 +21,7 @@ from attune_bench.stats.options import (
     interval_ends,
     interval_method,
     points,
+    warn_once,
 )
 from attune_metrics.metric import Metric, MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
@@ -43,14 +44,13 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        ``model, condition, metric, value, low, high, n, clusters, coverage, excluded, reason``, in the order of model,
-        condition and metric. ``n`` counts the units with a value, in so many ``clusters``; ``excluded`` the other units
-        that the model was run on. ``coverage`` is the share of its questions that have a prediction; of a metric that
-        asks none, the share of all units that have a value, null where their number is not known. A share of
-        independent trials has Wilson's interval, a share of clustered units the interval of
-        `attune_metrics.stats.cluster_means.share_of_clusters_interval`, unless ``interval`` names another. Where there
-        is no interval ``reason`` says why. Where each cluster counts once, ``value`` is the mean of the clusters'
-        means, null for a metric that is no mean of units.
+        The columns `SUMMARY`, in the order of model, condition and metric. ``n`` counts the units with a value, in so
+        many ``clusters``; ``excluded`` the other units that the model was run on. ``coverage`` is the share of its
+        questions that have a prediction; of a metric that asks none, the share of all units that have a value, null
+        where their number is not known. A share of independent trials has Wilson's interval, a share of clustered units
+        the interval of `attune_metrics.stats.cluster_means.share_of_clusters_interval`, unless ``interval`` names
+        another. Where there is no interval ``reason`` says why. Where each cluster counts once, ``value`` is the mean
+        of the clusters' means, null for a metric that is no mean of units.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     Warns
     -----
     UnreliableIntervalWarning
-        Where few far scores decide a mean, whose interval then covers too rarely, see
+        Where few far scores decide a mean, so that its interval covers too rarely, see
         `attune_metrics.stats.standard_errors.skewness_of_mean`; where `bootstrap` warns. One warning of each.
 
     Examples
@@ -129,7 +129,7 @@ def intervals_of(
             interval_method(metric, options, table, n=int(present[group].sum()), clusters=size)
             for group, size in zip(groups, sizes, strict=True)
         ]
-        with draws.warning.of_all():
+        with warn_once(draws.warned):
             if {*methods} <= {"wilson", "logit-t"}:
                 intervals = share_of_clusters_interval(part, draws.labels(mask), level=options.level)
             elif "t" in methods:
@@ -214,8 +214,8 @@ def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.Data
     Returns
     -------
     polars.DataFrame
-        ``model, condition, metric, n, mean, sd, lowest, median, highest``; ``sd`` (n - 1) is null for one unit. Metrics
-        without a value of each unit, and those without any value, are left out.
+        The columns `DISTRIBUTION`; ``sd`` (n - 1) is null for one unit. Metrics without a value of each unit, and those
+        without any value, are left out.
     """
     own = metrics_per_unit(table)
     chosen = [name for name in (metrics or own) if table.metric(name).name in own]
@@ -271,7 +271,7 @@ def chance_of_units(table: ScoreTable) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``condition, metric, chance, n, clusters``: the mean over the ``n`` units of the condition for which the metric
+        The columns `EXPECTED_CHANCE`. ``chance`` is the mean over the ``n`` units of the condition for which the metric
         is defined, in so many ``clusters``. Empty where the units do not say it.
 
     Examples

@@ -19,10 +19,9 @@ from attune_bench.scores.files import is_score_file, read_score_file, write_scor
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.tables_in import long_table, read_description, read_table, score_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
-from attune_bench.stats.compare import compare, compare_all
-from attune_bench.stats.debias import debias, debias_pairs
+from attune_bench.stats.compare import compare, compare_all, plan
+from attune_bench.stats.debias import Source, debias, debias_pairs
 from attune_bench.stats.options import AnalysisKeywords, ComparisonKeywords, Margin, SamplingKeywords
-from attune_bench.stats.planning import plan
 from attune_bench.stats.rank import rank, ratings
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import by
@@ -70,7 +69,7 @@ class Scores(ScoreTable):
     detail : sequence of mapping, optional
         What the benchmark keeps of each row of `values` beyond this.
     repeats : polars.DataFrame, optional
-        The values of each repeat, of which `values` has the means.
+        The values of each repeat; `values` has their means.
 
     Examples
     --------
@@ -389,16 +388,11 @@ class Scores(ScoreTable):
         looks: int = 1,
         **options: Unpack[AnalysisKeywords],
     ) -> pl.DataFrame:
-        """Plan a comparison with these scores as the pilot; see `attune_bench.stats.planning.plan`."""
+        """Plan a comparison with these scores as the pilot; see `attune_bench.stats.compare.plan`."""
         return plan(self, difference=difference, participants=participants, models=models, looks=looks, **options)
 
     def by(
-        self,
-        trait: str,
-        *,
-        data: Queryable | None = None,
-        compare: bool = False,
-        **options: Unpack[AnalysisKeywords],
+        self, trait: str, *, data: Queryable | None = None, compare: bool = False, **options: Unpack[AnalysisKeywords]
     ) -> pl.DataFrame:
         """Return every metric per stratum of a trait; see `attune_bench.stats.subgroups.by`."""
         return by(self, trait, data=data, compare=compare, **options)
@@ -411,22 +405,12 @@ class Scores(ScoreTable):
         """Return the Bradley-Terry strength of every model; see `attune_bench.stats.rank.ratings`."""
         return ratings(self, **options)
 
-    def debias(
-        self,
-        labels: pl.DataFrame | str | os.PathLike[str],
-        *,
-        metric: str | None = None,
-        **options: Unpack[SamplingKeywords],
-    ) -> pl.DataFrame:
+    def debias(self, labels: Source, *, metric: str | None = None, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
         """Return a judge's metric corrected by people's ratings; see `attune_bench.stats.debias.debias`."""
         return debias(self, labels, metric=metric, **options)
 
     def debias_pairs(
-        self,
-        labels: pl.DataFrame | str | os.PathLike[str],
-        *,
-        metric: str | None = None,
-        **options: Unpack[SamplingKeywords],
+        self, labels: Source, *, metric: str | None = None, **options: Unpack[SamplingKeywords]
     ) -> pl.DataFrame:
         """Return the corrected difference of every two models; see `attune_bench.stats.debias.debias_pairs`."""
         return debias_pairs(self, labels, metric=metric, **options)

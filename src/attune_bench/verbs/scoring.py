@@ -48,12 +48,12 @@ def score(
     Parameters
     ----------
     data : iterable of record
-        The reference: conversations, scenarios. Of a benchmark whose results hold all there is, the results.
+        The reference: conversations, scenarios. For a benchmark without reference data, the results.
     results : iterable of record, optional
         What models made of it: runs, episodes.
     benchmark : str or Benchmark, optional
-        Whose scoring: a name in the registry, ``module:NAME`` of somebody else's, or its entry; by default that of the
-        benchmark whose records these are.
+        The benchmark: a name in the registry, ``module:NAME`` of somebody else's, or its entry; by default the one that
+        the records belong to.
     progress : callable, optional
         Called with the number of results scored so far, after some at a time.
     **options
@@ -192,14 +192,14 @@ def chance(
     Parameters
     ----------
     given : Scores, or iterable of record
-        Scores tell the metrics whose expected value is known, on the units scored, by condition. Data, such as
+        Scores give the metrics with a known expected value, on the units scored, by condition. Data, such as
         conversations, tell every metric: the others are simulated.
     seed : int
         Of the simulation.
     repeats : int
         How often the benchmark's random baseline answers all of the data; at least 1. Of scores nothing is simulated.
     benchmark : str or Benchmark, optional
-        Whose data they are; by default the records tell.
+        The benchmark of the data; by default the one that the records belong to.
     **options
         What the benchmark's scoring takes, such as ``protocol``. For scores, neither these nor `benchmark`.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.scores.benchmark import Benchmark, Streaming, frame_of
-from attune_bench.scores.fingerprint import digest, result_digests
+from attune_bench.scores.provenance import digest, result_digests
 from attune_bench.verbs.workers import Workers, processors
 from attune_data.collection import Collection, Kind
 from attune_data.io.documents import Document
@@ -32,7 +32,7 @@ MOST_JOBS = 64
 _PART = 64
 _PART_BYTES = 2**22
 _WORTH_PROCESSES = 2**24
-"""Bytes of results whose scoring takes longer than to start other processes."""
+"""Scoring so many bytes of results takes longer than starting other processes."""
 
 Progress = Callable[[int], object]
 Scored: TypeAlias = "tuple[pl.DataFrame, int]"
@@ -106,7 +106,7 @@ class PartScorer:
         self._kept, self._join = resolve(streaming.kept_result), streaming.join
 
     def __call__(self, found: tuple[int, list[Document]]) -> tuple[int, Part]:
-        """Return what is in documents of a source, whose number is given and returned with it; ``detail`` compressed.
+        """Return the content of documents of a source, with the number of the source; ``detail`` is compressed.
 
         It would be most of the memory, and of what one process sends to another.
         """
@@ -117,7 +117,7 @@ class PartScorer:
         return place, part
 
     def read(self, documents: Sequence[Document]) -> Part:
-        """Return what is in documents."""
+        """Return the content of documents."""
         own, records, digests = 0, [], []
         read: list[tuple[str, list[Issue], Record | None]] = []
         with gc_paused():
@@ -186,7 +186,7 @@ def stream(
     Parameters
     ----------
     benchmark : str
-        Whose scoring: a name in the registry, or ``module:NAME`` of somebody else's.
+        The benchmark: a name in the registry, or ``module:NAME`` of somebody else's.
     data : str, path-like or datasets.Dataset
         Where the reference is.
     results : sequence of such
@@ -229,7 +229,7 @@ def _size(source: Source) -> int:
 
 
 def pack(source: Source, benchmark: Benchmark, packed: PackedRecords, progress: Progress) -> Collection[Any]:
-    """Read the data of a benchmark into `packed`; return what is kept of it besides."""
+    """Read the data of a benchmark into `packed`; return the rest of the source that is kept."""
     streaming = _streaming(benchmark)
     kind, kept = resolve(benchmark.data), resolve(streaming.kept_data)
     reader = Reader(kind)
@@ -274,7 +274,7 @@ def _collected(
     scored: "dict[int, Scored]",
     work: PartScorer,
 ) -> Collection[Any]:
-    """Return the collection of what is kept of a source's results; add where each is scored, by its `id`."""
+    """Return the collection of the results that a source keeps; add where each is scored, by its `id`."""
     log, own = IssueLog(), 0
 
     def found() -> Iterator[tuple[Record, str]]:

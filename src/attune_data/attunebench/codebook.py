@@ -393,7 +393,7 @@ def load_codebook(path: str | os.PathLike[str] | None = None) -> Codebook:
     Parameters
     ----------
     path
-        None for the bundled codebook. A file whose name ends in ``.toml`` has the layout of
+        None for the bundled codebook. A file with a name in ``.toml`` has the layout of
         ``codebook/attunebench.toml``, and may have the subsets as a table ``subsets``. A JSON file has that layout, as
         `attune_data.json_schema` describes it, or any other with question texts and option lists: it is read as the
         former where at least half of the tables of that layout are in it.

@@ -57,7 +57,7 @@ def _participants(conversations: Iterable[Conversation]) -> int:
 def describe_conversations(conversations: Collection[Conversation]) -> dict[str, Any]:
     """Count conversations by topic, diagnosis, original model and attitude, and their turns and annotations.
 
-    A conversation whose participant has two diagnoses counts in both; ``without_participant`` is how many name none.
+    A conversation counts in each diagnosis of its participant; ``without_participant`` counts those that name none.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class Runs(Collection[Run]):
         Parameters
         ----------
         conversations : iterable of Conversation
-            What `load` gives. A run whose conversation is missing keeps its rows, without it.
+            What `load` gives. A run without its conversation keeps its rows.
 
         Raises
         ------

@@ -24,7 +24,7 @@ from attune_data.text import did_you_mean
 
 
 def subset_choice(source: Source, subset: str, found: IssueLog) -> Choice:
-    """Return the choice of a subset's files among those of a source; missing and extra numbers go to `found`.
+    """Return the choice of a subset's files among the files of a source; missing and extra numbers go to `found`.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def load(
         ``.tar.gz`` or ``.tgz`` archive, read as a folder,
         ``hf://owner/name[@revision][/path]``, a data set on the Hugging Face Hub, read as a folder (``HF_TOKEN``,
         ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured), or a ``datasets.Dataset`` with one record a
-        row, as JSON text in a column ``record`` or as its columns, whose nulls count as absent.
+        row, as JSON text in a column ``record`` or as its columns; a null in a column counts as absent.
     subset : str, optional
         ``Sample200``, ``Subsample100``, ``Subsample50``, ``Subsample25`` or ``Subsample20``: only these file numbers
         of a folder, an archive or a data set on the Hub, from the folder of that name where there is one. Missing

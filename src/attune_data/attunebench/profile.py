@@ -334,7 +334,7 @@ def _groups(raw: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def diagnosis_group_names() -> tuple[str, ...]:
-    """Return the name of every group: those of the codebook, then ``other``, ``none`` and ``unknown``.
+    """Return the name of every group: the groups of the codebook, then ``other``, ``none`` and ``unknown``.
 
     Examples
     --------

@@ -9,7 +9,7 @@ reports every change.
 What an evaluated model (EM) predicted of one conversation: the records of a run file.
 
 Names are snake_case here and the file's own in JSON. Numbers are in range: `attune_data.load_runs`
-clamps what is not and reports it.
+clamps any other number and reports it.
 """
 
 from collections.abc import Mapping

@@ -81,7 +81,7 @@ def topic(conversation: ConversationData) -> str:
 
 
 def _facts(conversation: ConversationData) -> dict[str, str]:
-    """Return what is known of the conversation and the participant, by heading; what is not known is left out."""
+    """Return the known facts of the conversation and the participant, by heading."""
     profile = conversation.participant_profile
     person = profile.demographics
     english = person.english_proficiency and f"English: {person.english_proficiency}"
@@ -213,7 +213,7 @@ def _question_text(name: str) -> str:
 
 
 def conversation_parts(conversation: ConversationData) -> Iterator[Part]:
-    """Yield what is known of a conversation, its turns with their annotations, the whole, and the questions.
+    """Yield the facts of a conversation, its turns with their annotations, the whole, and the questions.
 
     Examples
     --------
@@ -297,7 +297,7 @@ _BINARY = (
     (f"{_DID} {_IN_WORDS}", _OBSERVED, "em_binary_om_assessment_hp"),
     (f"{_WANTED} {_IN_WORDS}", _PREFERRED, "em_binary_human_prediction_hp"),
 )
-"""What is asked, the fields of which the first that has an answer counts, and the field of the predictions."""
+"""The question, the fields with its answer (the first that has one counts), and the field of the predictions."""
 
 
 def conversation_beside(conversation: ConversationData, runs: Sequence[RunData]) -> Iterator[Part]:
@@ -388,7 +388,7 @@ def _intensity(tag: MoodShiftTag | None) -> str:
 def _answers(
     judgements: Mapping[str, BinaryJudgement], fields: Iterable[str], answers: Sequence[Mapping[str, str | None]]
 ) -> Iterator[Compared]:
-    """Yield the answers to the questions of a turn; what is no yes counts as no, as it is scored."""
+    """Yield the answers to the questions of a turn; any answer but yes counts as no, as it is scored."""
     for name in dict.fromkeys(chain(judgements, *answers)):
         given = (getattr(judgements.get(name), field, None) for field in fields)
         reference = next((answer for answer in given if answer is not None), "")
@@ -473,7 +473,7 @@ _ANSWERS = dict(zip(ANSWER_FIELDS, ("did", "wanted", "did (HP)", "wanted (HP)", 
 
 
 def run_parts(run: RunData) -> Iterator[Part]:
-    """Yield what is known of a run, its turns, and what it predicted of the whole conversation.
+    """Yield the facts of a run, its turns, and its predictions about the whole conversation.
 
     Examples
     --------

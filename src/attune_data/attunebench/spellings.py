@@ -60,7 +60,7 @@ def words(fix: Fix, case: Callable[[str], str]) -> Fix:
 
 
 def _panas(items: str, case: Callable[[str], str], *, clamps_always: bool) -> Fix:
-    """Fix a PANAS object, whose items may be directly in it instead of under the key `items`."""
+    """Fix a PANAS object; its items may be directly in it instead of under the key `items`."""
     total = number(10, 70, clamps_always=clamps_always)
     fixes = {
         "totalPositiveAffect": total,
@@ -138,7 +138,7 @@ _COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL
 
 
 def _comparison(value: Any, path: str, findings: IssueCollector) -> Any:
-    """Fix a comparison; what is none stays as an empty one, since predictions are keyed by position."""
+    """Fix a comparison; any other value becomes an empty comparison, since predictions are keyed by position."""
     return _COMPARISON(value, path, findings) or {}
 
 

@@ -387,7 +387,7 @@ class RunTables(Tables):
     """Runs as tidy frames, predictions beside annotations, joined by conversation, model, mode and repeat.
 
     The frames have the names and the rows of `Tables`, once for every run, and columns ``em_*`` for what the evaluated
-    model predicted (`run_table_schemas`). ``conversations`` has one row a run, its traits those of the conversation.
+    model predicted (`run_table_schemas`). ``conversations`` has one row a run, with the traits of the conversation.
 
     It is a full join. ``annotated`` and ``predicted`` tell on which sides a row has anything (of the whole
     conversation: whether it is there, whether the run is complete); the columns of a side that has not are null.
@@ -557,7 +557,7 @@ def _matched(
     annotated: Callable[[Turn], Mapping[str, Any]],
     predicted: Callable[[RunTurn], Mapping[str, Any]],
 ) -> list[Row]:
-    """Return run, turn number, key, annotation and prediction of what is in the turns of either side."""
+    """Return run, turn number, key, annotation and prediction of the entries in the turns of either side."""
     rows: list[Row] = []
     for run, conversation in pairs:
         for number, turn, run_turn in _both_turns(run, conversation):

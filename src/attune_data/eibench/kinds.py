@@ -33,7 +33,7 @@ AXES = ("anger", "trust")
 
 
 def scenario_parts(scenario: Scenario) -> Iterator[Part]:
-    """Yield what a scenario is about, and who the person and the model are.
+    """Yield the facts of a scenario, and the profiles of the person and the model.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def _anchors(scenario: Scenario, axis: str) -> str:
 
 
 def episode_parts(episode: Episode) -> Iterator[Part]:
-    """Yield what is known of an episode, and what was said.
+    """Yield the facts of an episode, and its messages.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class Episodes(_OfScenes[Episode]):
         Parameters
         ----------
         scenarios : iterable of Scenario
-            What `load_scenarios` gives. An episode whose scenario is missing keeps its rows, without it.
+            What `load_scenarios` gives. An episode without its scenario keeps its rows.
 
         Raises
         ------

@@ -29,10 +29,10 @@ def load_scenarios(
     source : str, path-like or datasets.Dataset
         ``"demo"``, 16 synthetic scenarios in English, four a scene; else a file, a folder, an archive, an address on
         the Hub or a Dataset, as in `attune_data.load`. Of a folder the files ``*_final.jsonl`` are read, where there
-        are any. EIBench's own data are CC BY-NC 4.0 and stay with who has fetched them.
+        are any. The data of EIBench are CC BY-NC 4.0; do not pass them on.
     split : {"test", "train"}, optional
         Only the scenarios of this split. What a record says counts, else the name of the folder that its file is in,
-        else the form of its id; a record of which none of these tells the split is an issue, and so is a source with
+        else the form of its id; a record without any of these is an issue, and so is a source with
         the other split only. Where the source has folders of that name, only these are read.
     on_error : {"report", "raise"}
         ``"raise"`` raises one error where any record had to be left out.
@@ -131,7 +131,7 @@ def load_episodes(source: Source, *, on_error: OnError = "report", progress: Pro
 
 
 def scenario_documents() -> "SearchStrategy[Json]":
-    """Return the strategy of scenarios whose anchors are in order; it needs hypothesis."""
+    """Return the strategy of scenarios with anchors in order; it needs hypothesis."""
     from hypothesis import strategies as st
 
     from attune_data.testing import filled, from_model

@@ -208,7 +208,7 @@ class Scenario(SnakeCaseRecord):
 
     @property
     def split_of_id(self) -> str | None:
-        """The split whose ids have this form, or None."""
+        """The split that has ids of this form, or None."""
         if _TRAIN.fullmatch(self.id):
             return "train"
         return "test" if _TEST.fullmatch(self.id) else None
@@ -343,7 +343,7 @@ _SCORED = scored(0, 100)
 
 
 def _anchor(value: Any, path: str, findings: IssueCollector) -> Any:
-    """Fix an anchor; what is no number stays, to be refused: only a missing one has a meaning."""
+    """Fix an anchor; a value that is no number stays and is refused: only a missing anchor has a meaning."""
     found = _SCORED(value, path, findings)
     return value if found is None else found
 

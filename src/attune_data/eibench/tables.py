@@ -115,7 +115,7 @@ class ScenarioTables(Frames):
 class EpisodeTables(Frames):
     """Episodes as tidy frames, joined by scenario, model, simulator, configuration and repeat.
 
-    ``split``, ``title`` and the anchors are those of the scenario, null where the episodes are not joined with it.
+    ``split``, ``title`` and the anchors come from the scenario, null where the episodes are not joined with it.
     """
 
     names: ClassVar[tuple[str, ...]] = ("episodes", "turns")
@@ -133,9 +133,9 @@ class EpisodeTables(Frames):
     def turns(self) -> "pl.DataFrame":
         """One row an update of the state: what the model said, what changed, what the person said.
 
-        The change is that of the state, after clipping to 0-100. The first state before is the episode's start, from
-        the record, else from the scenario; null where neither tells. A reply that was not judged, as a model's last one
-        in a charm scenario, has no row.
+        The change is the change of the state, after clipping to 0-100. The first state before is the start of the
+        episode, from the record, else from the scenario; null where neither tells. A reply that was not judged, as the
+        last one of a model in a charm scenario, has no row.
         """
         return self._build("turns")
 

@@ -1,6 +1,6 @@
 """Archives as sources: the members of a zip or tar as named bytes, in memory, within limits, never written to disk.
 
-A member is trusted with nothing: one whose name leads out of the archive, a link or a device is reported and not read.
+Members are not trusted: a link, a device, or a name that leads out of the archive is reported and not read.
 """
 
 import gzip
@@ -60,7 +60,7 @@ T = TypeVar("T")
 
 
 def members(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
-    """Yield the records of an archive as those of a folder: same choice, same order.
+    """Yield the records of an archive in the same choice and order as from a folder.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def members(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterato
 
 
 class _Listing(Generic[T]):
-    """The members of an archive that may be read, each with its place, and what is wrong with the others."""
+    """The readable members of an archive, each with its place, and the problems of the others."""
 
     def __init__(self, path: Path, entries: Iterable[tuple[str, str | None, T]]) -> None:
         self.path = path
@@ -117,7 +117,7 @@ def _unreadable(path: Path, error: Exception) -> SourceError:
 
 
 def _problem(mode: int) -> str | None:
-    """Say what is wrong with a member of this file type, as `stat` codes it; 0 is unknown."""
+    """Return the problem of a member of this file type, as `stat` codes it; 0 is unknown."""
     if stat.S_ISLNK(mode):
         return "a link, not a file; not read"
     return None if stat.S_IFMT(mode) in (0, stat.S_IFREG) else "a device or pipe, not a file; not read"

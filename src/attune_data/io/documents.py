@@ -3,7 +3,7 @@
 Parquet files of records: one row a record, its JSON text in the column ``record``.
 
 What protects from files that unpack to too much is what the file's footer states, and only pyarrow reads that: without
-it a group of rows is unpacked before its size is known. A file whose footer is untrue can end the process.
+it a group of rows is unpacked before its size is known. A file with a false footer can end the process.
 """
 
 import gzip
@@ -71,7 +71,7 @@ def check_json(data: bytes) -> None:
 
 
 def parse_json(data: bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Parse a JSON document, see `check_json`; the hook is that of `json.loads`.
+    """Parse a JSON document, see `check_json`; `hook` is the `object_pairs_hook` of `json.loads`.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def is_nested_too_deeply(data: bytes) -> bool:
 
 
 def _marks(data: bytes) -> Iterator[int]:
-    """Yield the commas and brackets of a JSON document, but those of texts and of empty lists and objects."""
+    """Yield the commas and brackets of a JSON document outside texts, and not of empty lists and objects."""
     encoding = json.detect_encoding(data)
     if not encoding.startswith("utf-8"):
         data = data.decode(encoding, "replace").encode("utf-8", "surrogatepass")
@@ -133,7 +133,7 @@ class Budget:
             )
 
     def allow(self, size: int) -> None:
-        """Raise where what is about to be unpacked is more than is left."""
+        """Raise if the next part would unpack to more bytes than are left."""
         if size > self._left:
             self.spend(size)
 
@@ -148,7 +148,7 @@ class Budget:
             )
 
     def bounded(self, stream: IO[bytes]) -> IO[bytes]:
-        """Return the stream, charging what is read from it."""
+        """Return the stream; every byte read from it is charged."""
         return io.BufferedReader(_Charged(stream, self), 2**16)
 
 
@@ -180,7 +180,7 @@ def record_texts(stream: IO[bytes], budget: Budget) -> Iterator[bytes | None]:
     ValueError
         Where the file is damaged, is not Parquet, or has no such column of text.
     TooLargeError
-        Before a group of rows is unpacked that is larger than what is left, where pyarrow is installed.
+        Before a group of rows is unpacked that is larger than the bytes left, if pyarrow is installed.
     """
     import polars as pl
 
@@ -301,7 +301,7 @@ def _in_memory(stream: IO[bytes]) -> IO[bytes]:
 
 
 def document(name: str, data: bytes) -> Document:
-    """Return the document of a record, or of what is too large to be one."""
+    """Return the document of a record, or of a file too large to be a record."""
     if len(data) > RECORD_LIMIT:
         return Document(name, b"", f"larger than {RECORD_LIMIT:,} bytes, the limit of one record")
     if has_too_many_values(data):

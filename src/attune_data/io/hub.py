@@ -266,7 +266,7 @@ def listing(address: Address) -> Listing:
 
 
 def _commit(address: Address) -> tuple[str, str | None]:
-    """Return the commit that an address means; where the Hub is down, that of the cache and a note."""
+    """Return the commit that an address means; where the Hub is down, the commit of the cache and a note."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, RevisionResolutionError
 
@@ -338,7 +338,7 @@ def _nothing_there(address: Address, paths: Mapping[str, int]) -> SourceError:
 
 
 def trouble(error: BaseException) -> str:
-    """Return what is wrong with the Hub, or on the way to it, by an error of its client library; without the token."""
+    """Return the problem of the Hub, or of the way to it, from an error of its client library; without the token."""
     import httpx2
     from huggingface_hub.errors import FileMetadataError, HfHubHTTPError
 

@@ -156,8 +156,8 @@ def documents(
         archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``), read as a folder and not unpacked to disk. Names that
         begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json`` and the tables beside a
         ``records.parquet``. In a folder links are followed, each folder is read once; in an archive links, devices and
-        names that lead out of it are reported. One record may have 64 MiB and 200,000 values in 200 levels, what is
-        compressed may unpack to 2 GiB in all, and JSONL and Parquet may have 500,000 records.
+        names that lead out of it are reported. One record may have 64 MiB and 200,000 values in 200 levels, compressed
+        data may unpack to 2 GiB in all, and JSONL and Parquet may have 500,000 records.
 
         ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
         it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,
@@ -171,7 +171,7 @@ def documents(
     choose : callable, optional
         Picks among the names of a folder's or an archive's files before any is read.
     prefer : sequence of str, optional
-        Of a folder or an archive only the files whose names match one of these patterns, where there are any.
+        Patterns of names: of a folder or an archive only the matching files are read, where there are any.
     demo : str, optional
         The file of the package that ``"demo"`` means, if any.
     columns : sequence of sequences of str, optional
@@ -181,7 +181,7 @@ def documents(
     ------
     SourceError
         Where there is no such file, an archive is damaged from its start, or no file in it could be read; where the
-        Hub does not give what is asked for, with what to do about it.
+        Hub does not give the data, with the remedy.
     TypeError
         Where the source is of another type.
     """
@@ -258,7 +258,7 @@ def _instead_of_table(frame: str | None) -> str:
 
 
 def _instead(source: object) -> str:
-    """Return what to do with what is no source, where that is known."""
+    """Return a hint for a value that is no source, where there is one."""
     if type(source).__module__.startswith("attune_"):
         is_kind = hasattr(source, "loader")
         return "; the kind comes second: load_records(source, kind)" if is_kind else "; it is loaded already"

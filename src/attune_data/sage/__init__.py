@@ -1,4 +1,4 @@
-"""SAGE: dialogues with a simulated person whose emotion moves turn by turn; records, rules, tables, texts."""
+"""SAGE: dialogues in which the emotion of a simulated person moves turn by turn; records, rules, tables, texts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
@@ -369,7 +369,7 @@ def check_dialogue(dialogue: SageDialogue, findings: IssueCollector) -> None:
 
 
 def dialogue_parts(dialogue: SageDialogue) -> Iterator[Part]:
-    """Yield what is known of a dialogue, who the person is, and what was said.
+    """Yield the facts of a dialogue, the profile of the person, and the messages.
 
     Examples
     --------

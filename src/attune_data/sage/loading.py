@@ -55,7 +55,7 @@ def load_sage(source: Source, *, on_error: OnError = "report", progress: Progres
 
 
 def dialogue_documents() -> "SearchStrategy[Json]":
-    """Return the strategy of dialogues of up to three replies, whose emotion moves as it says; it needs hypothesis."""
+    """Return the strategy of dialogues of up to three replies, with consistent emotions; it needs hypothesis."""
     from hypothesis import strategies as st
 
     from attune_data.testing import filled, from_model

@@ -21,7 +21,7 @@ from attune_bench.adapters.eee import Publisher, Samples, eee_records
 from attune_bench.adapters.exports import check_proposable, flat_tables, hub_results, push_hub_results
 from attune_bench.adapters.units import BenchmarkUnits
 from attune_bench.report.privacy import hidden_strata
-from attune_bench.stats.traits import strata_of
+from attune_bench.stats.subgroups import strata_of
 from attune_data import Runs, load, load_episodes, load_runs, load_sage, load_scenarios
 from attune_data.issues import PublishError
 from attune_metrics.metric import MetricInputError

@@ -136,7 +136,7 @@ def test_the_file_of_prices_is_read_once(dry: tuple[str, ...], call: Call, monke
         read.append(path)
         return cost.read_prices(path)
 
-    monkeypatch.setattr("attune_bench.cli.asking.read_prices", note)
+    monkeypatch.setattr("attune_bench.cli.run.read_prices", note)
     with ModelServer() as server:
         command = ("run", "local", "m", "demo", "--limit", 1, "--base-url", server.url, "--prices", "prices.toml")
         status, out, _ = call(*command, *dry)

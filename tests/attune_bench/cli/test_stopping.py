@@ -10,7 +10,7 @@ from interrupts import STOPPED, interrupt, recorded, start, start_run, until_pre
 from model_server import ModelServer
 from slow_cases import slow_except
 
-from attune_bench.cli.asking import usage_errors
+from attune_bench.cli.run import usage_errors
 from attune_bench.cli.stopping import process as this_process
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

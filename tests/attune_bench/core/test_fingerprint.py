@@ -16,7 +16,7 @@ from attune_bench import BENCHMARKS, Benchmark, score
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings
 from attune_bench.runner import endpoint, run_sync
-from attune_bench.scores.fingerprint import fingerprint, result_digests, results_fingerprint
+from attune_bench.scores.provenance import fingerprint, result_digests, results_fingerprint
 from attune_bench.scores.records import ScoredRecords
 from attune_bench.verbs.streaming import stream
 from attune_data import Kind, load, load_records, load_runs, load_sage

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from attune_bench.scores.items import score_items
+from attune_bench.scores.records import score_items
 from attune_data.record import Record
 from attune_metrics import Metric, MetricInputError
 from attune_metrics.catalog import CATALOG

@@ -15,7 +15,7 @@ from attune_bench.report.columns import profiled
 from attune_bench.report.document import settings_notes
 from attune_bench.report.figures import profile_cells, subgroup_cells
 from attune_bench.report.tables import board, comparison_tables, subgroup_notes
-from attune_bench.scores.settings import GroupSettings
+from attune_bench.scores.provenance import GroupSettings
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import subgroups
 

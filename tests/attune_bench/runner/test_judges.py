@@ -13,7 +13,7 @@ from model_server import Json, ModelServer, said
 
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, planned_calls
 from attune_bench.runner import Judge, Scale, judge_ratings
-from attune_bench.scores.fingerprint import results_fingerprint
+from attune_bench.scores.provenance import results_fingerprint
 from attune_bench.stats.judges import compare_judges
 from attune_data import Conversation, load_records
 

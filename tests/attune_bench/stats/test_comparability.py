@@ -17,7 +17,7 @@ from attune_bench import Scores, score
 from attune_bench.analyses.models import condition_differences, metric_correlation, win_rates
 from attune_bench.analyses.repeats import variance_split
 from attune_bench.benchmarks.attunebench.baselines import prior
-from attune_bench.scores.settings import group_settings, setting_text
+from attune_bench.scores.provenance import group_settings, setting_text
 from attune_bench.stats.comparability import MixedSettingsError, differences, settings_mark
 from attune_bench.stats.rank import ratings
 from attune_data import Run, load, load_runs

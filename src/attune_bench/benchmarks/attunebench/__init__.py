@@ -24,9 +24,9 @@ BENCHMARK = Benchmark(
     score=f"{_ROOM}.scoring:score",
     row=f"{_ROOM}.scoring:row",
     streaming=Streaming(
-        scorer=f"{_ROOM}.batch:RunScorer",
-        kept_data=f"{_ROOM}.batch:kept_conversation",
-        kept_result=f"{_ROOM}.batch:kept_run",
+        scorer=f"{_ROOM}.run_scorer:RunScorer",
+        kept_data=f"{_ROOM}.run_scorer:kept_conversation",
+        kept_result=f"{_ROOM}.run_scorer:kept_run",
         join=f"{_ROOM}.scoring:join",
     ),
     options=(

@@ -1,4 +1,4 @@
-"""The analyses of AttuneBench's own, and its defaults for those of any scores.
+"""The analyses that only AttuneBench has, and its defaults for analyses of any scores.
 
 Drift: whether models do worse, or better, late in a conversation.
 
@@ -57,9 +57,8 @@ from attune_bench.stats.options import (
     interval_ends,
 )
 from attune_bench.stats.rank import rank
-from attune_bench.stats.subgroups import subgroups
+from attune_bench.stats.subgroups import strata_of, subgroups
 from attune_bench.stats.summary import summary
-from attune_bench.stats.traits import strata_of
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
@@ -115,11 +114,10 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     Returns
     -------
     polars.DataFrame
-        ``model, condition, metric, early, middle, late, drift, low, high, p, p_min, p_holm, significant, n, clusters,
-        mde, reason``. A third's value is a mean over conversations of the mean over its turns; that of a pooled score
-        is from the counts of all its turns. All are over the ``n`` conversations that have a value both early and late
-        (`middle` over those of them that have one in the middle), so that ``drift`` is `late` minus `early`;
-        ``p_holm`` is Holm's over the models of a mode.
+        The columns `TURN_DRIFT`. A third's value is a mean over conversations of the mean over its turns; a pooled
+        score is computed from the counts of all turns of the third. All are over the ``n`` conversations that have a
+        value both early and late (`middle` over those that also have one in the middle), so that ``drift`` is `late`
+        minus `early`; ``p_holm`` is Holm's over the models of a mode.
 
     Raises
     ------
@@ -212,9 +210,8 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     Returns
     -------
     polars.DataFrame
-        ``model, condition, om, hp, gap, low, high, p, p_min, p_holm, significant, n, clusters, mde,
-        reason``. ``om`` and ``hp`` are
-        ``avg_binary_om_accuracy`` and ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
+        The columns `PERSPECTIVE_GAP`. ``om`` and ``hp`` are ``avg_binary_om_accuracy`` and
+        ``avg_binary_human_accuracy``, ``gap`` is `om` minus `hp`; ``p`` is that of
         `attune_metrics.stats.comparison.paired_permutation_test`, ``p_holm`` Holm's over the models of a mode.
 
     Raises
@@ -260,9 +257,9 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
     Returns
     -------
     polars.DataFrame
-        ``model, condition, observer, hp_facing, gap, low, high, p, p_min, p_holm, significant, n, clusters, mde,
-        reason``: the two are ``avg_binary_human_accuracy`` and ``avg_binary_human_accuracy_hp``, ``gap`` is
-        ``hp_perspective_gap``, the first minus the second. A model that was not asked the HP-facing questions has null.
+        The columns `PHRASING_GAP`. ``observer`` and ``hp_facing`` are ``avg_binary_human_accuracy`` and
+        ``avg_binary_human_accuracy_hp``, ``gap`` is ``hp_perspective_gap``, the first minus the second. A model that
+        was not asked the HP-facing questions has null.
 
     Raises
     ------
@@ -314,8 +311,7 @@ def branch_errors(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl
     Returns
     -------
     polars.DataFrame
-        ``model, condition, branch, mae, low, high, n, clusters, reason``; lower is better. A missing prediction counts
-        as 4, as in scoring.
+        The columns `BRANCH_ERRORS`; a lower ``mae`` is better. A missing prediction counts as 4, as in scoring.
 
     Raises
     ------
@@ -368,10 +364,9 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
     Returns
     -------
     polars.DataFrame
-        ``group, n, clusters, metric, model, condition, value, value_none, difference, low, high, p, p_min,
-        p_holm, significant, mark, reason``. ``difference`` is ``value`` minus ``value_none``, with its interval and
-        p-value as in `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below
-        20 participants in the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where
+        The columns `DIAGNOSIS_GROUPS`. ``difference`` is ``value`` minus ``value_none``, with its interval and p-value
+        as in `attune_bench.stats.subgroups.by`; ``p_holm`` is Holm's over the groups. ``mark`` is ``few`` below 20
+        participants in the group, ``too few`` below 5. No row where nobody has a diagnosis; no difference where
         everybody has one.
 
     Raises
@@ -411,7 +406,7 @@ def scored_runs(scores: ScoreTable, runs: Iterable[Run]) -> Iterator[Run]:
     Raises
     ------
     MetricInputError
-        Where the scores are means over repeats, of which no run is the one that was scored; where runs are several
+        Where the scores are means over repeats, so that no single run was scored; where runs are several
         repeats of one that was scored; at the end, where a run that was scored is not among the runs.
     """
     if scores.repeats is not None:
@@ -423,7 +418,7 @@ def scored_runs(scores: ScoreTable, runs: Iterable[Run]) -> Iterator[Run]:
         if repeat_of.get(of_row, run.repeat) != run.repeat:
             raise MetricInputError(
                 f"the runs are repeats {repeat_of[of_row]} and {run.repeat} of model {run.em_model!r}, mode "
-                f"{run.mode!r} on conversation {run.conversation_id!r}; give those of the repeat that was scored alone"
+                f"{run.mode!r} on conversation {run.conversation_id!r}; give only the repeat that was scored"
             )
         if of_row in missing:
             missing.remove(of_row)
@@ -460,7 +455,7 @@ JUDGE_AGREEMENT = columns(
     judge_a=text("The first judge; `all` where it is of more than two together.", "A"),
     judge_b=text("The second judge; empty where it is of all.", "B"),
     alpha=FrameColumn("Krippendorff's alpha: 1 is perfect agreement, 0 is chance.", high=1),
-    shift=FrameColumn("Mean rating of the second judge minus that of the first, on what both rated.", signed=True),
+    shift=FrameColumn("Mean rating of the second judge minus the first judge's, on what both rated.", signed=True),
     judged=whole("How many drafts, or answers, at least two judges gave."),
     n="How many conversations these are from.",
 )
@@ -482,12 +477,11 @@ def judge_agreement(scores: ScoreTable, *, results: Iterable[Run], **options: Un
     Returns
     -------
     polars.DataFrame
-        ``condition, rated, judge_a, judge_b, alpha, low, high, shift, judged, n, clusters, reason``. ``rated`` is a
-        dimension of the ratings, or ``binary answers``; ``alpha`` is Krippendorff's, at interval level for ratings,
-        whose mean is scored, and nominal for answers. ``judge_a`` is ``all`` where it is of more than two judges
-        together. ``shift`` is the mean rating of ``judge_b`` minus that of ``judge_a`` on what both rated. ``judged``
-        counts the drafts, or the answers, that at least two judges gave, in ``n`` conversations. No rows where no
-        draft has two judges.
+        The columns `JUDGE_AGREEMENT`. ``rated`` is a dimension of the ratings, or ``binary answers``; ``alpha`` is
+        Krippendorff's, at interval level for ratings, whose mean is scored, and nominal for answers. ``judge_a`` is
+        ``all`` where it is of more than two judges together. ``shift`` is the mean rating of ``judge_b`` minus that of
+        ``judge_a`` on what both rated. ``judged`` counts the drafts, or the answers, that at least two judges gave, in
+        ``n`` conversations. No rows where no draft has two judges.
 
     Raises
     ------
@@ -542,9 +536,8 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
     Returns
     -------
     polars.DataFrame
-        ``judge, model, condition, value, rank, low, high, n, clusters, reason``: as
-        `attune_bench.stats.rank.rank` gives them, of ``avg_draft_judge_score`` from the ratings of one judge, or of
-        ``all``, as scored. No rows where no run names its judges.
+        The columns `JUDGE_RANKS`, as from `attune_bench.stats.rank.rank`, of ``avg_draft_judge_score`` from the ratings
+        of one judge, or of ``all``, as scored. No rows where no run names its judges.
 
     Raises
     ------
@@ -594,7 +587,7 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
 
 
 def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[_Judgement]:
-    """Yield what judges said of each draft, of those whose names are recorded."""
+    """Yield what judges with a recorded name said of each draft."""
     for run in scored_runs(scores, results):
         for turn in run.turns:
             ratings: dict[str, dict[str, float]] = {}
@@ -659,7 +652,7 @@ _RIGHT, _ASKED, _PRESENT = range(3)
 
 QUESTION_AGREEMENT = columns(
     "task question model condition agreement low high answers n clusters coverage reason",
-    task=text("What is predicted, and as whose."),
+    task=text("The task: what the model predicts, and from whose view."),
     question=text("Question of the codebook, such as B7."),
     agreement=share("Share of the answers that are the participant's; a missing one counts as no."),
     answers=whole("How many turns the participant answered yes or no."),
@@ -687,10 +680,10 @@ def question_agreement(
     Returns
     -------
     polars.DataFrame
-        ``task, question, model, condition, agreement, low, high, answers, n, clusters, coverage, reason``; questions in
-        the order of the codebook. Truth and predictions count as in scoring, where a missing prediction is a no, so
-        that the mean of a task's agreements, weighted by ``answers``, is its pooled accuracy. ``answers`` counts the
-        turns whose truth is yes or no, in ``n`` conversations; ``coverage`` is the share of them with a prediction.
+        The columns `QUESTION_AGREEMENT`; questions in the order of the codebook. Truth and predictions count as in
+        scoring, where a missing prediction is a no, so that the mean of a task's agreements, weighted by ``answers``,
+        is its pooled accuracy. ``answers`` counts the turns whose truth is yes or no, in ``n`` conversations;
+        ``coverage`` is the share of them with a prediction.
 
     Raises
     ------
@@ -722,15 +715,11 @@ def question_agreement(
         present = ~np.isnan(values[:, _ASKED])
         intervals: dict[int, Interval] = {}
         for mask, places in draws.parts(present, present):
-            with draws.warning.of_all():
-                of_part = bootstrap(
-                    values[places][:, [_RIGHT, _ASKED]][:, :, mask],
-                    draws.of(mask),
-                    statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED],
-                    method=chosen.interval,
-                    level=chosen.level,
-                )
-            intervals |= zip(places.tolist(), of_part, strict=True)
+            of_part = values[places][:, [_RIGHT, _ASKED]][:, :, mask]
+            found_of: list[Interval] = draws.intervals(
+                bootstrap, of_part, mask, statistic=lambda sums, _: sums[..., _RIGHT] / sums[..., _ASKED]
+            )
+            intervals |= zip(places.tolist(), found_of, strict=True)
         for place, (found, there) in enumerate(zip(values, present, strict=True)):
             question, group = divmod(place, len(series.groups))
             interval = intervals[place]
@@ -738,19 +727,9 @@ def question_agreement(
             asked = int(found[_ASKED, there].sum())
             low, high, reason = interval_ends(interval, clusters, scores)
             coverage = float(found[_PRESENT, there].sum()) / asked if asked else None
-            sizes = asked, interval.n, clusters, coverage
-            rows.append(
-                (
-                    task,
-                    questions[question],
-                    *series.groups[group],
-                    nan_to_none(interval.estimate),
-                    low,
-                    high,
-                    *sizes,
-                    reason,
-                )
-            )
+            identity = task, questions[question], *series.groups[group]
+            estimate = nan_to_none(interval.estimate), low, high
+            rows.append((*identity, *estimate, asked, interval.n, clusters, coverage, reason))
     return build_frame(QUESTION_AGREEMENT, rows)
 
 
@@ -864,7 +843,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=judge_agreement,
             title="Agreement of judges",
             note="Krippendorff's alpha: of ratings at interval level, of answers nominal; 1 is perfect agreement, 0 is "
-            "chance. Shift: mean rating of B minus that of A, by which the mean rating moves where B takes the place "
+            "chance. Shift: mean rating of B minus mean rating of A, by which the mean moves where B takes the place "
             "of A. Judged: drafts, or answers, that two judges gave.",
             metrics=(JUDGED,),
             takes_metrics=False,

@@ -1,9 +1,7 @@
-"""What an answer says: its schema, and how it is read, lenient about its form, strict about its values.
+"""Schemas of answers, and readers that are lenient about the form of an answer and strict about its values.
 
-What an answer says: lenient about its form, strict about its values.
-
-The values of the JSON object are read as loading reads a run file's: what is in an older spelling is translated, what
-is out of range clamped, what is not an answer dropped and counted. Nothing is guessed.
+The values of the JSON object are read as loading reads a run file: older spellings are translated, values out of range
+clamped, values that are no answer dropped and counted. Nothing is guessed.
 
 A reader takes the object and a `Tally` and returns the fields of a run file that it gives; none at all means that
 the answer was of no use.
@@ -68,7 +66,7 @@ def pairwise(comparisons: int) -> Schema:
 
 
 def post(codebook: Codebook, *, delta: bool) -> Schema:
-    """Return the schema of what is predicted after the conversation; of the PANAS ratings, or their changes."""
+    """Return the schema of the predictions after the conversation, with PANAS ratings or their changes."""
     rating = integer_schema(-6, 6) if delta else integer_schema(1, 7)
     wide = {
         question.id: list_schema(choice_schema(question.options), len(question.options))
@@ -131,7 +129,7 @@ def read_emotions(answer: Json, tally: Tally, questions: Iterable[str], codebook
 
 
 def read_questions(answer: Json, tally: Tally, questions: Iterable[str], suffix: str = "") -> Fields:
-    """Read two answers to each question; `suffix` is that of the fields they go to."""
+    """Read two answers to each question; the names of their fields end in `suffix`."""
     given = _entries(answer, "answers", questions, tally)
     pairs = {question: pair for question, pair in given.items() if isinstance(pair, dict)}
     tally.dropped += len(given) - len(pairs)
@@ -295,7 +293,7 @@ def _text(answer: Json, key: str, field: str, tally: Tally) -> Fields:
 
 
 def _present(values: Mapping[str, Any]) -> Fields:
-    """Leave out what is null or empty."""
+    """Leave out null and empty values."""
     return {name: value for name, value in values.items() if value is not None and value != {}}
 
 

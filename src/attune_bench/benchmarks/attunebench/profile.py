@@ -141,7 +141,7 @@ class ProfileSettings:
         if not self.model:
             raise ValueError("the name of the model is empty")
         check_answer_format(self.answer_format)
-        _ = self.decoding  # Checks what is sent.
+        _ = self.decoding  # Checks the parameters of requests.
 
     @property
     def decoding(self) -> dict[Role, Decoding]:

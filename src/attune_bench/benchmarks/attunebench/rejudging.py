@@ -24,7 +24,9 @@ from attune_bench.benchmarks.attunebench.task import (
     bundled_prompts,
     run_file_name,
 )
-from attune_bench.cli.asking import (
+from attune_bench.cli.options import NamedPath, check_usable, data_option, load_all, many, verb
+from attune_bench.cli.output import UserError, emit, kind_of, mistakes
+from attune_bench.cli.run import (
     ask,
     asking_options,
     decoding,
@@ -36,8 +38,6 @@ from attune_bench.cli.asking import (
     servers_of,
     usage_errors,
 )
-from attune_bench.cli.options import NamedPath, check_usable, data_option, load_all, many, verb
-from attune_bench.cli.output import UserError, emit, kind_of, mistakes
 from attune_bench.runner.cache import RunError, noted_servers, noted_sources
 from attune_bench.runner.calls import OPENAI_COMPATIBLE, Call, Endpoint, Role, provider_name
 from attune_bench.runner.running import warn
@@ -66,7 +66,7 @@ class DraftedRun:
 
 
 def drafted_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> list[DraftedRun]:
-    """Return the runs that can be judged: those with a draft whose conversation is given.
+    """Return the runs that can be judged: runs with a draft, of a conversation that is given.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def drafted_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> 
 
 
 def _judged(calls: ConversationCalls, drafted: DraftedRun) -> Iterator[tuple[SeenTurn, str]]:
-    """Yield the turns whose draft is judged, with the draft."""
+    """Yield each turn with a judged draft, and the draft."""
     drafts = {turn.turn_number: turn.em_drafted_response for turn in drafted.run.turns}
     for turn in calls.turns:
         draft = drafts.get(turn.number, "")
@@ -170,7 +170,7 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
     recorded=_recorded,
     unit_settings=_unit_settings,
 )
-"""Runs with drafts, and the same runs with other judgements; model and mode of the settings are those of each run."""
+"""Runs with drafts, and the same runs with other judgements; each run keeps its own model and mode."""
 
 
 @verb()

@@ -43,8 +43,8 @@ from attune_bench.report.sections import PageScores, comparison_parts, drawn_sec
 from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
+from attune_bench.stats.subgroups import strata_of
 from attune_bench.stats.summary import summary
-from attune_bench.stats.traits import strata_of
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN

@@ -33,7 +33,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
 )
 from attune_bench.benchmarks.attunebench.scoring import METRICS, chance_by_unit, provenance_of, scores_of
 from attune_bench.scores.files import Range, check_numbers, check_scores
-from attune_bench.scores.settings import GroupSettings
+from attune_bench.scores.provenance import GroupSettings
 from attune_bench.scores.table import KEYS, JsonColumn, ScoreTable
 from attune_bench.stats.options import ScoreSeries, points
 from attune_bench.stats.summary import coverage, z_scores

@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 from pydantic_core import from_json
 
-from attune_bench.benchmarks.attunebench.batch import RunScorer
 from attune_bench.benchmarks.attunebench.conversation_score import (
     CELLS,
     COUNTS,
@@ -20,9 +19,14 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     similarity_metrics,
 )
 from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
-from attune_bench.benchmarks.attunebench.run_settings import DECISIVE, RunSettings, settings_of_groups
+from attune_bench.benchmarks.attunebench.run_scorer import (
+    COMPARABILITY_KEYS,
+    RecordedSettings,
+    RunScorer,
+    settings_of_groups,
+)
 from attune_bench.scores.benchmark import frame_of
-from attune_bench.scores.fingerprint import codebook_hash, result_digests
+from attune_bench.scores.provenance import result_digests
 from attune_bench.scores.table import (
     CHANCE,
     KEYS,
@@ -32,6 +36,7 @@ from attune_bench.scores.table import (
     ScoreTable,
 )
 from attune_bench.scores.tables_in import over_repeats
+from attune_bench.stats.signing import codebook_hash
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
@@ -71,7 +76,7 @@ def provenance_of(**known: Any) -> Provenance:
         headline=HEADLINE,
         reference="default",
         private=True,
-        comparability_keys=dict(DECISIVE),
+        comparability_keys=dict(COMPARABILITY_KEYS),
         **known,
     )
 
@@ -275,7 +280,7 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
             repeats.append(str(run.repeat))
     counting = frame[rows]
     truth = {unit: scorer.about(unit) for unit in counting["unit"].unique().sort()}
-    settings = {text: RunSettings.from_json(text) for text in counting["settings"].unique()}
+    settings = {text: RecordedSettings.from_json(text) for text in counting["settings"].unique()}
     # In their order: of settings that are equal, such as 0 and 0.0, the first is recorded.
     made = counting.select("model", "condition", "settings").unique(maintain_order=True).iter_rows()
     held = provenance_of(

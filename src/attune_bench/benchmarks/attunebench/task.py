@@ -121,7 +121,7 @@ class AttuneBenchSettings:
         if len(set(self.judges)) != len(self.judges):
             raise ValueError(f"a judge is named twice among {', '.join(self.judges)}")
         check_answer_format(self.answer_format)
-        _ = self.decoding  # Checks what is sent.
+        _ = self.decoding  # Checks the parameters of requests.
         object.__setattr__(self, "_codebook_hash", _hash(self.codebook))
 
     @property
@@ -170,7 +170,7 @@ class AttuneBenchSettings:
 
 
 def _hash(codebook: Codebook) -> str:
-    """Return the SHA-256 of every part of a codebook of which a request can show something."""
+    """Return the SHA-256 of the parts of a codebook that a request can show."""
     shown = [
         [entry.model_dump(mode="json") for entry in entries.values()]
         for entries in (codebook.emotions, codebook.binary, codebook.pairwise, codebook.conversation_wide)
@@ -468,7 +468,7 @@ class Step:
 
 
 def _step(call: Call, reader: Callable[[Mapping[str, Any], Tally], Fields], turn: SeenTurn | None = None) -> Step:
-    """Return a step whose reader counts the values that it drops."""
+    """Return a step with a reader that counts the values that it drops."""
 
     def read(said: Fields) -> tuple[Fields, int]:
         tally = Tally()
@@ -495,7 +495,7 @@ def planned_calls(
     -------
     list of Call
         In the order of the run file. Without `answers`: every call of a run in which no answer is asked for again;
-        those of judges are of an empty draft. With `answers`: the calls that have no answer yet, judges' calls of the
+        calls of judges show an empty draft. With `answers`: the calls that have no answer yet, judges' calls of the
         drafts among the answers, and another attempt (``#2`` behind its id) at each call whose answer cannot be
         read. An empty list means that `assemble` has all that it can get.
 
@@ -556,7 +556,7 @@ async def run_conversation(conversation: Conversation, complete: Complete, setti
         The conversation.
     complete : callable
         Makes a call and returns the text of its answer, see `Complete`. All calls are started together; then those
-        of judges, and further attempts at calls whose answer cannot be read.
+        of judges, and further attempts at unreadable answers.
     settings : AttuneBenchSettings
         How the conversation is run.
 
@@ -568,7 +568,7 @@ async def run_conversation(conversation: Conversation, complete: Complete, setti
     Raises
     ------
     CallFailedError
-        As `complete` raised it, that of the first call in order; all other calls have then been made, so that a
+        The error of the first call that failed, in order; all other calls have been made, so that a
         `complete` that caches its answers need not ask for them again.
     """
     plan = _Plan(conversation, settings)
@@ -625,7 +625,7 @@ class _Plan:
         yield self._post
 
     def all_calls(self) -> list[Call]:
-        """Return the calls of a run; those of judges are of an empty draft."""
+        """Return the calls of a run; calls of judges show an empty draft."""
         calls = []
         for turn, drafting, others in self._turns:
             calls.append(drafting.call)

@@ -16,7 +16,7 @@ from attune_bench.report.tables import comparison_note, comparison_tables, signi
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant, exchanges_of_all
-from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, OneWarning, sorted_groups
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, sorted_groups, warn_once
 from attune_bench.stats.subgroups import compare_by
 from attune_data.collection import Collection
 from attune_data.display import parts_html
@@ -92,7 +92,7 @@ def mean_states(
     check_episodes(held)
     paths = _paths(held, known)
     rows: list[tuple[Any, ...]] = []
-    warning = OneWarning()
+    warned: set[type[Warning]] = set()
     for (model, scene), found in sorted(paths.items(), key=lambda item: (item[0][0], SCENES.index(item[0][1]))):
         rounds = max(
             len(path) for (_, other), them in paths.items() if other == scene for each in them.values() for path in each
@@ -101,7 +101,7 @@ def mean_states(
         # Scenarios, rounds, axes, to one series for each axis and round.
         series = values.transpose(2, 1, 0).reshape(len(AXES) * rounds, len(found))
         draws = draw_resamples(sorted(found), n_resamples=chosen.resamples, seed=chosen.seed)
-        with warning.of_all():
+        with warn_once(warned):
             states = bootstrap(series, draws, method=chosen.interval, level=chosen.level)
         for place, state in enumerate(states):
             few = f"fewer than {MIN_CLUSTERS} scenarios" if state.n < MIN_CLUSTERS else None

@@ -8,7 +8,7 @@ the model said aloud. Neither sees anchors, goal, criteria or the profile of the
 
 What the two sides of an episode said: the words of the model, and the judgement of the simulator.
 
-Thinking is what is between ``<think>`` and ``</think>``. It is taken out as in the benchmark's own code, by which text
+Thinking is the text between ``<think>`` and ``</think>``. It is taken out as in the benchmark's own code, by which text
 outside of a complete pair of tags is said aloud: behind a tag that is never closed, before one that was never opened.
 
 The simulator's JSON object is what `find_object` finds once the thinking is out; where it finds none, comments, plus
@@ -41,7 +41,7 @@ the complete episodes of the scenarios in their order, ``summary.json`` what
 which a run goes on where it was stopped. Both results are also written where a run is interrupted; after a kill the
 same call writes them. A folder takes one configuration.
 
-The protocol is that of EIBench's released evaluation, reflection before each reply included, apart from this:
+The protocol follows EIBench's released evaluation, reflection before each reply included, with these differences:
 
 - The instructions of both sides are our own, in English and Chinese; they ask for what the benchmark's own ask for.
   Numbers are comparable for one simulator and one version of these instructions only.
@@ -104,7 +104,7 @@ from attune_bench.runner.task import (
     load_prompts,
     read_prompts,
 )
-from attune_bench.scores.fingerprint import fingerprint
+from attune_bench.scores.provenance import fingerprint
 from attune_data import Episode, Scenario
 from attune_data.eibench.records import scenes
 from attune_data.io.documents import write_whole
@@ -192,7 +192,7 @@ class EIBenchSettings:
         if self.max_rounds < 1:
             raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
         check_answer_format(self.answer_format)
-        of_model = self._of_model  # Checks what is sent.
+        of_model = self._of_model  # Checks the parameters of requests.
         try:
             replace(of_model, temperature=self.simulator_temperature)
         except ValueError as error:
@@ -383,7 +383,7 @@ def visible(text: str) -> str:
 
 
 def _split(text: str, closed: re.Pattern[str]) -> tuple[str, list[str]]:
-    """Return what is outside of the thinking, and the thoughts."""
+    """Return the text outside of the thinking, and the thoughts."""
     outside, thoughts, place = [], [], 0
     while (begin := _OPENED.search(text, place)) and (end := closed.search(text, begin.end())):
         outside.append(text[place : begin.start()])

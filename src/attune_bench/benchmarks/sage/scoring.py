@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from attune_bench.scores.fingerprint import results_fingerprint
+from attune_bench.scores.provenance import results_fingerprint
 from attune_bench.scores.table import KEYS, Provenance, ScoreTable
 from attune_bench.stats.summary import summary
 from attune_data.sage import DIALOGUE, SageDialogue

@@ -8,7 +8,7 @@ import pytest
 from anchored import DATA, EPISODES, FAILED, FIVE, R1, R2, S1, ended, scenario
 
 from attune_bench import score
-from attune_bench.scores.fingerprint import fingerprint
+from attune_bench.scores.provenance import fingerprint
 
 
 def test_coverage_is_of_the_scenarios_given_and_others_are_told() -> None:

@@ -12,7 +12,7 @@ from commands import QUICK, Call, csv_rows, strict_json, too_wide
 from attune_bench import Scores, score
 from attune_bench.benchmarks.sage.scoring import board
 from attune_bench.report.columns import number
-from attune_bench.scores.fingerprint import results_fingerprint
+from attune_bench.scores.provenance import results_fingerprint
 from attune_bench.stats.options import sorted_groups
 from attune_bench.stats.summary import SUMMARY
 from attune_data import load_sage

@@ -19,7 +19,7 @@ from statistics import fmean, median_low
 from types import MappingProxyType
 from typing import Any, Literal
 
-from attune_bench.scores.settings import CHANCE_BASELINE
+from attune_bench.scores.provenance import CHANCE_BASELINE
 from attune_data import Codebook, Conversation, Run, Runs, RunTurn, Turn, load_codebook
 from attune_data.attunebench.records import (
     Answers,

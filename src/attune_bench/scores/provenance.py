@@ -1,12 +1,67 @@
-"""The settings of the runs of each model and condition, as their files record them."""
+"""What scores were made of: hashes of data and results, and the settings of the runs."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import from_json
 
-from attune_data.record import content_hash
+from attune_data.record import Record, canonical, content_hash
+from attune_metrics.signature import hash_digests
+
+if TYPE_CHECKING:
+    from attune_data.collection import Kind
+
+
+def fingerprint(records: Iterable[Record]) -> str:
+    """Return the hash of records; the order of records, and of keys in their files, does not matter.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> conversations = load("demo")
+    >>> fingerprint(conversations) == fingerprint(reversed(conversations))
+    True
+    """
+    return hash_digests(map(digest, records))
+
+
+def digest(record: Record) -> bytes:
+    """Return the hash of a record, whatever the order of the keys in its file."""
+    return sha256(record.canonical_json()).digest()
+
+
+def results_fingerprint(results: Iterable[Record], kind: "Kind[Any, Any]") -> str:
+    """Return the hash of results, whatever their order: what was answered, to what, by whom, with which settings.
+
+    When results were made, how long that took and what it cost, see `attune_data.Kind.unhashed`, changes no hash. The
+    runner also notes the cost of each role of a benchmark, such as ``judge_cost``, in results that have no such field.
+
+    Examples
+    --------
+    >>> from attune_data import load_runs
+    >>> from attune_data.kinds import RUN
+    >>> runs = load_runs("demo")
+    >>> later = [run.model_copy(update={"run_timestamp": "2026-03-01", "api_cost": 0.5}) for run in runs]
+    >>> results_fingerprint(later, RUN) == results_fingerprint(runs, RUN)
+    True
+    """
+    return hash_digests(result_digests(result, kind)[0] for result in results)
+
+
+def result_digests(result: Record, kind: "Kind[Any, Any]") -> tuple[bytes, bytes]:
+    """Return two hashes of a result: of what a signature counts, as `results_fingerprint` does, and of everything.
+
+    A result names its model, which a file may tell by its place alone.
+    """
+    content = from_json(result.to_line())
+    costs = {key for key in result.model_extra or () if key.endswith("_cost")}
+    unhashed = {key: content.pop(key) for key in (kind.unhashed | costs) & content.keys()}
+    counted = sha256(canonical(content)).digest()
+    return counted, sha256(counted + canonical(unhashed)).digest()
+
 
 NOT_RECORDED = "not recorded"
 
@@ -117,9 +172,7 @@ def sent_where_set(given: Mapping[str, Any]) -> dict[str, str]:
     return texts | ({"token_limit": "of the server"} if of_server(given, "max_tokens") else {})
 
 
-def group_settings(
-    runs: Iterable[tuple[str, str | None, Mapping[str, Any]]],
-) -> tuple[GroupSettings, ...]:
+def group_settings(runs: Iterable[tuple[str, str | None, Mapping[str, Any]]]) -> tuple[GroupSettings, ...]:
     """Return the settings of the runs of models, by model and condition; people and baselines have none.
 
     Parameters

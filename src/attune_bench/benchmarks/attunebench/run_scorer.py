@@ -1,0 +1,299 @@
+"""Scoring some runs at a time, and the settings that each run records; both import no frame."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Self
+
+from pydantic_core import from_json, to_json
+
+from attune_bench.benchmarks.attunebench.conversation_score import (
+    ConversationScore,
+    OtherSimilarity,
+    Scored,
+    Similarity,
+    Truth,
+    add_similarities,
+    columns_of,
+    other_similarity,
+    prepare_truth,
+    score_conversation,
+)
+from attune_bench.benchmarks.attunebench.expected_scores import expected_scores
+from attune_bench.scores.provenance import (
+    SENT_WHERE_SET,
+    GroupSettings,
+    digest,
+    group_settings,
+    of_server,
+    sent_where_set,
+    setting_text,
+)
+from attune_data import Conversation, Run
+from attune_data.record import is_generated
+from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
+
+COMPARABILITY_KEYS: Mapping[str, str] = {
+    "prompt_version": "version of the prompts",
+    "prompt_hash": "prompts",
+    "codebook_hash": "codebook",
+    "panas_strategy": "PANAS strategy",
+    "temperature": "temperature",
+    "answer_format": "answer format",
+    "judges": "judges",
+}
+"""The settings in which models that are compared may not differ, and what they are called; ``judges`` counts for the
+metrics that rest on a judge."""
+
+
+_JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSettings:
+    """The settings of one run file.
+
+    Attributes
+    ----------
+    recorded : dict
+        By name; None for one that it does not record. ``judges`` is there where drafts were judged, None where the file
+        does not list who did.
+    judges : list of str
+        The judges whose answers the file has.
+    judged_otherwise : str
+        The settings in which the judges were asked otherwise than the model.
+    synthetic : bool
+        Whether the run says of itself that it was generated.
+    """
+
+    recorded: dict[str, Any]
+    judges: list[str]
+    judged_otherwise: str
+    synthetic: bool
+
+    def to_json(self) -> str:
+        """Return the settings as JSON."""
+        return to_json(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return what was written by `to_json`."""
+        return cls(**from_json(text))
+
+
+def settings_of_run(run: Run) -> RecordedSettings:
+    """Return the settings that a run file records."""
+    given = run.model_extra or {}
+    settings = {name: _plain(given.get(name)) for name in ("prompt_version", "prompt_hash", "codebook_hash")}
+    settings["temperature"] = _value(given, "temperature")
+    settings["answer_format"] = _plain(given.get("answer_format"))
+    # A run without its last part was not asked for the PANAS, one without judgements has no judges.
+    if "panas_strategy" in given:
+        settings["panas_strategy"] = _plain(given["panas_strategy"])
+    elif run.post_conversation is not None:
+        settings["panas_strategy"] = run.post_conversation.panas_strategy
+    if any(turn.em_draft_judge_scores.model_fields_set or turn.em_draft_binary_assessment for turn in run.turns):
+        listed = given.get("judge_models")
+        settings["judges"] = _joined(map(str, listed)) if isinstance(listed, list) and listed else None
+    settings |= {name: _plain(given.get(name)) for name in ("provider", "max_tokens", "seed")}
+    if of_server(given, "max_tokens"):
+        del settings["max_tokens"]  # It is the limit of tokens below, which counts.
+    settings |= sent_where_set(given)
+    settings["date"] = run.run_timestamp and run.run_timestamp[:10]
+    return RecordedSettings(settings, sorted(_judges_named(run)), _judged_otherwise(given), is_generated(run))
+
+
+def settings_of_groups(runs: Sequence[tuple[str, str, RecordedSettings]]) -> tuple[GroupSettings, ...]:
+    """Return the settings of each model and mode from the settings of its runs, with the first and the last date."""
+    # A file that lists no judges names only those with readable answers; the files of a model name all of them.
+    judges: dict[tuple[str, str], set[str]] = {}
+    for model, mode, run in runs:
+        judges.setdefault((model, mode), set()).update(run.judges)
+    settings = ((model, mode, _complete(run, judges[model, mode])) for model, mode, run in runs)
+    return tuple(one.model_copy(update={"settings": one.settings | _dates(one)}) for one in group_settings(settings))
+
+
+def _complete(run: RecordedSettings, judges: Iterable[str]) -> dict[str, Any]:
+    """Return the settings of a run with its judges; where the file lists none, the judges of its model and mode."""
+    if "judges" not in run.recorded:
+        return run.recorded
+    named = run.recorded["judges"] or _joined(judges)
+    return run.recorded | {"judges": named and named + run.judged_otherwise}
+
+
+def _dates(group: GroupSettings) -> dict[str, tuple[Any, ...]]:
+    days = group.settings["date"]
+    return {"date": tuple(dict.fromkeys((days[0], days[-1])))}
+
+
+def _joined(judges: Iterable[str]) -> str | None:
+    return " + ".join(sorted(judges)) or None
+
+
+def _judges_named(run: Run) -> set[str]:
+    return {judge for turn in run.turns for field in _JUDGED for judge in getattr(turn, f"{field}_by_model")}
+
+
+def _judged_otherwise(given: Mapping[str, Any]) -> str:
+    own = given.get("judge_settings")
+    asked = own if isinstance(own, Mapping) else {}
+    # Judges of a run are not sent what its model is sent where it is set.
+    others = [f"{SENT_WHERE_SET[name][0]} {value}" for name, value in sent_where_set(asked).items()]
+    others += [
+        f"{COMPARABILITY_KEYS[name]} {setting_text(_value(asked, name))}"
+        for name in ("prompt_hash", "codebook_hash", "temperature", "answer_format")
+        if name in asked and asked[name] != given.get(name)
+    ]
+    return f" ({', '.join(others)})" if others else ""
+
+
+def _value(given: Mapping[str, Any], name: str) -> str | int | float | None:
+    """Return a setting; a temperature that is null was left to the server."""
+    left = name == "temperature" and of_server(given, name)
+    return "of the server" if left else _plain(given.get(name))
+
+
+def _plain(value: Any) -> str | int | float | None:
+    """Return a value as a setting can be: a text or a number; anything else as its text."""
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+Batch = dict[str, list[Any]]
+
+
+_PREPARED = 500  # each in about 0.1 MB
+
+
+_NO_CONVERSATION = ("$.conversationId", "run-without-conversation", "no conversation with this id; is the data right?")
+
+
+_NO_SHARED_TURN = ("$.turns", "no-shared-turn", "the run shares no turn number with its conversation")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredConversation:
+    """What scores keep of a conversation.
+
+    Attributes
+    ----------
+    digest : str
+        The hash of the conversation, as hexadecimal digits.
+    participant : str, optional
+        Whose it is, as the conversation writes it.
+    synthetic : bool
+        Whether it is invented.
+    chance : dict of str to (float or None)
+        What random answers score, by metric.
+    """
+
+    digest: str
+    participant: str | None
+    synthetic: bool
+    chance: dict[str, float | None]
+
+
+class RunScorer:
+    """Scores runs against conversations.
+
+    Parameters
+    ----------
+    conversations : mapping of str to Conversation
+        The ground truth by id.
+    protocol : str or Protocol
+        ``"documented"`` or ``"released"``.
+    similarity : str or callable
+        As for `attune_bench.benchmarks.attunebench.conversation_score.other_similarity`.
+
+    Raises
+    ------
+    MetricInputError
+        Where there is no protocol of that name, or no such measure of similarity.
+
+    Attributes
+    ----------
+    similarity : OtherSimilarity, optional
+        What measures similarity beside token overlap.
+    about : callable
+        ``about(conversation_id)`` returns what scores keep of a conversation, made once.
+    """
+
+    def __init__(
+        self,
+        conversations: Mapping[str, Conversation],
+        *,
+        protocol: str | Protocol = DOCUMENTED,
+        similarity: str | Similarity = "jaccard",
+    ) -> None:
+        self.protocol: Protocol = get_protocol(protocol)
+        self.similarity: OtherSimilarity | None = other_similarity(similarity)
+        self.conversations = conversations
+        # Conversations in memory may have their prepared form in memory too.
+        self._truth = lru_cache(None if isinstance(conversations, dict) else _PREPARED)(self._prepare)
+        self.about: Callable[[str], ScoredConversation] = cache(self._about)
+
+    def _prepare(self, conversation_id: str) -> Truth:
+        return prepare_truth(self.conversations[conversation_id], self.protocol)
+
+    def score(self, runs: Sequence[Run], digests: Sequence[str]) -> Batch:
+        """Score some runs; `digests` are their hashes.
+
+        Returns
+        -------
+        dict of str to list
+            Columns, a row a run: model, condition and unit, the terms of `columns_of` and as ``detail`` the record of
+            the run as JSON; ``digest`` and ``settings``, the hash of the run and how it was made; ``problem``, a JSON
+            list of path, rule and message where the run has no record, null otherwise.
+        """
+        records: list[ConversationScore | None] = []
+        problems: list[str | None] = []
+        for run in runs:
+            record = problem = None
+            if run.conversation_id not in self.conversations:
+                problem = _NO_CONVERSATION
+            else:
+                record = score_conversation(self._truth(run.conversation_id), run, self.protocol)
+                problem = _NO_SHARED_TURN if record is None else None
+            records.append(record)
+            problems.append(problem and to_json(problem).decode())
+        if self.similarity is not None:
+            there = [
+                Scored(record, run, self.conversations[run.conversation_id], self._truth(run.conversation_id))
+                for record, run in zip(records, runs, strict=True)
+                if record is not None
+            ]
+            add_similarities(there, self.similarity)
+        return {
+            "model": [run.em_model for run in runs],
+            "condition": [run.mode for run in runs],
+            "unit": [run.conversation_id for run in runs],
+            **columns_of(records, self.others),
+            "detail": [record and to_json(record, inf_nan_mode="constants").decode() for record in records],
+            "digest": list(digests),
+            "settings": [settings_of_run(run).to_json() for run in runs],
+            "problem": problems,
+        }
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns of the other measure of similarity."""
+        return () if self.similarity is None else self.similarity.columns
+
+    def _about(self, conversation_id: str) -> ScoredConversation:
+        conversation = self.conversations[conversation_id]
+        return ScoredConversation(
+            digest(conversation).hex(),
+            conversation.participant_id,
+            conversation.synthetic,
+            expected_scores(self._truth(conversation_id), self.protocol),
+        )
+
+
+def kept_conversation(conversation: Conversation, digest: str) -> Conversation:
+    """Return a conversation without its content; equal contents have one `digest`."""
+    return Conversation.model_validate({"conversationId": conversation.id, "turns": [], "digest": digest})
+
+
+def kept_run(run: Run, digest: str) -> Run:
+    """Return a run without its predictions; equal predictions have one `digest`."""
+    named = {"conversationId": run.conversation_id, "em_model": run.em_model, "mode": run.mode, "repeat": run.repeat}
+    return Run.model_validate({**named, "run_timestamp": run.run_timestamp, "digest": digest})
