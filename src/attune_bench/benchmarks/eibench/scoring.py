@@ -2,12 +2,12 @@
 
 Conventions
 -----------
-Rewards and axis scores are -1 to 1, higher is better; published numbers are 100 times these. The unit is the scenario,
-of which a model has one episode, or several where it played repeats. An episode *failed* where it says why there is no
-result, where an answer of either side could not be had or read, and where it has no state at its end.
+Rewards and axis scores are -1 to 1, higher is better; published numbers are 100 times these. The unit is the scenario:
+a model has one episode for each, or several with repeats. An episode *failed* if it gives a reason for having no
+result, if an answer of either side was missing or unreadable, or if it has no final state.
 
-Numbers are comparable within one simulator and one version of its instructions only, so models whose episodes differ
-in these or in another of the settings `DECISIVE` are not compared; see `attune_bench.stats.comparability`.
+Numbers are comparable within one simulator and one version of its instructions only: models are not compared if their
+episodes differ in these or in another of the settings `DECISIVE`; see `attune_bench.stats.comparability`.
 """
 
 import warnings
@@ -74,14 +74,14 @@ def score(
     Parameters
     ----------
     scenarios : iterable of Scenario
-        What `attune_data.load_scenarios` gives.
+        From `attune_data.load_scenarios`.
     episodes : iterable of Episode
-        What `attune_data.load_episodes` gives, of any number of models. One whose scenario is not given, or lacks an
-        anchor, is not scored, which a note says.
+        From `attune_data.load_episodes`, of any number of models. An episode is not scored if its scenario is missing
+        or lacks an anchor; a note says so.
     published : bool
-        Whether to score as the published evaluation does: the rule ``evaluation`` and the treatment ``start`` are those
-        chosen, and scenarios that lack an anchor are scored with its default, which a note says. The start is 50 by
-        default, the target the start, the worst anger the start + 25, the worst trust the start - 20 but not below 0.
+        Whether to score as the published evaluation does: by the rule ``evaluation`` and the treatment ``start``, with
+        defaults for missing anchors, which a note counts. The start is 50 by default, the target the start, the worst
+        anger the start + 25, the worst trust the start - 20 but not below 0.
     progress : callable, optional
         Called with the number of episodes scored so far.
 
