@@ -131,7 +131,8 @@ def test_no_interval_of_ranks(rows: Any, people: str, reason: str) -> None:
 
 
 def test_ranks_have_an_interval_while_the_resamples_without_a_value_fit_in_a_tail() -> None:
-    rows, resamples = [[1, 2, 3, 4, 5], [2, 2, nan, nan, 3]], draw_resamples(range(5), n_resamples=1000, seed=1)
+    rows = np.array([[1, 2, 3, 4, 5], [2, 2, nan, nan, 3]])
+    resamples = draw_resamples(range(5), n_resamples=1000, seed=1)
     [reason] = {interval.reason for interval in rank_intervals(rows, resamples, level=0.999)}
     lacking = int(str(reason).removeprefix("a model has no value in ").split()[0]) / 1000
     assert 0 < lacking < 0.05  # 0.4^5 is 0.01
