@@ -378,8 +378,8 @@ def emotion_f1(reference: Sequence[Tag], predicted: Sequence[Tag]) -> float:
 def emotion_f1_intensity(reference: Sequence[Tag], predicted: Sequence[Tag]) -> float:
     """F1 discounted by the error of intensity: ``F1 * mean(1 - |a - b| / 6)``.
 
-    The mean runs over the shared words with two known intensities a and b. Takes
-    `reference` and `predicted` as `emotion_scores`, with the same errors.
+    The mean runs over the shared words with two known intensities a and b.
+    Takes `reference` and `predicted` as `emotion_scores`, with the same errors.
 
     Returns
     -------
