@@ -15,8 +15,8 @@ Everything else is imported from its module:
   `sums` (standard errors).
 - `signature` writes the line to quote with a score; `testing` checks a metric of your own.
 
-The functions named ``prepare_*``, ``count_*`` and ``score_*`` do not check their input. They serve a harness that scores
-many predictions against one validated reference.
+The functions named ``prepare_*``, ``count_*`` and ``score_*`` do not check their input. They serve a harness that
+scores many predictions against one validated reference.
 """
 
 from importlib import import_module

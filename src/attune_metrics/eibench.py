@@ -10,7 +10,7 @@ A curve is the state before the first reply and after each judged reply; `attune
 Metrics
 -------
 - Anchor score of an axis, and reward: how far the last state is from the start towards target or worst case.
-- `scene_means`: means over all episodes, over those of each scene, and over scenes.
+- `scene_means`: means over all episodes, over each scene's episodes, and over scenes.
 
 References
 ----------
@@ -281,7 +281,7 @@ def treat_failed(
         `exclude`: nan, so that means leave them out. `start`, the published treatment: the state they broke off in
         counts, which is the start if nothing was judged before. `worst`: they count as the worst case.
     start, worst : float or array of float
-        What the treatments set. The defaults are those of scores; for states give the anchors.
+        Values that the treatments set. The defaults suit scores; for states give the anchors.
 
     Returns
     -------
@@ -336,7 +336,7 @@ class SceneMeans:
 
 
 def scene_means(scenes: Iterable[str], values: ArrayLike) -> SceneMeans:
-    """Mean of a score over all episodes and over those of each scene.
+    """Mean of a score over all episodes and over the episodes of each scene.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ Conventions
 -----------
 A question is a dialogue and four emotions of one character, each with a reference intensity from 0 to 10. A model rates
 them twice in one answer, in a first pass and revised after a critique. An answer is parseable where its emotions are
-exactly those of the reference, by spelling. A run asks every question once [1]_, [2]_.
+exactly the emotions of the reference, by spelling. A run asks every question once [1]_, [2]_.
 
 References
 ----------
@@ -100,7 +100,7 @@ class EQBenchRun:
 def score_run(first_pass: Sequence[float], revised: Sequence[float]) -> EQBenchRun:
     """Score a run from the scores of its questions, nan where an answer is not parseable; the input is not checked.
 
-    The revised pass counts if its mean is at least that of the first and it has at least 95% as many parseable answers,
+    The revised pass counts if its mean is at least the first's and it has at least 95% as many parseable answers,
     or where the first has none.
 
     Examples

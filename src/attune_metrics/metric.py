@@ -165,7 +165,7 @@ class Metric:
     terms : tuple of str
         The columns that the statistic takes; empty where it takes one column, named as the metric.
     coverage : tuple of str
-        The tasks whose questions it depends on; the lowest share of them that was answered is reported with it.
+        The tasks with questions that the metric depends on; reports show the lowest share of answered questions.
     depends_on : tuple of str
         Settings of a run that change this metric and leave others alone, such as ``judges``.
     group : str

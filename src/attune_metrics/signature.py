@@ -45,7 +45,7 @@ class Signature:
     data, runs : str, optional
         `hash_records` of the records scored, and of the predictions.
     scores : str, optional
-        `hash_records` of the scores themselves, where those of what they were made of are not known.
+        `hash_records` of the scores themselves, where the hashes of data and predictions are not known.
     labels : str, optional
         `hash_records` of people's ratings that corrected a judge.
     filter : str, optional
@@ -55,16 +55,16 @@ class Signature:
     n, clusters, excluded : int, optional
         Units scored, their clusters, units left out.
     unit, draw, weight, interval : str, optional
-        What is resampled (``participant``), how if not multinomially (``poisson``: each a Poisson number of times, with
-        more than 20,000 of them), what counts once if not each unit (``participant``: the score is the mean of their
-        means), and the method of the interval (``percentile-expanded``, ``t``; ``percentile-expanded_logit-t`` where
-        shares have one of their own).
+        The resampled unit (``participant``), the draw if not multinomial (``poisson``: above 20,000 units each is drawn
+        a Poisson number of times), the weight if units do not count equally (``participant``: the score is the mean of
+        the participants' means), and the method of the interval (``percentile-expanded``, ``t``;
+        ``percentile-expanded_logit-t`` where shares have a method of their own).
     margin : str, optional
         Smallest difference of interest, of all metrics or of each.
     level : float, optional
         Confidence level, between 0 and 1.
     boot, exchanges, seed : int, optional
-        Number of resamples, that of random exchanges where it is another, and seed of their draw.
+        Number of resamples, number of random exchanges where it differs, and the seed of both.
 
     Raises
     ------

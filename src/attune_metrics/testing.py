@@ -89,7 +89,7 @@ class Call:
 
 
 def calls(*arguments: "SearchStrategy[Any]", **options: "SearchStrategy[Any]") -> "SearchStrategy[Call]":
-    """Draw calls whose arguments are independent of each other.
+    """Draw calls with arguments that are independent of each other.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def calls(*arguments: "SearchStrategy[Any]", **options: "SearchStrategy[Any]") -
 
 
 def perfect_calls(reference: "SearchStrategy[Any]", **options: "SearchStrategy[Any]") -> "SearchStrategy[Call]":
-    """Draw calls whose prediction equals the reference.
+    """Draw calls with a prediction equal to the reference.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ _ORDER = "the order of items does not matter"
 
 
 class Declared(TypedDict, total=False):
-    """What a function declares that has no `Metric` entry; the defaults are those of `Metric`."""
+    """Declaration of a function without a `Metric` entry; the defaults are as in `Metric`."""
 
     low: float
     high: float
@@ -291,7 +291,7 @@ def check_metric(
     inputs : SearchStrategy of Call
         Valid input, as from `attune_metrics.testing.calls`.
     perfect : SearchStrategy of Call, optional
-        Input whose prediction is perfect: the value is `high`, or `low` where lower is better.
+        Input with a perfect prediction: the value is `high`, or `low` where lower is better.
     undefined : SearchStrategy of Call, optional
         Valid input for which the metric is undefined: the value is nan, never 0, with `UndefinedMetricWarning`.
     malformed : iterable of Call
@@ -559,7 +559,7 @@ def _changed(record: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _shuffled(value: Any, random: Random) -> Any:
-    """Return lists, arrays and mappings, also those of a dataclass, in another order."""
+    """Return lists, arrays and mappings in another order, also within a dataclass."""
     if is_dataclass(value) and not isinstance(value, type):
         return _changed(value, partial(_shuffled, random=random))
     if isinstance(value, list | np.ndarray):

@@ -58,8 +58,8 @@ def process_rewards(anger_changes: ArrayLike, trust_changes: ArrayLike) -> Float
 def trace_advantages(rewards: ArrayLike, groups: ArrayLike, *, sigma_floor: float = 0.1) -> Floats:
     """Compare each trace with the others of its prompt: ``(reward - mean) / (max(std, sigma_floor) + 1e-6)``.
 
-    Mean and standard deviation (of n - 1) are those of the group. The floor keeps groups whose rewards hardly differ
-    from being blown up. A trace alone in its group has mean 0 and standard deviation 1.
+    Mean and standard deviation (of n - 1) are taken over the group. The floor keeps small differences of rewards from
+    becoming large advantages. For a trace alone in its group, the mean is 0 and the standard deviation 1.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def trace_advantages(rewards: ArrayLike, groups: ArrayLike, *, sigma_floor: floa
     Raises
     ------
     MetricInputError
-        If a reward is not a finite number, the number of groups differs from that of rewards, or the floor is negative.
+        If a reward is not a finite number, groups and rewards differ in number, or the floor is negative.
 
     Examples
     --------

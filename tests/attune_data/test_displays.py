@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from notebook_pages import Page
 
-from attune_data import Run, load, load_codebook, load_runs, load_scenarios, show
+from attune_data import Conversation, Run, load, load_codebook, load_runs, load_scenarios, show
 from attune_data.attunebench.codebook import Codebook
-from attune_data.display import entries_html
+from attune_data.display import entries_html, titled
 
 EVIL = '<img src=x onerror="alert(1)">'
 
@@ -108,3 +108,11 @@ def test_a_result_alone_is_shown_as_in_a_list() -> None:
     conversation = load("demo")[0]
     run = load_runs("demo")[0]
     assert show(conversation, run, columns=80) == show(conversation, [run], columns=80)
+
+
+def test_the_title_of_a_record_says_whether_it_was_generated() -> None:
+    written, generated = (
+        Conversation.model_validate({"conversationId": "c", "metadata": about}) for about in ({}, {"synthetic": True})
+    )
+    assert titled("conversation", written) == "Conversation c"
+    assert titled("conversation", generated) == "Conversation c (synthetic)"

@@ -226,3 +226,13 @@ def test_schema_uses_the_names_of_the_files(conversation_paths: list[str]) -> No
     fields = {field for _, field, _ in _properties(Conversation.model_json_schema())}
     names = {path.rpartition(".")[2] for path in conversation_paths if "responses." not in path}
     assert names - fields == set()
+
+
+def test_the_one_form_of_a_record_does_not_depend_on_the_order_of_its_keys() -> None:
+    about = {"participant_id": "p", "note": {"b": 1, "a": [2]}}
+    one, other = (
+        Conversation.model_validate({"conversationId": "c", "extra": dict(pairs)})
+        for pairs in (about.items(), reversed(about.items()))
+    )
+    assert one.canonical_json() == other.canonical_json()
+    assert one.canonical_json() == b'{"conversationId":"c","extra":{"note":{"a":[2],"b":1},"participant_id":"p"}}'

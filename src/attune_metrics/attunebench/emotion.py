@@ -378,8 +378,8 @@ def emotion_f1(reference: Sequence[Tag], predicted: Sequence[Tag]) -> float:
 def emotion_f1_intensity(reference: Sequence[Tag], predicted: Sequence[Tag]) -> float:
     """F1 discounted by the error of intensity: ``F1 * mean(1 - |a - b| / 6)``.
 
-    The mean runs over the shared words whose two intensities a and b are known. Takes and raises what
-    `emotion_scores` does.
+    The mean runs over the shared words with two known intensities a and b.
+    Takes `reference` and `predicted` as `emotion_scores`, with the same errors.
 
     Returns
     -------
@@ -436,7 +436,7 @@ def emotion_va_score(reference: Sequence[Tag], predicted: Sequence[Tag]) -> floa
 
 
 def emotion_va_intensity_score(reference: Sequence[Tag], predicted: Sequence[Tag]) -> float:
-    """Valence-arousal score whose pairs also compare intensity.
+    """Valence-arousal score with pairs that also compare intensity.
 
     As `emotion_va_score` with the value ``0.7 similarity + 0.3 (1 - |a - b| / 6)`` for a pair of tags with intensities
     a and b, the second term 0 where one is unknown; the best matching is sought anew for these values.

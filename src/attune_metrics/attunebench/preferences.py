@@ -188,7 +188,7 @@ def score_response(reference: PreparedResponses, predicted: str | None) -> Respo
 
 
 def score_similarities(similarities: Sequence[float], weights: Sequence[float] | None) -> ResponseScores:
-    """Return what is made of a draft's similarities to the three responses, whatever measures them; nothing is checked.
+    """Return the scores of a draft's similarities to the three responses, by any measure; nothing is checked.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def response_preference_alignment(reference: Responses, predicted: str | None, *
 
 
 def score_draft_judge(scores: Mapping[str, object]) -> float:
-    """Score as `draft_judge_score` does, without checks: what is not a number is skipped, nan if nothing is left."""
+    """Score as `draft_judge_score` does, without checks: only numbers count, nan if there are none."""
     given = [
         value
         for dimension in JUDGE_DIMENSIONS
@@ -651,7 +651,7 @@ def _score(reference: object, predicted: object) -> PairwiseScores:
 
 
 def pairwise_accuracy(reference: Sequence[Comparison | tuple[str, str, str | None]], predicted: Choices) -> float:
-    """Share of the comparisons whose winner was predicted: ``mean(prediction == winner)``.
+    """Share of the comparisons with a correctly predicted winner: ``mean(prediction == winner)``.
 
     Parameters
     ----------

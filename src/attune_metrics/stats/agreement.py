@@ -293,7 +293,7 @@ def cohen_kappa_interval(
     Parameters
     ----------
     reference, predicted, weights, by
-        As for `cohen_kappa`; ranks are those of the ratings given, in every resample.
+        As for `cohen_kappa`; the given ratings have the same ranks in every resample.
     resamples : Resamples
         From `draw_resamples` over the same units.
     method : {"percentile-expanded", "percentile", "bca"}
@@ -358,7 +358,7 @@ def fleiss_kappa_interval(
 ) -> Interval:
     """Bootstrap interval of Fleiss' kappa, over units or whole clusters of them.
 
-    Takes `ratings` as `fleiss_kappa`; for the rest, what is returned and what is raised see `cohen_kappa_interval`.
+    Takes `ratings` as `fleiss_kappa`; other parameters, result and errors as for `cohen_kappa_interval`.
 
     Examples
     --------
@@ -419,7 +419,7 @@ def krippendorff_alpha_interval(
 ) -> Interval:
     """Bootstrap interval of Krippendorff's alpha, over units or whole clusters of them.
 
-    Takes `ratings` and `level` as `krippendorff_alpha`; for the rest, what is returned and what is raised see
+    Takes `ratings` and `level` as `krippendorff_alpha`; other parameters, result and errors as for
     `cohen_kappa_interval`. A unit with fewer than two ratings has no value and is not counted in ``n``.
 
     Notes

@@ -177,7 +177,7 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
 """Every statistic by its name."""
 
 PER_UNIT = ("mean", "share")
-"""The names of those of which each unit has a value of its own."""
+"""Names of the statistics for which each unit has a value of its own."""
 
 
 def point_estimate(values: ArrayLike, *, statistic: Statistic = mean_of_sums) -> Floats:
@@ -188,7 +188,7 @@ def point_estimate(values: ArrayLike, *, statistic: Statistic = mean_of_sums) ->
     Parameters
     ----------
     values : array of float, shape (units,), (series, units) or (series, terms, units)
-        What is summed, nan where a unit has no value; a unit that lacks one term lacks them all.
+        Values to sum, nan where a unit has no value; a unit that lacks one term lacks them all.
     statistic : callable
         ``statistic(sums, n)`` with sums of shape (..., terms) and numbers of units of shape (...), which gives shape
         (...); `STATISTICS` has some by name. The default is the mean of the first term.
@@ -343,7 +343,7 @@ def bootstrap_distribution(
     Parameters
     ----------
     values : array of float, shape (units,), (series, units) or (series, terms, units)
-        What is summed, nan where a unit has no value; a unit that lacks one term lacks them all.
+        Values to sum, nan where a unit has no value; a unit that lacks one term lacks them all.
     resamples : Resamples
         From `draw_resamples` over the same units.
     statistic : callable

@@ -1,14 +1,9 @@
 """Two models on the same units: the difference of a statistic, its interval, its test, and families of tests.
 
-Pairs of series on the units that both have, where the work is that of the series and not of the pairs.
-
-A side of a pair is a series on the units that its partner has too. Pairs whose series lack the same units share their
-sides, so that all pairs of k complete series need the sums of k sides.
-
 Conventions
 -----------
 `a` and `b` have the same units in the same order; a unit counts where both have a value. Units of one cluster stay
-together, as in `resampling`, which says what values and statistics are. Differences are ``statistic(a) -
+together, as in `attune_metrics.stats.bootstrap`, which defines values and statistics. Differences are ``statistic(a) -
 statistic(b)``.
 
 References
@@ -74,7 +69,7 @@ __all__ = [
 MOST_DIFFERENCES = 2**25
 """How many differences, of exchanges and pairs, are kept at one time: 256 MiB."""
 
-_PAIRS = 128  # whose means are exchanged at one time, so that a block of exchanges stays in the processor's cache
+_PAIRS = 128  # their means are exchanged at one time, so that a block of exchanges stays in the processor's cache
 
 
 def random_exchanges(exchanges: int, clusters: int, seed: int) -> Iterator[NDArray[np.uint8]]:
@@ -89,7 +84,7 @@ def exchanged_differences(
 ) -> tuple[Floats, Floats]:
     """Return the size of the difference in each exchange (exchanges, pairs), and each pair's largest value of a side.
 
-    `sums` (clusters, sides, terms) and `total` (sides, terms + 1) are of the sides whose positions `pairs` has.
+    `sums` (clusters, sides, terms) and `total` (sides, terms + 1) belong to the sides that `pairs` numbers.
     """
     first, second = pairs.T
     n = total[first, -1]
@@ -107,14 +102,14 @@ def exchanged_differences(
 
 
 def count_reached(differences: Floats, bound: float, largest: float) -> int:
-    """Count the exchanges whose difference is as large as `bound`; an undefined one is."""
+    """Count the exchanges with a difference as large as `bound`, or with an undefined one."""
     return len(differences) - int((differences < bound - ROUNDING * largest).sum())
 
 
 def count_reached_by_means(
     swaps: Streamed, sums: Floats, total: Floats, pairs: NDArray[np.intp], observed: Floats
 ) -> NDArray[np.intp]:
-    """Count for each pair of means the exchanges whose difference is as large as the observed one.
+    """Count for each pair of means the exchanges with a difference as large as the observed one.
 
     `sums` (clusters, sides) and `total` (sides, terms + 1) are as for `exchanged_differences`. No difference is kept.
     """
@@ -203,7 +198,7 @@ class Pairs:
 
     @classmethod
     def joined(cls, parts: "Sequence[Pairs]") -> "Pairs":
-        """Return the pairs of several, each of as many clusters: one draw of exchanges is then that of all.
+        """Join several pairs with the same number of clusters, so that one draw of exchanges serves all.
 
         Examples
         --------
@@ -383,7 +378,7 @@ def bootstrap_of_pairs(
     pairs : Pairs
         The pairs.
     resamples, statistic, method, level, distribution
-        As for `paired_bootstrap`; the distribution is that of `distribution_of_pairs`.
+        As for `paired_bootstrap`; `distribution_of_pairs` makes the distribution.
 
     Returns
     -------
@@ -430,8 +425,8 @@ class PermutationTest:
         Two-sided, uncorrected; nan without a test.
     p_min : float
         The smallest p-value that a test of this size could have given: of all exchanges, the share with the largest
-        difference, which is ``2 / 2^k`` for a mean of which k clusters differ; of random ones the larger of ``2 / 2^k``
-        and ``1 / (1 + n_permutations)``; nan without a test.
+        difference, which is ``2 / 2^k`` for a mean where k clusters differ; of random exchanges the larger of
+        ``2 / 2^k`` and ``1 / (1 + n_permutations)``; nan without a test.
     n, clusters, differing : int
         Units that both sides have, clusters with such a unit, and clusters in which the sides differ.
     exchanges : int
@@ -581,7 +576,7 @@ def permutation_test_of_pairs(
 def _test(
     observed: float, count: int, exchanges: int, smallest: float, n: int, clusters: int, differing: int, *, exact: bool
 ) -> PermutationTest:
-    """Return the test of a pair, of whose exchanges `count` are as large as the observed one."""
+    """Return the test of a pair: `count` of its exchanges are as large as the observed difference."""
     reason = None
     if not n:
         reason = "no unit has a value on both sides"

@@ -49,9 +49,9 @@ class Equivalence:
     margin, alpha : float
         The smallest difference of interest, in the unit of the values, and the level of each test.
     p_same : float
-        The smallest alpha whose 1 - 2 alpha interval lies within +-margin, 0 to 1; nan without an interval.
+        The smallest alpha at which the 1 - 2 alpha interval lies within +-margin, 0 to 1; nan without an interval.
     p_different : float
-        That of `attune_metrics.stats.comparison.paired_permutation_test`, two-sided; nan without a test.
+        Two-sided p-value of `attune_metrics.stats.comparison.paired_permutation_test`; nan without a test.
     verdict : {"different", "practically the same", "undecided"}
         As `verdict` says.
     n, clusters : int
@@ -147,8 +147,8 @@ def equivalence(
     ``p_same`` is the larger of two one-sided p-values [1]_, [2]_: of that alpha at which the lower end of the 1 - 2
     alpha interval of `paired_bootstrap` reaches -margin, and of that at which the upper end reaches +margin. Each is
     read off the bootstrap distribution by the levels that the method gives its ends
-    (`attune_metrics.stats.power`). It is never below that of the level 1 / (1 + resamples), as more resamples could
-    have reached the margin.
+    (`attune_metrics.stats.power`). It is never below the alpha of the level 1 / (1 + resamples), as more
+    resamples could have reached the margin.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def equivalence_of_pairs(
     method: Method = "percentile-expanded",
     distribution: Floats | None = None,
 ) -> list[Equivalence]:
-    """Compute `equivalence` of pairs of series whose permutation tests are made.
+    """Compute `equivalence` of pairs of series from their permutation tests.
 
     Parameters
     ----------

@@ -198,12 +198,12 @@ class PredictionPowered:
     correlation : float
         Pearson's, of score and rating among the rated units, -1 to 1; nan where either is constant.
     equivalent_ratings : float
-        How many ratings without a judge would give as narrow an interval: the variance of people's mean over that of
-        the corrected one, both over resamples, times the number of ratings. Higher is better, that number where the
-        judge adds nothing; nan without intervals.
+        Number of ratings that would give as narrow an interval without a judge: the variance of people's mean divided
+        by the variance of the corrected mean, both over resamples, times the number of ratings. Higher is better; the
+        number of ratings itself where the judge adds nothing; nan without intervals.
     p_value : float
-        Two-sided, uncorrected, that the corrected mean is 0, as is asked of a difference: the smallest alpha whose
-        1 - alpha interval excludes 0 (`attune_metrics.stats.power`); nan without an interval.
+        Two-sided, uncorrected, that the corrected mean, for instance of a difference, is 0: the smallest alpha at which
+        the 1 - alpha interval excludes 0 (`attune_metrics.stats.power`); nan without an interval.
     p_min : float
         The smallest p-value that so many resamples could have given; nan without an interval.
     cautions : tuple of str
@@ -265,8 +265,8 @@ def prediction_powered(
 
     Notes
     -----
-    With the same b the estimate is that of the packages ppi-python and truescore, in whose frame the units that nobody
-    rated are a second sample: their ``lam`` and ``lambda_`` are b times the share of these units.
+    With the same b the packages ppi-python and truescore give the same estimate. They treat the units that nobody
+    rated as a second sample: their ``lam`` and ``lambda_`` are b times the share of these units.
 
     Examples
     --------
@@ -351,8 +351,8 @@ def prediction_powered_difference(
 
     The correction is applied to the differences of units: it is `prediction_powered` of ``judged_a - judged_b`` with
     ``rated_a - rated_b``. A unit is rated where people rated both systems on it, and counts where the judge scored
-    both. What a judge gives both systems too much cancels before anything is corrected; `correlation` is that of the
-    differences, which is often lower than that of the scores.
+    both. Points that a judge gives both systems too much cancel before the correction. `correlation` is taken
+    between the differences; it is often lower than the correlation between scores.
 
     Parameters
     ----------
@@ -465,7 +465,7 @@ class RaterPair:
     kappa : Interval
         Cohen's kappa on the units that both rated.
     shift : Interval
-        Mean of `other`'s ratings minus those of `one`, on these units, in the unit of the ratings.
+        Mean of `other`'s ratings minus `one`'s, on these units, in the unit of the ratings.
     """
 
     one: int
@@ -529,7 +529,7 @@ def judge_reliability(
     margin: float | None = None,
     level: float = 0.95,
 ) -> Reliability:
-    """Compare the agreement of each judge with experts to that of experts among themselves.
+    """Compare the agreement of each judge with experts to the agreement of the experts among themselves.
 
     Parameters
     ----------

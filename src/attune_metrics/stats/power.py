@@ -1,20 +1,20 @@
-"""Planning a comparison of two models: how many participants it needs, and how small a difference some show.
+"""Planning a comparison of two models: participants needed, smallest detectable difference, and p-values of intervals.
 
-Planning a comparison of two models: from a pilot, or from what is assumed of their scores.
+Planning
+--------
+Both models answer the same units. Without a pilot you assume three numbers: the standard deviation s of a unit's score,
+the correlation r between the two models' scores on one unit, and the intraclass correlation ICC of the differences
+between these scores (the share of the variance that lies between participants). With G participants of m units each,
+the standard error of the difference is ``sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))`` [5]_, [6]_. Where participants
+have m units on average, with the coefficient of variation CV (standard deviation over mean), the design effect
+``1 + (m - 1) ICC`` becomes ``1 + ((CV^2 + 1) m - 1) ICC`` [8]_. From a pilot of g participants with the standard error
+SE, G participants of the same kind, with as many units each, have the standard error ``SE sqrt(g / G)``. Power is 80%:
+the two-sided `attune_metrics.stats.comparison.paired_permutation_test` at 0.05, for one comparison.
 
-Both models answer the same units. Without a pilot, of a unit's score the standard deviation s is assumed, of the scores
-of both models on one unit the correlation r, and of the differences between them the intraclass correlation ICC: the
-share of their variance that is between participants. With G participants of m units each, the standard error of the
-difference is ``sqrt(2 s^2 (1 - r) (1 + (m - 1) ICC) / (m G))`` [5]_, [6]_. Where participants have m units on average,
-with the coefficient of variation CV (standard deviation over mean), the design effect ``1 + (m - 1) ICC`` becomes
-``1 + ((CV^2 + 1) m - 1) ICC`` [8]_. A pilot of g participants with the standard error SE says ``SE sqrt(g / G)``: more
-participants of the same kind, with as many units each. Power is 80%, of the two-sided
-`attune_metrics.stats.comparison.paired_permutation_test` at 0.05, for one comparison.
-
-P-values of bootstrap intervals: the level at which an end of the interval is at a value.
-
-An interval of the level 1 - alpha that excludes a value rejects it at alpha, so that the smallest such alpha is a
-p-value [9]_, which never contradicts the interval. Levels of ends are those of
+p-values of bootstrap intervals
+-------------------------------
+An interval of the level 1 - alpha that excludes a value rejects the value at alpha. The smallest such alpha is a
+p-value [9]_, which never contradicts the interval. The ends of an interval have the levels of
 `attune_metrics.stats.bootstrap.bootstrap`.
 
 References
@@ -113,7 +113,7 @@ def mde_factor(clusters: int, *, units_cv: float = 0) -> float:
     Returns
     -------
     float
-        From 2.80, with many clusters, to 3.40, with 7 of equal size, and to 5.52, with 7 of which one has nearly all
+        From 2.80, with many clusters, to 3.40, with 7 of equal size, and to 5.52, with 7, one of them with nearly all
         units; nan with fewer.
 
     Raises
@@ -143,8 +143,8 @@ def mde_factor(clusters: int, *, units_cv: float = 0) -> float:
 def minimum_detectable_effect(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) -> float:
     """Compute the smallest true difference of means that a paired comparison of this size finds with 80% power [1]_.
 
-    ``mde_factor(G, units_cv=CV) SE``: a two-sided test at 0.05, uncorrected, of G clusters whose numbers of units have
-    the coefficient of variation CV. SE is the jackknife of clusters [3]_ of the mean of ``a - b``,
+    ``mde_factor(G, units_cv=CV) SE``: a two-sided test at 0.05, uncorrected, of G clusters. CV is the coefficient of
+    variation of their numbers of units. SE is the jackknife of clusters [3]_ of the mean of ``a - b``,
     ``sqrt((G - 1) / G sum over clusters of (sum of (x - mean) / (n - m))^2)`` for a cluster with m of the n units. With
     clusters of equal size SE is the `clustered_standard_error`, which is too small where some are much larger.
 
@@ -247,8 +247,8 @@ def check_difference(value: object) -> float:
 def clusters_needed(error: float, clusters: int, difference: float, *, units: float, units_cv: float) -> int:
     """Return the smallest number of clusters that finds a difference, where `clusters` give a standard error.
 
-    ``mde_factor(G, units_cv=units_cv) error sqrt(clusters / G) <= difference``; a cluster has so many `units` on
-    average, of which 2^53 are the most.
+    ``mde_factor(G, units_cv=units_cv) error sqrt(clusters / G) <= difference``; a cluster has `units` units on
+    average, at most 2^53.
     """
     if _LIMIT * error / difference > sqrt(MOST_UNITS / (units * clusters)):
         raise MetricInputError(
@@ -259,7 +259,7 @@ def clusters_needed(error: float, clusters: int, difference: float, *, units: fl
         # A cluster more for a difference in the last bits would be rounding.
         return max(MDE_MIN_CLUSTERS, ceil(clusters * (factor * error / difference) ** 2 * (1 - ROUNDING)))
 
-    # The factor falls with the number of clusters, so that no number below that of its limit is enough.
+    # The factor falls with the number of clusters, so that no number below the one at its limit is enough.
     low = enough(_LIMIT)
     known = range(low, enough(mde_factor(low, units_cv=units_cv)))
     return low + bisect_left(known, True, key=lambda number: enough(mde_factor(number, units_cv=units_cv)) <= number)
@@ -360,7 +360,7 @@ def participants_needed(
 ) -> float:
     """Compute with how many participants a comparison shows `difference` with 80% power.
 
-    The smallest number whose `planned_effect` is not above it.
+    The smallest number at which `planned_effect` is at most `difference`.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def effect_after_pilot(participants: int, *, mde: float, pilot_participants: int
     Parameters
     ----------
     participants : int
-        G, from 0: of the comparison that is planned, those of the pilot included if they take part.
+        G, from 0: participants of the planned comparison, with the pilot's if they take part.
     mde : float
         The `attune_metrics.stats.power.minimum_detectable_effect` of the pilot, above 0.
     pilot_participants : int
@@ -439,7 +439,7 @@ def participants_after_pilot(
 ) -> float:
     """Compute with how many participants a comparison shows `difference` with 80% power, from a pilot.
 
-    The smallest number whose `effect_after_pilot` is not above it.
+    The smallest number at which `effect_after_pilot` is at most `difference`.
 
     Parameters
     ----------
@@ -546,13 +546,13 @@ def p_of_ends(
     *,
     largest: float = 0,
 ) -> tuple[float, float]:
-    """Return the alpha whose 1 - 2 alpha interval has its lower end at `low`, and that of the upper end at `high`.
+    """Return two alphas: the 1 - 2 alpha interval has its lower end at `low`, or its upper end at `high`.
 
-    `drawn` (resamples,) is the statistic in every resample, `interval` one that `attune_metrics.stats.bootstrap` made
-    of it by `method`, and `left_out` (clusters,) the statistic without each cluster, which BCa needs. Of differences,
-    `largest` is the size of what they are differences of. An alpha is not
-    below that of the level 1 / (1 + resamples), as more resamples could have reached further, nor below the share of
-    resamples in which the statistic is undefined, as there is no interval below it.
+    `drawn` (resamples,) is the statistic in every resample. `attune_metrics.stats.bootstrap` made `interval` from
+    `drawn` by `method`. `left_out` (clusters,) is the statistic without each cluster, for BCa. For differences,
+    `largest` is the size of the two values that are subtracted. An alpha is at least the alpha of the level
+    1 / (1 + resamples), as more resamples could have reached further, and at least the share of resamples with an
+    undefined statistic, as there is no interval below that share.
     """
     known = drawn[~np.isnan(drawn)]
     correction = None if left_out is None else bca_correction(known, interval.estimate, left_out, largest)
@@ -568,7 +568,7 @@ def p_of_ends(
 
 
 def two_sided_p(drawn: Floats, interval: Interval, method: Method, left_out: Floats | None) -> TwoSided:
-    """Return the smallest alpha whose 1 - alpha interval excludes 0, of what `p_of_ends` takes."""
+    """Return the smallest alpha at which the 1 - alpha interval excludes 0; arguments as for `p_of_ends`."""
     p_value, p_min = (
         min(1.0, 2 * min(p_of_ends(drawn, low, high, interval, method, left_out)))
         for low, high in ((0.0, 0.0), (-inf, inf))
@@ -591,7 +591,7 @@ def _level_at(known: Floats, bound: float, largest: float) -> float:
 
 
 def _alpha_of(level: float, clusters: int, method: Method, bias: float, acceleration: float) -> float:
-    """Return the alpha whose 1 - 2 alpha interval has its lower end at a level of the bootstrap distribution."""
+    """Return the alpha at which the 1 - 2 alpha interval has its lower end at a level of the bootstrap distribution."""
     from scipy.special import ndtr, ndtri, stdtr
 
     if level >= 1 or method == "percentile":
@@ -622,9 +622,9 @@ def labels_needed(
 
         var(h) (1 - r^2) / n + r^2 var(h) / N
 
-    times the design effect. The corrected mean is that of `attune_metrics.stats.judges`. The width is twice
-    the quantile of Student's t with n - 1 degrees of freedom times the root. That b is estimated is left out: with n
-    ratings it adds about one part in n to the variance.
+    times the design effect; `attune_metrics.stats.judges` defines the corrected mean. The width is twice the quantile
+    of Student's t with n - 1 degrees of freedom times the root. The formula ignores that b is estimated, which adds
+    about one part in n to the variance.
 
     Parameters
     ----------
@@ -637,7 +637,7 @@ def labels_needed(
     units : int
         N, the units that the judge scored, at least 2.
     design_effect : float
-        How many times the variance of independent units that of clustered ones is; 1 without clusters. Of m units in
+        Variance with clusters divided by the variance of independent units; 1 without clusters. Of m units in
         each cluster with the intraclass correlation c it is ``1 + (m - 1) c`` [11]_.
     level : float
         Confidence level, between 0 and 1.

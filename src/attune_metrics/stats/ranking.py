@@ -9,9 +9,9 @@ that can be compared. A tie is half a win for each side; there is no parameter o
 Groups
 ------
 Finite strengths fit best only where every model beats every other one through a chain of wins [2]_; a tie is a win both
-ways. The largest sets of models with such chains are the groups. Strengths, ranks and the centre are of a group: models
-of different groups are not compared. A model alone in its group has no strength: that of one that won, or lost, every
-comparison would be infinite.
+ways. The largest sets of models with such chains are the groups. Each group has its own strengths, ranks and centre:
+models of different groups are not compared. A model alone in its group has no strength: the strength of a model that
+won, or lost, every comparison would be infinite.
 
 Conventions: ranking
 --------------------
@@ -84,7 +84,7 @@ _STEP_ROUNDED = 53 - 24  # bits of the largest value of a step that do not count
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The strength of a model among those of its group.
+    """The strength of a model within its group.
 
     Attributes
     ----------
@@ -234,9 +234,9 @@ def bradley_terry(wins: ArrayLike) -> Floats:
 
     Notes
     -----
-    The maximum is that of Zermelo's and Hunter's MM algorithm, reached in fewer steps: Newton's method, each step d
+    Newton's method reaches the maximum of Zermelo's and Hunter's MM algorithm in fewer steps. Each step d is
     shortened to ``log(1 + r) / r`` of itself, r being ``max(d) - min(d)``, so that it never overshoots [2]_. It ends
-    when no strength moves by 1e-10; as the error is squared in a step, what is left of it is rounding. Each step is
+    when no strength moves by 1e-10; as a step squares the error, only rounding is left. Each step is
     rounded to 24 bits of its largest value, so that the last digits do not depend on the processor.
 
     References

@@ -261,8 +261,8 @@ def repeat_variance(
 ) -> RepeatVariance:
     """Split the variance of one model's scores between units, repeats and the rest.
 
-    The parts are those of `attune_metrics.stats.repeats.crossed_variances`, with repeats as rows, and so are the
-    intervals of unit and interaction. The interval of `repeat` has the ends ``((R - 1) MSR / q - MSE) / n``, at least
+    `attune_metrics.stats.repeats.crossed_variances`, with repeats as rows, gives the parts and the intervals of unit
+    and interaction. The interval of `repeat` has the ends ``((R - 1) MSR / q - MSE) / n``, at least
     0, with R repeats, n units, MSR and MSE the mean squares of repeats and residual, and q the quantiles of chi squared
     with R - 1 degrees of freedom at ``(1 + level) / 2`` and ``(1 - level) / 2`` [3]_: resamples of units say nothing of
     other repeats, and repeats are too few to be resampled.

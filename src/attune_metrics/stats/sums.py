@@ -450,7 +450,7 @@ def effective_freedom(clusters: int, units_cv: float) -> float:
 
 
 def coefficient_of_variation(units: Floats) -> float:
-    """Return the coefficient of variation of the clusters' numbers of units; empty clusters are left out, nan if all are.
+    """Return the coefficient of variation of the clusters' numbers of units, without empty ones; nan without a unit.
 
     Examples
     --------

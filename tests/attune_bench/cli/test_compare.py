@@ -170,6 +170,13 @@ def test_traits_of_the_data_where_the_scores_have_none(call: Call, conversations
     overall, *strata = strict_json(out)["comparisons"]
     assert (overall["stratum"], overall["n"]) == ("overall", 40)
     assert sum(row["n"] for row in strata) == 40
+    # Of the models that are named only, in their order.
+    swapped = strict_json(
+        call(*command, "--data", "demo", "--model", overall["model_b"], "--model", overall["model_a"])[1]
+    )
+    assert {(row["model_a"], row["model_b"]) for row in swapped["comparisons"]} == {
+        (overall["model_b"], overall["model_a"])
+    }
 
 
 @pytest.mark.parametrize("failed", ["exclude", "start", "worst"])

@@ -62,6 +62,14 @@ def test_a_good_entry(tmp_path: Path, mistakes: Check) -> None:
     }
 
 
+def test_scores_without_a_row_are_refused(tmp_path: Path) -> None:
+    write_scores(tmp_path, "vendor/large")
+    path = tmp_path / "own.parquet"
+    scores = Scores.read(path)
+    Scores(scores.values.clear(), scores.units, scores.metrics, scores.provenance).write(path)
+    assert check_entry(path) == (None, [f"{path}: the scores have no row: no model was run on any unit"])
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -130,6 +130,16 @@ def test_no_interval_of_ranks(rows: Any, people: str, reason: str) -> None:
         assert interval.reason.startswith(reason)
 
 
+def test_ranks_have_an_interval_while_the_resamples_without_a_value_fit_in_a_tail() -> None:
+    rows = np.array([[1, 2, 3, 4, 5], [2, 2, nan, nan, 3]])
+    resamples = draw_resamples(range(5), n_resamples=1000, seed=1)
+    [reason] = {interval.reason for interval in rank_intervals(rows, resamples, level=0.999)}
+    lacking = int(str(reason).removeprefix("a model has no value in ").split()[0]) / 1000
+    assert 0 < lacking < 0.05  # 0.4^5 is 0.01
+    for tails, known in ((2.2 * lacking, True), (1.8 * lacking, False)):
+        assert all((i.reason is None) == known for i in rank_intervals(rows, resamples, level=1 - tails))
+
+
 def test_ranks_of_malformed_scores() -> None:
     resamples = draw_resamples(list("abc"))
     with pytest.raises(MetricInputError, match=r"^scores of shape"):
