@@ -176,8 +176,7 @@ def _call(conversation: Conversation, settings: ProfileSettings) -> Call:
     blocks = [
         block for turn in turns for block in (fence.block("HP", turn.message), fence.block("response", turn.reply))
     ]
-    prompts = settings.prompts
-    request = prompts.render(
+    request = settings.render(
         "profile",
         conversation="\n\n".join(blocks),
         choices=_listed(asked, CHOICES),
@@ -188,7 +187,7 @@ def _call(conversation: Conversation, settings: ProfileSettings) -> Call:
         ),
     )
     properties = {name: _schema(name, values) for name, values in asked.items()}
-    system = message("system", prompts.render("system", boundary=fence.code))
+    system = message("system", settings.render("system", boundary=fence.code))
     messages = (system, message("user", request))
     return Call("profile", settings.model, "model", messages, object_schema(properties), "profile")
 
