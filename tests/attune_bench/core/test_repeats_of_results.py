@@ -112,7 +112,7 @@ def test_an_analysis_of_answers_does_not_choose_among_repeats() -> None:
 
     second = score(load("demo"), OTHERWISE)
     assert question_agreement(second, data=load("demo"), results=OTHERWISE, resamples=50)["n"].max() == 4
-    with pytest.raises(MetricInputError, match=r"the runs are repeats 1 and 2 .* the repeat that was scored alone"):
+    with pytest.raises(MetricInputError, match=r"the runs are repeats 1 and 2 .* give only the repeat that was scored"):
         question_agreement(second, data=load("demo"), results=RUNS, resamples=50)
 
 

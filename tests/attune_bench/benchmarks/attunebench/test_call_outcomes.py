@@ -81,7 +81,7 @@ def test_a_report_shows_calls_below_the_scores(scores: Scores, format_: Format) 
     # The rule, the model whose files say so, and not the other one.
     assert rows[start + 2] == ["m1", "7", "3", "1", "2", "1", "2"]
     assert rows[start + 3] == []
-    assert "Calls: how answers were read, those of judges included" in text
+    assert "Calls: how answers, including judges' answers, were read" in text
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown"])
