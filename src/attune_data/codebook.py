@@ -1,7 +1,5 @@
 """Codebooks: what their entries are made of, how a file of them is read, and where it is.
 
-Where a codebook is and how its files are read: one error lists the mistakes of a file.
-
 A codebook says in TOML what codes and labels mean. The model of each file belongs to its benchmark and is made of
 `attune_data.codebook`.
 """

@@ -1,8 +1,9 @@
 """Publishing records: their schema, their card, and the upload.
 
-The card of a published data set: contents, licence, how to load it.
-
-Of the records it shows counts and canaries only, no text of a participant.
+The card of a published data set
+--------------------------------
+The card says what the data set contains, its licence, and how to load it. It shows counts and canaries of the records
+only, no text of a participant.
 """
 
 import json

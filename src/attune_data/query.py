@@ -1,12 +1,16 @@
 """Queries: records chosen by traits or by a condition, split in strata, in parts and in clusters.
 
-SQL conditions on traits: the part of SQL that one may use, checked before polars reads the text.
+SQL conditions on traits
+------------------------
+The part of SQL that one may use, checked before polars reads the text.
 
 A condition computes with columns and literals. polars' own parser knows functions that read files, calls them while it
 parses, ends the process where an expression is too deep, and panics at some calls; so a text is cut into tokens here,
 each token is compared with a list of allowed tokens, and polars gets a text made from these tokens.
 
-Queries: subgroups of conversations by trait, by expression, by stratum, by participant.
+Queries
+-------
+Subgroups of conversations by trait, by expression, by stratum, by participant.
 
 Other records are asked for alike: the traits of scenarios and episodes are the columns of the ``scenarios`` or
 ``episodes`` table, and a scenario is drawn and split as a whole with all of its episodes, as a participant is with all

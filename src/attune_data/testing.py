@@ -1,7 +1,5 @@
 """Records for tests: documents that a property-based test draws, and the ways in which a file can be broken.
 
-Documents of every kind to test a reader with, valid and broken.
-
 The module needs hypothesis: ``pip install 'attune-bench[testing]'``. The strategies are built on the record models, so
 that they know every field that the library knows.
 """

@@ -1,7 +1,5 @@
 """Testing a metric: the properties that it declares, input drawn for it, and the search for input that breaks one.
 
-Check a metric of your own: property-based tests that shrink what breaks it to the smallest input.
-
 `check_metric` calls a metric with random input from a strategy of calls and looks for input that breaks what the metric
 declares. The strategies `tags`, `answers`, `ratings` and `texts` draw what people and models answer; any other strategy
 of hypothesis [1]_ works too. Hypothesis comes with an extra: ``pip install 'attune-bench[testing]'``.

@@ -1,12 +1,10 @@
 """Models and conditions against each other: win rates, agreement of metrics on the order, differences.
 
-Models against each other: how far metrics agree on their order, and which is better on how many units.
-
 Models are a fixed list here, not a sample: intervals say what other clusters of units would have changed.
 
-Conditions: what another way of asking the same model changes.
-
-Each condition is set against the model's reference: the reference condition of the scores where the model has it, else
+Conditions
+----------
+Differences of conditions say what another way of asking the same model changes. Each condition is set against the model's reference: the reference condition of the scores where the model has it, else
 its first condition in the alphabet.
 """
 

@@ -1,6 +1,8 @@
 """Repeats: what would have come out if the models had been asked once, or more often; the parts of the variance.
 
-Variance: how much of the spread of scores is between units, how much between models.
+Variance
+--------
+How much of the spread of scores is between units, how much between models.
 
 A score is the mean of its model, plus what its unit adds for every model, plus the rest. Models are fixed, units a
 sample. With one score in each cell, what a unit adds for one model only (interaction) cannot be told from error: both

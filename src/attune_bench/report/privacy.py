@@ -1,7 +1,5 @@
 """Suppression: what a page does not show of few people, and how a reader cannot compute it.
 
-Suppression: what a page does not show where clusters are people, so that a reader learns nothing of few of them.
-
 What it protects against: a value that rests on fewer than 5 participants is not shown, nor is a model that was run on
 fewer. Of the strata of traits, no hidden value follows by subtracting shown values: not a stratum from the whole and
 the other strata of its trait, and not the rest between a shown set and a shown set that contains it. The sets are the

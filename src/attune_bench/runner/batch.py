@@ -1,11 +1,7 @@
 """Batches: the files of calls and answers, and making results of them.
 
-The files of a batch: calls and their manifest, answers and their errors.
-
 A line of calls is a request of OpenAI's batch format, which vLLM's ``run_batch`` reads too. A line of answers has the
 ``custom_id`` of its call and a ``response`` with ``status_code`` and ``body``, or an ``error``.
-
-Calls for a batch service or an offline engine, and results made of its answers.
 
 Answers go into the cache file of a folder of results, so that the results equal those that `attune_bench.runner.run`
 makes of the same answers, which can go on from there.

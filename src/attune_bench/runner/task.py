@@ -1,6 +1,8 @@
 """A benchmark as the runner sees it: its calls about a unit, its templates, and the record made of the answers.
 
-Answers: the JSON object in a text, the attempt that could be read, and the attempt to make next.
+Answers
+-------
+The JSON object in a text, the attempt that could be read, and the attempt to make next.
 
 The JSON object is the whole answer, a fenced block, or the text from the first brace to the last, line breaks
 within strings allowed. Reasoning before it is ignored; of several objects that differ, none counts. Nothing is

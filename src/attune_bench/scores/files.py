@@ -1,7 +1,5 @@
 """Scores as files: read, checked that each number is one that its column can have, and written.
 
-Files of scores: one Parquet table that any tool opens, with the catalogue entries and the provenance in its footer.
-
 A row is a model, condition and unit, under each choice of its variants: ``model, condition, unit, cluster``, a column
 for each term, ``variant.<choice>``, ``trait.<name>``, ``chance.<metric>`` and, where the benchmark keeps more,
 ``detail`` as JSON text. Where models were asked several times, each repeat has a row too, which ``repeat`` names; it is

@@ -1,6 +1,8 @@
 """A judge's metric corrected by people who rated a part of the units; how many ratings an interval needs.
 
-People's ratings of units: read from a table and checked, and the sheet of units to rate, drawn at random.
+People's ratings of units
+-------------------------
+Read from a table and checked, and the sheet of units to rate, drawn at random.
 
 A table has the columns ``model`` (which may be left out where the scores have one), ``condition`` (likewise), ``unit``
 and ``rating``. A row without a rating is not rated, so that a sheet may be filled in part.

@@ -1,7 +1,5 @@
 """How close judges are to experts, from a table of ratings.
 
-Tables in which several raters rate the same items: read and checked.
-
 A table has the columns ``item``, ``rater``, ``dimension`` and ``rating``; optional are ``dataset``, which keeps
 items apart, and ``cluster``, of items that belong together. A row without a rating is not rated.
 

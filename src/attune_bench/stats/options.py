@@ -1,7 +1,5 @@
 """Options of every statistic, scores as arrays (models by units), their resamples, and warnings.
 
-Scores as arrays of models by units, which is what every statistic is computed from.
-
 Units are in the order of their names, series in the order of model, then condition, so that the order of the rows never
 shows in a result. A unit without a value is nan.
 """

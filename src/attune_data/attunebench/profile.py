@@ -1,7 +1,5 @@
 """Participants: their psychological instruments with ranges, cut-offs and sources, their diagnoses, their traits.
 
-The psychological instruments of the participants: range, direction, published cut-off or bands, source.
-
 Screening is not diagnosis. A group is named after the screen ("screen-positive"), never after a condition; a score
 that is missing or outside the instrument's range is in no group.
 

@@ -1,7 +1,5 @@
 """The parts of the records of AttuneBench: turns, annotations, questionnaires, people; predictions of a model.
 
-The parts of a conversation file of AttuneBench: turns, annotations, questionnaires, the participant.
-
 Names are snake_case here and the file's own in JSON; a null or absent list, object or text reads as an empty one.
 Values are in current spelling and in range: `attune_data.load` translates older spellings and
 reports every change.

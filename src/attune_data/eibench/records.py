@@ -1,7 +1,5 @@
 """The records of EIBench: scenarios with a simulated person, episodes played in them, scenes, and rules of both.
 
-EIBench: scenarios with a simulated person, and episodes, in which a model talked to that person.
-
 The records mirror the benchmark's files; names that differ in Python are noted. *Anger* and *trust* are the two axes of
 the person's state, 0-100; what they stand for depends on the scene (`attune_data.eibench.records`).
 """

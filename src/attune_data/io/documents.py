@@ -1,6 +1,8 @@
 """Documents: named bytes of one record each, chosen among files, kept within limits, or rows of Parquet.
 
-Parquet files of records: one row a record, its JSON text in the column ``record``.
+Parquet files of records
+------------------------
+One row a record, its JSON text in the column ``record``.
 
 What protects from files that unpack to too much is what the file's footer states, and only pyarrow reads that: without
 it a group of rows is unpacked before its size is known. A file with a false footer can end the process.

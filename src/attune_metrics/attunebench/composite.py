@@ -1,6 +1,8 @@
 """Composites: how the metrics of one conversation make one score.
 
-Scoring protocols: the two places where AttuneBench's documentation and its released scorer differ.
+Scoring protocols
+-----------------
+The two places where AttuneBench's documentation and its released scorer differ.
 
 Everything else is the same under every protocol. Report the name of the protocol with every number.
 

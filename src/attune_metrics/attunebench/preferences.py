@@ -1,6 +1,8 @@
 """Responses: how near a model's own draft comes to those that the participant judged, and which of two it prefers.
 
-Overlap of texts: how many words two texts share.
+Overlap of texts
+----------------
+How many words two texts share.
 
 A text is compared as its set of tokens: lower case, split on white space; punctuation stays.
 

@@ -5,7 +5,9 @@ How the variance of scores splits between units and what else they differ by: mo
 A score is the mean of its row, plus what its unit adds in every row, plus the rest. With one score in each cell, what a
 unit adds in one row only (interaction) cannot be told from error: both are the residual.
 
-Repeats: how far a score would have moved if the model had been asked again.
+Repeats
+-------
+How far a score would have moved if the model had been asked again.
 
 A model that is asked with another seed, or at a temperature above 0, answers otherwise. The score of a unit in a repeat
 is the model's mean, plus what the unit adds in every repeat, plus what the repeat adds to every unit, plus the rest,

@@ -1,22 +1,30 @@
 """The analyses that only AttuneBench has, and its defaults for analyses of any scores.
 
-Drift: whether models do worse, or better, late in a conversation.
+Drift
+-----
+Whether models do worse, or better, late in a conversation.
 
 Turn t of T is in third ``floor(3 (t - 1) / T)``: early, middle or late. The turns of a conversation are those that any
 model was scored on, in the order of their numbers, so that a model that left turns out is compared on the same thirds.
 A conversation of fewer than three turns has no thirds and does not count.
 
-Diagnosis groups: whether people with a diagnosis are read less well than people without.
+Diagnosis groups
+----------------
+Whether people with a diagnosis are read less well than people without.
 
 Each group is set against the conversations of participants who reported no diagnosis; those who gave no answer are on
 neither side. A participant with two diagnoses is in both groups, so that groups overlap; ``any`` holds all of them.
 
-Judges of drafts: how far several agree, and how each alone would rank the models.
+Judges of drafts
+----------------
+How far several agree, and how each alone would rank the models.
 
 Scores keep the judges' mean; what each said is in the run files, under ``em_draft_judge_scores_by_model`` and
 ``em_draft_binary_assessment_by_model``.
 
-Question agreement: which binary questions a model answers as the participants did.
+Question agreement
+------------------
+Which binary questions a model answers as the participants did.
 
 Scores of whole turns do not say which question was missed, so this needs the conversations and the run files.
 """

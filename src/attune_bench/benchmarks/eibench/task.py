@@ -1,12 +1,16 @@
 """Running EIBench: a model talks with a simulated person, who judges each of its replies.
 
-The requests of an episode: what the model sees, and what the simulator sees.
+The requests of an episode
+--------------------------
+What the model sees, and what the simulator sees.
 
 The model sees its own profile, what the person said, and its own earlier outputs as they were, reflections included.
 The simulator sees the person's profile, the state before the update, its own earlier replies and reflections, and what
 the model said aloud. Neither sees anchors, goal, criteria or the profile of the other.
 
-What the two sides of an episode said: the words of the model, and the judgement of the simulator.
+What the two sides of an episode said
+-------------------------------------
+The words of the model, and the judgement of the simulator.
 
 Thinking is the text between ``<think>`` and ``</think>``. It is taken out as in the benchmark's own code, by which text
 outside of a complete pair of tags is said aloud: behind a tag that is never closed, before one that was never opened.
@@ -15,9 +19,10 @@ The simulator's JSON object is what `find_object` finds once the thinking is out
 signs before numbers and commas before a closing bracket are taken out. Unlike in the benchmark's own code, repairs
 leave the texts alone, and nothing is added to an object that was cut off.
 
-One episode: a model talks with a simulated person, who judges each of its replies.
-
-How it ends, what ``ended_by`` says then as in the benchmark's own files, and the state that counts:
+The end of an episode
+---------------------
+For each way in which an episode ends, the table has the value of ``ended_by`` in the benchmark's own files, and the
+state that counts:
 
 ====================================  ==================  ===============================
 end                                   ``ended_by``        state
