@@ -4,8 +4,9 @@ Models are a fixed list here, not a sample: intervals say what other clusters of
 
 Conditions
 ----------
-Differences of conditions say what another way of asking the same model changes. Each condition is set against the model's reference: the reference condition of the scores where the model has it, else
-its first condition in the alphabet.
+Differences of conditions say what another way of asking the same model changes. Each condition is set against the
+model's reference: the reference condition of the scores where the model has it, else its first condition in the
+alphabet.
 """
 
 from itertools import combinations, permutations

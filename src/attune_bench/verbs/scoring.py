@@ -1,6 +1,7 @@
 """Scoring results against data, and chance: what answering at random scores on given data.
 
-Chance depends on the data: on how often a comparison has no winner, how many options a question has, how far moods moved.
+Chance depends on the data: on how often a comparison has no winner, how many options a question has, how far moods
+moved.
 """
 
 import io
