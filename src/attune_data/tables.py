@@ -5,12 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Self,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from attune_data.columns import RECORDS_TABLE, Column, Schema, columns_of, dtypes_of, frame_of, values_of
 from attune_data.display import frames_html

@@ -107,10 +107,7 @@ def describe_runs(runs: Collection[Run]) -> dict[str, Any]:
         runs,
         "runs",
         of={"conversations": lambda part: len({run.conversation_id for run in part})},
-        traits={
-            "em_model": grouped(runs, lambda run: run.em_model),
-            "mode": grouped(runs, lambda run: run.mode),
-        },
+        traits={"em_model": grouped(runs, lambda run: run.em_model), "mode": grouped(runs, lambda run: run.mode)},
         counts=_PREDICTED,
     )
     return {**counts, "incomplete": sum(not run.complete for run in runs)}
@@ -246,12 +243,7 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     columns=("conversationId", "turns"),
     tables=Tables,
     build=lambda records: partial(build_table, records=records),
-    codebook_files={
-        "codebook": Codebook,
-        "subsets": Subsets,
-        "instruments": Instruments,
-        "diagnoses": Diagnoses,
-    },
+    codebook_files={"codebook": Codebook, "subsets": Subsets, "instruments": Instruments, "diagnoses": Diagnoses},
     request=_REQUEST,
     overview={
         "id": lambda conversation: conversation.id,

@@ -386,9 +386,7 @@ def score_meanings(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the columns of scores of instruments with the range of the instrument and its full name."""
     return {
         one.name: columns[one.name]._replace(
-            low=one.low,
-            high=one.high,
-            source=f"{columns[one.name].source}; {one.title}, in codebook/instruments.toml",
+            low=one.low, high=one.high, source=f"{columns[one.name].source}; {one.title}, in codebook/instruments.toml"
         )
         for one in _scores()
     }

@@ -115,9 +115,7 @@ class ParticipantProfile(Record):
         ComputedScores(), alias="computed_scores", description="Scores of the screening instruments."
     )
     conversation_topic_attitude: str | None = Field(
-        None,
-        alias="conversation_topic_attitude",
-        description="Attitude to the topic, e.g. Excited/Optimistic.",
+        None, alias="conversation_topic_attitude", description="Attitude to the topic, e.g. Excited/Optimistic."
     )
 
 
@@ -430,9 +428,7 @@ class RunData(Record):
     )
     turns: Items[RunTurn] = Field((), description="Predictions per turn.")
     post_conversation: PostConversation | None = Field(
-        None,
-        alias="post_conversation",
-        description="Predictions after the last turn; null in an incomplete run.",
+        None, alias="post_conversation", description="Predictions after the last turn; null in an incomplete run."
     )
 
     @property

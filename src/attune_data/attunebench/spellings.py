@@ -7,19 +7,7 @@ from typing import Any, get_args
 from attune_data.attunebench.records import ANSWER_FIELDS, ComputedScores, FourBranchScores, JudgeScores
 from attune_data.attunebench.show import Conversation, Run
 from attune_data.record import Mode, Strategy
-from attune_data.repair import (
-    Fix,
-    IssueCollector,
-    closed,
-    each,
-    keep,
-    number,
-    record,
-    rename,
-    text,
-    texts,
-    values,
-)
+from attune_data.repair import Fix, IssueCollector, closed, each, keep, number, record, rename, text, texts, values
 
 ANSWERS = {
     **dict.fromkeys(("true", "yes", "y", "1"), "yes"),
@@ -131,8 +119,7 @@ ALTERNATE_KEYS = {"alternate1": "llmImproved", "alternate2": "humanEdited"}
 WIDE_KEYS = {"Q1": "q1_lookingFor", "Q2": "q2_emotionClarity", "Q3": "q3_modelFit"}
 
 _JUDGEMENT = record(
-    {"questionId": text, "observedBehavior": ANSWER, "preferredBehavior": ANSWER, "llmValue": ANSWER},
-    JUDGEMENT_KEYS,
+    {"questionId": text, "observedBehavior": ANSWER, "preferredBehavior": ANSWER, "llmValue": ANSWER}, JUDGEMENT_KEYS
 )
 _COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL, "winner": WINNER}, COMPARISON_KEYS)
 

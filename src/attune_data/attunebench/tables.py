@@ -487,10 +487,7 @@ def _keyed(runs: Iterable[Run]) -> Columns:
 
 
 def _sides(annotated: Sequence[object], predicted: Sequence[object]) -> Columns:
-    return {
-        "annotated": [one is not None for one in annotated],
-        "predicted": [one is not None for one in predicted],
-    }
+    return {"annotated": [one is not None for one in annotated], "predicted": [one is not None for one in predicted]}
 
 
 def _side(model: type[Record], records: Sequence[Record | None]) -> Columns:
@@ -553,9 +550,7 @@ Row = tuple[Run, int, str, Any, Any]
 
 
 def _matched(
-    pairs: Pairs,
-    annotated: Callable[[Turn], Mapping[str, Any]],
-    predicted: Callable[[RunTurn], Mapping[str, Any]],
+    pairs: Pairs, annotated: Callable[[Turn], Mapping[str, Any]], predicted: Callable[[RunTurn], Mapping[str, Any]]
 ) -> list[Row]:
     """Return run, turn number, key, annotation and prediction of the entries in the turns of either side."""
     rows: list[Row] = []

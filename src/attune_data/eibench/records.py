@@ -29,18 +29,7 @@ from attune_data.record import (
     repeat_suffix,
     says_generated,
 )
-from attune_data.repair import (
-    Fix,
-    IssueCollector,
-    check_change,
-    closed,
-    each,
-    number,
-    record,
-    scored,
-    text,
-    texts,
-)
+from attune_data.repair import Fix, IssueCollector, check_change, closed, each, number, record, scored, text, texts
 from attune_data.text import plural, sanitize
 
 Scene = Literal["support", "defense", "repair", "charm"]
@@ -362,9 +351,7 @@ _scenario = record(
         "success_criteria_weights": each(number(whole=False)),
         "initial_calibration": _CALIBRATION,
         "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), _anchor)),
-        "worst_case": record(
-            {**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _anchor), "reason": text},
-        ),
+        "worst_case": record({**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _anchor), "reason": text}),
         "prompt": each(record({"role": text, "content": text})),
     }
 )
