@@ -21,7 +21,7 @@ from attune_data.record import (
     Integer,
     Items,
     Level,
-    NullAs,
+    Nested,
     Number,
     Repeat,
     SnakeCaseRecord,
@@ -139,25 +139,17 @@ class Scenario(SnakeCaseRecord):
     scene: Scene = Field(alias="scene_tag", description="What kind of situation it is.")
     split: str | None = Field(None, description="`test` or `train`, where it is known.")
     title: str | None = Field(None, description="A short title.")
-    aggressor_profile: Annotated[Profile, NullAs(Profile.null())] = Field(
-        Profile(), description="The simulated person."
-    )
-    defender_profile: Annotated[Profile, NullAs(Profile.null())] = Field(
-        Profile(), description="Whom the model under test plays."
-    )
+    aggressor_profile: Nested[Profile] = Field(Profile(), description="The simulated person.")
+    defender_profile: Nested[Profile] = Field(Profile(), description="Whom the model under test plays.")
     goal_one_liner: str | None = Field(None, description="The goal in one line; neither side sees it.")
     success_criteria: Items[str] = Field((), description="What success looks like; not scored.")
     success_criteria_weights: Items[Number] = Field((), description="Weights of the criteria; not used in scoring.")
     must_avoid: Items[str] = Field((), description="What the model should avoid; not scored.")
-    initial_calibration: Annotated[Calibration, NullAs(Calibration.null())] = Field(
+    initial_calibration: Nested[Calibration] = Field(
         Calibration(), description="The person's anger and trust at the start."
     )
-    rub_goals: Annotated[Targets, NullAs(Targets.null())] = Field(
-        Targets(), description="The state that counts as success."
-    )
-    worst_case: Annotated[WorstCase, NullAs(WorstCase.null())] = Field(
-        WorstCase(), description="The state that counts as failure."
-    )
+    rub_goals: Nested[Targets] = Field(Targets(), description="The state that counts as success.")
+    worst_case: Nested[WorstCase] = Field(WorstCase(), description="The state that counts as failure.")
     prompt: Items[Message] = Field((), description="Prompt of the record; the evaluation does not use it.")
     data_source: str | None = Field(None, description="The scene, as in `scene_tag`.")
 

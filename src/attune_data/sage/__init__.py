@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from attune_data.columns import (
 from attune_data.description import description, grouped
 from attune_data.display import Message, Part
 from attune_data.query import Unit
-from attune_data.record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text, says_generated
+from attune_data.record import Integer, Items, Level, Nested, SnakeCaseRecord, Text, says_generated
 from attune_data.repair import Fix, IssueCollector, check_change, closed, each, number, record, scored, text
 from attune_data.tables import Frames
 from attune_data.text import plural, sanitize
@@ -56,7 +56,7 @@ class SageMessage(SnakeCaseRecord):
     emotion_point: Level | None = Field(
         None, alias="emotion-point", description="The person's emotion after the message, 0-100."
     )
-    planning: Annotated[Planning, NullAs(Planning.null())] = Field(
+    planning: Nested[Planning] = Field(
         Planning(), description="What the person made of the model's last reply; absent in the first message."
     )
 
