@@ -104,7 +104,8 @@ class Reader(Generic[R]):
                 beside = isinstance(parsed, dict) and other_file(parsed) is not None
                 severity: Severity = "note" if beside else "error"
                 consequence = "passed over" if beside else LEFT_OUT
-                findings.add("$", "not-a-record", severity, _outline(parsed), self._guess(parsed), consequence)
+                outline = list(parsed)[:8] if isinstance(parsed, dict) else parsed
+                findings.add("$", "not-a-record", severity, outline, self._guess(parsed), consequence)
                 return None
             parsed = kind.fix(parsed, "$", findings)
             record = kind.model.model_validate(parsed, by_alias=True, by_name=False)
@@ -245,10 +246,6 @@ def unpacked(document: Document, kind: Kind[Any, Any]) -> Iterator[Document]:
             yield Document(document.name, b"", f"{problem}; the others are not read")
             return
         yield Document(f"{document.name}:{number}", data)
-
-
-def _outline(parsed: Any) -> Any:
-    return list(parsed)[:8] if isinstance(parsed, dict) else parsed
 
 
 def _with_article(noun: str) -> str:
@@ -458,7 +455,10 @@ def collect(
         for pair in found:
             first = kept.setdefault(kind.key(pair[0]), pair)
             if first is not pair:
-                kept[kind.key(pair[0])] = _counting(kind, first, pair, issues)
+                duplicate = kind.duplicate(first[0], pair[0])
+                counts, other = (pair, first) if duplicate.second_counts else (first, pair)
+                issues.append(kind.left_out(duplicate, *other, counts[1]))
+                kept[kind.key(pair[0])] = counts
     records = [record for record, _ in kept.values()]
     if kind.check_all is not None:
         findings = IssueCollector(source_name(source))
@@ -495,14 +495,6 @@ def documents_of(source: Source, kind: Kind[Any, Any], choose: Choice | None = N
     prefer = (kind.prefer,) if kind.prefer else ()
     found = documents(source, choose, prefer=prefer, demo=kind.demo, columns=[kind.columns])
     return (one for document in found for one in unpacked(document, kind))
-
-
-def _counting(kind: Kind[R, Any], first: tuple[R, str], second: tuple[R, str], issues: IssueLog) -> tuple[R, str]:
-    """Return the record that counts, of two with one key read in this order; the other is an issue."""
-    duplicate = kind.duplicate(first[0], second[0])
-    counts, other = (second, first) if duplicate.second_counts else (first, second)
-    issues.append(kind.left_out(duplicate, *other, counts[1]))
-    return counts
 
 
 def _of_another_kind(source: Source, reader: Reader[Any]) -> str:

@@ -20,6 +20,7 @@ from attune_data.eibench.records import (
     scenes,
 )
 from attune_data.eibench.tables import (
+    AXES,
     EpisodeTables,
     ScenarioTables,
     describe_episodes,
@@ -28,8 +29,6 @@ from attune_data.eibench.tables import (
     scenario_builder,
 )
 from attune_data.repair import IssueCollector
-
-AXES = ("anger", "trust")
 
 
 def scenario_parts(scenario: Scenario) -> Iterator[Part]:

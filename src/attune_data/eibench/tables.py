@@ -68,12 +68,12 @@ def episode_columns() -> dict[str, dict[str, Column]]:
             "model_reply": Column("What the model said.", null=True, source="history, content"),
             "person_reply": Column("What the person said to it.", source="history, content"),
             "parse_failed": Column("Whether the simulator's answer could not be read.", source="parse_failed"),
-            **step_meanings(("anger", "trust")),
+            **step_meanings(AXES),
         },
     }
 
 
-_AXES = ("anger", "trust")
+AXES = ("anger", "trust")
 _OF_SCENARIO = ("title", "split", "initial", "target", "worst")
 
 
@@ -166,7 +166,7 @@ def _episode_schemas() -> dict[str, Schema]:
             "turn_number": count,
             "model_reply": text,
             "person_reply": text,
-            **step_dtypes(_AXES),
+            **step_dtypes(AXES),
             "parse_failed": pl.Boolean(),
             **{name: dtype for name, dtype in dtypes_of(State).items() if name in person},
         },
@@ -206,7 +206,7 @@ def _episodes(pairs: Pairs) -> Columns:
         **own,
         **{
             f"initial_{axis}": [start[axis] for start in (_start(episode, scenario) for episode, scenario in pairs)]
-            for axis in _AXES
+            for axis in AXES
         },
         "outcome": [episode.outcome for episode, _ in pairs],
         "n_turns": [len(_updates(episode)) for episode, _ in pairs],
@@ -219,7 +219,7 @@ def _start(episode: Episode, scenario: Scenario | None) -> dict[str, int | None]
     begin = scenario.initial_calibration if scenario is not None else None
     places = ((episode, "initial_"), (opening, ""), (begin, "initial_"))
     found: dict[str, int | None] = {}
-    for axis in _AXES:
+    for axis in AXES:
         given = (getattr(place, prefix + axis, None) for place, prefix in places)
         found[axis] = next((value for value in given if value is not None), None)
     return found
@@ -254,7 +254,7 @@ def _turns(pairs: Pairs) -> Columns:
         **values_of(State, states),
         "parse_failed": [bool(state.parse_failed) for state in states],
     }
-    for axis in _AXES:
+    for axis in AXES:
         paths = [
             [_start(episode, scenario)[axis], *(getattr(state, axis) for *_, state in _updates(episode))]
             for episode, scenario in pairs
@@ -286,16 +286,12 @@ def describe_scenarios(scenarios: Collection[Scenario]) -> dict[str, Any]:
     )
 
 
-def _count_scenarios(episodes: Iterable[Episode]) -> int:
-    return len({episode.scenario_id for episode in episodes})
-
-
 def describe_episodes(episodes: Collection[Episode]) -> dict[str, Any]:
     """Count episodes by scene, model, outcome and simulator, and their messages."""
     return description(
         episodes,
         "episodes",
-        of={"scenarios": _count_scenarios},
+        of={"scenarios": lambda part: len({episode.scenario_id for episode in part})},
         traits={
             "scene": grouped(episodes, lambda episode: episode.scene, SCENES),
             "model": grouped(episodes, lambda episode: episode.model),

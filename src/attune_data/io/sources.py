@@ -323,9 +323,9 @@ def _folder(folder: Path, choose: Choice | None, prefer: Sequence[str]) -> Itera
         paths = [Path(root, name) for name in (*names, *like_files) if name[0] not in "._"]
         found |= {path.relative_to(folder).as_posix(): path for path in paths}
     yield from problems
-    selection = select(folder, found, prefer, may_be_empty=bool(problems))
-    yield from selection.notes
-    yield from _files({name: found[name] for name in selection.chosen_by(choose)})
+    selected, notes = select(folder, found, prefer, may_be_empty=bool(problems))
+    yield from notes
+    yield from _files({name: found[name] for name in (choose(selected) if choose else selected)})
 
 
 def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
@@ -335,9 +335,9 @@ def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Do
     if "" in found.files:
         yield from documents(found.fetch([""])[""], choose, prefer=prefer)
         return
-    selection = select(text, found.files, prefer, may_be_empty=False)
-    yield from selection.notes
-    yield from _files(found.fetch(selection.chosen_by(choose)))
+    selected, notes = select(text, found.files, prefer, may_be_empty=False)
+    yield from notes
+    yield from _files(found.fetch(choose(selected) if choose else selected))
 
 
 def _files(paths: Mapping[str, Path]) -> Iterator[Document]:
