@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 from attune_data.collection import Collection, Duplicate, ForeignFile, Kind, Messages, Place, first_counts
@@ -26,7 +26,7 @@ from attune_data.eibench.tables import (
     describe_episodes,
     describe_scenarios,
     episode_builder,
-    scenario_builder,
+    scenario_table,
 )
 from attune_data.repair import IssueCollector
 
@@ -239,7 +239,7 @@ SCENARIO: Kind[Scenario, Scenarios] = Kind(
     demo="eibench/demo_scenarios.jsonl",
     columns=("id", "scene_tag"),
     tables=ScenarioTables,
-    build=scenario_builder,
+    build=lambda scenarios: partial(scenario_table, scenarios),
     codebook_files={"scenes": Scenes},
     overview={
         "id": lambda scenario: scenario.id,
