@@ -661,13 +661,7 @@ class RunList(Frames):
     """
 
     names: ClassVar[tuple[str, ...]] = ("runs",)
-    unit: ClassVar[Unit] = Unit(
-        "run",
-        _KEYS,
-        "conversation",
-        own="conversation_id",
-        duplicate_rule="duplicate-run",
-    )
+    unit: ClassVar[Unit] = Unit("run", _KEYS, "conversation", own="conversation_id", duplicate_rule="duplicate-run")
 
     @cached_property
     def runs(self) -> "pl.DataFrame":

@@ -17,17 +17,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Generic, TypeVar, cast
 
 from attune_data.io import documents
-from attune_data.io.documents import (
-    FILES,
-    Budget,
-    Choice,
-    Document,
-    TooLargeError,
-    reason,
-    records,
-    select,
-    shown_name,
-)
+from attune_data.io.documents import FILES, Budget, Choice, Document, TooLargeError, reason, records, select, shown_name
 from attune_data.issues import SourceError
 
 MEMBERS_LIMIT = 100_000
