@@ -92,8 +92,7 @@ def first_counts(first: Record, second: Record) -> Duplicate:
     return Duplicate()
 
 
-def _id(record: Any) -> Any:
-    return record.id
+_id = attrgetter("id")
 
 
 def _text_at(get: Callable[[Any], Any], record: Any) -> str:
@@ -508,9 +507,6 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
 
     def _table(self) -> Traits:
         return self.tables._table()
-
-    def _origin(self) -> Self:
-        return self if self._root is None else self._root
 
     def _keep(self, rows: Sequence[int], *labels: str) -> Self:
         records = [self._records[row] for row in rows]

@@ -450,14 +450,14 @@ def collect(
     issues : IssueLog
         What was noticed while they were read, by the time that the last one is; findings are added.
     """
-    kept: dict[object, tuple[R, str]] = {}
+    kept: dict[object, tuple[Any, str]] = {}
     with gc_paused():
         for pair in found:
             first = kept.setdefault(kind.key(pair[0]), pair)
             if first is not pair:
                 duplicate = kind.duplicate(first[0], pair[0])
                 counts, other = (pair, first) if duplicate.second_counts else (first, pair)
-                issues.append(kind.left_out(duplicate, *other, counts[1]))
+                issues.append(kind.left_out(duplicate, other[0], other[1], counts[1]))
                 kept[kind.key(pair[0])] = counts
     records = [record for record, _ in kept.values()]
     if kind.check_all is not None:
@@ -466,7 +466,7 @@ def collect(
         issues.extend(findings.issues)
     if on_error == "raise" and issues.has_errors:
         raise LoadError(issues)
-    return kind.collection(records, [*issues], files={_id(record): name for record, name in kept.values()})
+    return kind.collection(records, [*issues], files={record.id: name for record, name in kept.values()})
 
 
 def records_of(
@@ -508,11 +508,6 @@ def _of_another_kind(source: Source, reader: Reader[Any]) -> str:
             counted.append(other.noun if count == 1 else f"{count} times {other.noun}")
             readers.append(other.hint)
     return f"{source_name(source)} contains {' and '.join(counted)} and no {reader.kind.noun}; {', '.join(readers)}"
-
-
-def _id(record: Any) -> str:
-    found: str = record.id
-    return found
 
 
 def source_name(source: Source) -> str:

@@ -592,6 +592,7 @@ class Queryable(ABC):
 
     _found: tuple[Issue, ...]
     _filters: tuple[str, ...]
+    _root: Self | None
 
     def __dir__(self) -> list[str]:
         """Return the names that a notebook offers: the public ones."""
@@ -629,9 +630,9 @@ class Queryable(ABC):
     def _keep(self, rows: Sequence[int], *labels: str) -> Self:
         """Return the units at these positions, which are in order."""
 
-    @abstractmethod
     def _origin(self) -> Self:
         """Return what this is a part of, or itself; its values are those that a query may name."""
+        return self if self._root is None else self._root
 
     @abstractmethod
     def __or__(self, other: Self) -> Self:

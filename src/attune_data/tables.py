@@ -108,9 +108,6 @@ class Frames(Queryable, Exportable):
     def _table(self) -> Traits:
         return Traits(getattr(self, self.names[0]), self.unit, self.special())
 
-    def _origin(self) -> Self:
-        return self if self._root is None else self._root
-
     def _keep(self, rows: Sequence[int], *labels: str) -> Self:
         whole = self if self._whole is None else self._whole
         build = partial(whole._rows_of, self._traits()[rows])

@@ -431,10 +431,9 @@ def _bundled() -> Codebook:
 
 
 def _is_ours(document: Any) -> bool:
-    tables = [name for name, field in Codebook.model_fields.items() if field.is_required()]
-    return isinstance(document, dict) and 2 * sum(isinstance(document.get(name), dict) for name in tables) >= len(
-        tables
-    )
+    needed = [name for name, field in Codebook.model_fields.items() if field.is_required()]
+    given = [name for name in needed if isinstance(document, dict) and isinstance(document.get(name), dict)]
+    return 2 * len(given) >= len(needed)
 
 
 def _parse_json(file: Path) -> tuple[Any, list[str]]:

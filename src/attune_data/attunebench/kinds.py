@@ -170,14 +170,6 @@ class Runs(Collection[Run]):
 _CONVERSATION_ONLY = frozenset(("participant_profile", "prePanas", "postPanas", "conversationWideQuestions"))
 
 
-def _is_run(document: Mapping[str, Any]) -> bool:
-    return isinstance(document.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(document)
-
-
-def _is_conversation(document: Mapping[str, Any]) -> bool:
-    return "em_model" not in document and not _CONVERSATION_ONLY.isdisjoint(document)
-
-
 def _later_run(first: Run, second: Run) -> Duplicate:
     """Return that the later of two runs counts, then the one that was read later."""
     before, after = _instant(first.run_timestamp), _instant(second.run_timestamp)
@@ -223,7 +215,7 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     loader="load",
     keys=frozenset(("conversationId", "turns")),
     docs="attunebench.md",
-    is_other=_is_run,
+    is_other=lambda document: isinstance(document.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(document),
     other_files=(
         ForeignFile(
             "a file of scores", frozenset(("conversations", "aggregates")), "attune-bench report --scores reads it"
@@ -265,7 +257,7 @@ RUN: Kind[Run, Runs] = Kind(
     loader="load_runs",
     keys=frozenset(("conversationId", "em_model", "turns")),
     docs="attunebench.md",
-    is_other=_is_conversation,
+    is_other=lambda document: "em_model" not in document and not _CONVERSATION_ONLY.isdisjoint(document),
     fix=fix_run,
     is_old=run_is_old,
     check=check_run,

@@ -63,11 +63,6 @@ _ALWAYS = {
 }
 
 
-def _rated(column: Column) -> Column:
-    """Return the column of a mean of ratings, which a run file may have beyond the range of ratings."""
-    return column._replace(low=1, high=7)
-
-
 def _one_answer(name: str) -> Column:
     """Return the column of one answer of a field that has them by question."""
     field = RunTurn.model_fields[name]
@@ -374,7 +369,6 @@ class RunTables(Tables):
         sides = {"annotated": pl.Boolean(), "predicted": pl.Boolean()}
         post = dtypes_of(PostConversation)
         post_wide = {f"em_{name}": dtype for name, dtype in post.items() if name in truth["conversation_wide"]}
-        answer = truth["binary"]["observed_behavior"]
         predicted: dict[str, dict[str, pl.DataType]] = {
             "conversations": {
                 **{name: dtype for name, dtype in run.items() if name not in _KEYS},
@@ -383,7 +377,7 @@ class RunTables(Tables):
             },
             "turns": {_em(name): dtype for name, dtype in dtypes_of(RunTurn).items() if name != "turn_number"},
             "mood_tags": {"em_intensity": truth["mood_tags"]["intensity"]},
-            "binary": dict.fromkeys(ANSWER_FIELDS, answer),
+            "binary": dict.fromkeys(ANSWER_FIELDS, truth["binary"]["observed_behavior"]),
             "pairwise": {"em_winner": truth["pairwise"]["winner"]},
             "panas": {"em_rating": truth["panas"]["rating"]},
             "conversation_wide": post_wide,
@@ -412,8 +406,9 @@ class RunTables(Tables):
                 "em_panas_strategy": post["panas_strategy"],
                 **{column: post[name] for name, column in _TOTALS.items()},
             },
+            # A run file may have means of ratings beyond the range of ratings.
             "turns": {
-                _em(name): _rated(column) if name.startswith("draft_") else column
+                _em(name): column._replace(low=1, high=7) if name.startswith("draft_") else column
                 for name, column in columns_of(RunTurn).items()
             },
             "mood_tags": {"em_intensity": Column("Predicted intensity, 1-7.", low=1, high=7, source="em_emotion_tags")},
@@ -564,14 +559,10 @@ def _by_word(tags: Iterable[MoodShiftTag]) -> dict[str, MoodShiftTag]:
 
 
 def _binary(pairs: Pairs) -> Columns:
-    rows = _matched(pairs, _judgements, _answers)
+    rows = _matched(pairs, lambda turn: {one.question_id: one for one in turn.annotations.binary_judgements}, _answers)
     guesses = [guess or (None,) * len(ANSWER_FIELDS) for *_, guess in rows]
     predicted = {name: [guess[place] for guess in guesses] for place, name in enumerate(ANSWER_FIELDS)}
     return _in_run_turns(BinaryJudgement, rows, {"question_id": [row[2] for row in rows], **predicted})
-
-
-def _judgements(turn: Turn) -> dict[str, BinaryJudgement]:
-    return {judgement.question_id: judgement for judgement in turn.annotations.binary_judgements}
 
 
 def _answers(turn: RunTurn) -> dict[str, tuple[str | None, ...]]:

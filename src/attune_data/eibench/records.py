@@ -329,19 +329,17 @@ def _anchor(value: Any, path: str, findings: IssueCollector) -> Any:
     return value if found is None else found
 
 
-_SCENE = closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}")
-_CALIBRATION = record(dict.fromkeys(("initial_anger", "initial_trust"), _anchor))
 _PROFILE = record({"system_prompt": text, "opening_line": text})
 
 _scenario = record(
     {
         **dict.fromkeys(("id", "split", "title", "goal_one_liner", "data_source"), text),
-        "scene_tag": _SCENE,
+        "scene_tag": closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}"),
         "aggressor_profile": _PROFILE,
         "defender_profile": _PROFILE,
         **dict.fromkeys(("success_criteria", "must_avoid"), texts),
         "success_criteria_weights": each(number(whole=False)),
-        "initial_calibration": _CALIBRATION,
+        "initial_calibration": record(dict.fromkeys(("initial_anger", "initial_trust"), _anchor)),
         "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), _anchor)),
         "worst_case": record({**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _anchor), "reason": text}),
         "prompt": each(record({"role": text, "content": text})),
@@ -401,7 +399,6 @@ def _flag(value: Any, path: str, findings: IssueCollector) -> Any:
     return value if value is None or isinstance(value, bool) else findings.unknown(path, value, "true or false")
 
 
-_NULLABLE_LEVELS = dict.fromkeys(("initial_anger", "initial_trust"), LEVEL)
 _ROLES = {"aggressor": "aggressor", "user": "aggressor", "defender": "defender", "assistant": "defender"}
 _STATE = record(
     {
@@ -421,7 +418,7 @@ fix_episode: Fix = record(
         **dict.fromkeys(_TEXTS, text),
         **dict.fromkeys(("n_rounds", "max_rounds"), number()),
         **dict.fromkeys(("final_anger", "final_trust"), _SCORED),
-        **_NULLABLE_LEVELS,
+        **dict.fromkeys(("initial_anger", "initial_trust"), LEVEL),
         **dict.fromkeys(("reward", "anger_score", "trust_score", "goal_score"), number(whole=False)),
         "history": each(
             record(

@@ -277,10 +277,8 @@ _SEVERAL = "; load each of several and join what comes with |"
 
 def archive_stem(path: Path) -> str | None:
     """Return an archive's name without its suffix, or None where the name is not an archive's."""
-    for suffix in ARCHIVES:
-        if path.name.lower().endswith(suffix):
-            return path.name[: -len(suffix)]
-    return None
+    name = path.name
+    return next((name[: -len(suffix)] for suffix in ARCHIVES if name.lower().endswith(suffix)), None)
 
 
 def _nearest(path: Path) -> str:
