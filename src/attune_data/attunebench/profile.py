@@ -353,6 +353,7 @@ def _scores() -> Iterable[Instrument]:
     return (instruments[name] for name in ComputedScores.model_fields)
 
 
+@functools.cache
 def group_dtypes() -> "dict[str, pl.DataType]":
     """Return the columns of screens and bands, and their dtypes.
 
