@@ -127,12 +127,7 @@ class Entry(BaseModel):
     """What every table of a codebook is: frozen and strict, unknown keys refused."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True,
-        strict=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        validate_by_name=True,
-        validate_by_alias=True,
+        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
     )
 
     @classmethod

@@ -92,16 +92,7 @@ def first_counts(first: Record, second: Record) -> Duplicate:
     return Duplicate()
 
 
-def _never(_: Any) -> bool:
-    return False
-
-
-def _no_rule(_record: Any, _findings: IssueCollector) -> None:
-    pass
-
-
-def _id(record: Any) -> Any:
-    return record.id
+_id = attrgetter("id")
 
 
 def _text_at(get: Callable[[Any], Any], record: Any) -> str:
@@ -211,12 +202,12 @@ class Kind(Generic[R, C]):
     keys: frozenset[str]
     loader: str = "load_records"
     docs: str | None = None
-    is_other: Callable[[Mapping[str, Any]], bool] = _never
+    is_other: Callable[[Mapping[str, Any]], bool] = lambda _: False
     other_files: tuple[ForeignFile, ...] = ()
     unpack: Callable[[Mapping[str, Any]], Sequence[Any] | None] | None = None
     fix: Fix = None  # type: ignore[assignment]  # filled in below
-    is_old: Callable[[R], bool] = _never
-    check: Callable[[R, IssueCollector], None] = _no_rule
+    is_old: Callable[[R], bool] = lambda _: False
+    check: Callable[[R, IssueCollector], None] = lambda _record, _findings: None
     check_all: Callable[[Sequence[R], int, IssueCollector], None] | None = None
     place: Callable[[R, Place | None], R] | None = None
     key: Callable[[R], object] = _id
@@ -261,11 +252,10 @@ class Kind(Generic[R, C]):
     @cached_property
     def shown(self) -> Mapping[str, Callable[[R], str]]:
         """The columns that a list of records shows: `overview`, by default the id and the columns of the table."""
-        paths = column_paths(self.model)
-        others = {
-            name: partial(_text_at, attrgetter(path)) for name, path in paths.items() if name not in ("id", "synthetic")
+        paths = {"id": "id", **column_paths(self.model)}
+        return self.overview or {
+            name: partial(_text_at, attrgetter(path)) for name, path in paths.items() if name != "synthetic"
         }
-        return self.overview or {"id": lambda record: str(_id(record)), **others}
 
     def transcript(self, record: R, columns: int) -> str:
         """Return a record as text that is safe to print, wrapped to a number of columns."""
@@ -517,9 +507,6 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
 
     def _table(self) -> Traits:
         return self.tables._table()
-
-    def _origin(self) -> Self:
-        return self if self._root is None else self._root
 
     def _keep(self, rows: Sequence[int], *labels: str) -> Self:
         records = [self._records[row] for row in rows]

@@ -192,7 +192,7 @@ class Exportable(ABC):
         Returns
         -------
         datasets.DatasetDict
-            By name of the table. Values of closed lists are strings; their order is in `table_schemas`.
+            By name of the table. Values of closed lists are strings; their order is in `attune_data.table_schema`.
 
         Raises
         ------

@@ -32,17 +32,7 @@ __all__ = [
     "show",
 ]
 
-KINDS: tuple[Kind[Any, Any], ...] = (
-    CONVERSATION,
-    RUN,
-    SCENARIO,
-    EPISODE,
-    DIALOGUE,
-    ITEM,
-    PREDICTION,
-    QUESTION,
-    ANSWER,
-)
+KINDS: tuple[Kind[Any, Any], ...] = (CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER)
 """Every kind of the library."""
 
 INSTALLED = EntryPoints("attune_data.kinds", Kind, {kind.noun for kind in KINDS})

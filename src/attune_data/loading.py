@@ -104,7 +104,8 @@ class Reader(Generic[R]):
                 beside = isinstance(parsed, dict) and other_file(parsed) is not None
                 severity: Severity = "note" if beside else "error"
                 consequence = "passed over" if beside else LEFT_OUT
-                findings.add("$", "not-a-record", severity, _outline(parsed), self._guess(parsed), consequence)
+                outline = list(parsed)[:8] if isinstance(parsed, dict) else parsed
+                findings.add("$", "not-a-record", severity, outline, self._guess(parsed), consequence)
                 return None
             parsed = kind.fix(parsed, "$", findings)
             record = kind.model.model_validate(parsed, by_alias=True, by_name=False)
@@ -245,10 +246,6 @@ def unpacked(document: Document, kind: Kind[Any, Any]) -> Iterator[Document]:
             yield Document(document.name, b"", f"{problem}; the others are not read")
             return
         yield Document(f"{document.name}:{number}", data)
-
-
-def _outline(parsed: Any) -> Any:
-    return list(parsed)[:8] if isinstance(parsed, dict) else parsed
 
 
 def _with_article(noun: str) -> str:
@@ -453,12 +450,15 @@ def collect(
     issues : IssueLog
         What was noticed while they were read, by the time that the last one is; findings are added.
     """
-    kept: dict[object, tuple[R, str]] = {}
+    kept: dict[object, tuple[Any, str]] = {}
     with gc_paused():
         for pair in found:
             first = kept.setdefault(kind.key(pair[0]), pair)
             if first is not pair:
-                kept[kind.key(pair[0])] = _counting(kind, first, pair, issues)
+                duplicate = kind.duplicate(first[0], pair[0])
+                counts, other = (pair, first) if duplicate.second_counts else (first, pair)
+                issues.append(kind.left_out(duplicate, other[0], other[1], counts[1]))
+                kept[kind.key(pair[0])] = counts
     records = [record for record, _ in kept.values()]
     if kind.check_all is not None:
         findings = IssueCollector(source_name(source))
@@ -466,7 +466,7 @@ def collect(
         issues.extend(findings.issues)
     if on_error == "raise" and issues.has_errors:
         raise LoadError(issues)
-    return kind.collection(records, [*issues], files={_id(record): name for record, name in kept.values()})
+    return kind.collection(records, [*issues], files={record.id: name for record, name in kept.values()})
 
 
 def records_of(
@@ -497,14 +497,6 @@ def documents_of(source: Source, kind: Kind[Any, Any], choose: Choice | None = N
     return (one for document in found for one in unpacked(document, kind))
 
 
-def _counting(kind: Kind[R, Any], first: tuple[R, str], second: tuple[R, str], issues: IssueLog) -> tuple[R, str]:
-    """Return the record that counts, of two with one key read in this order; the other is an issue."""
-    duplicate = kind.duplicate(first[0], second[0])
-    counts, other = (second, first) if duplicate.second_counts else (first, second)
-    issues.append(kind.left_out(duplicate, *other, counts[1]))
-    return counts
-
-
 def _of_another_kind(source: Source, reader: Reader[Any]) -> str:
     """Return a sentence about a source of another kind: its records, and their loader."""
     counted, readers = [], []
@@ -516,11 +508,6 @@ def _of_another_kind(source: Source, reader: Reader[Any]) -> str:
             counted.append(other.noun if count == 1 else f"{count} times {other.noun}")
             readers.append(other.hint)
     return f"{source_name(source)} contains {' and '.join(counted)} and no {reader.kind.noun}; {', '.join(readers)}"
-
-
-def _id(record: Any) -> str:
-    found: str = record.id
-    return found
 
 
 def source_name(source: Source) -> str:

@@ -120,8 +120,7 @@ def _size(rows: int) -> str:
 def _summary(kind: Kind[Any, Any], records: Sequence[Any], rows: Mapping[str, int]) -> str:
     parts = [plural(len(records), kind.noun, kind.plural)]
     people = count_people(getattr(record, "participant_id", None) for record in records)
-    if people:
-        parts.append(plural(people, "participant"))
+    parts += [plural(people, "participant")] if people else []
     parts += [plural(rows[table], noun) for table, noun in kind.tables.counted.items() if rows.get(table)]
     return f"{', '.join(parts)}. Made with the library attune-bench."
 

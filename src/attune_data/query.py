@@ -81,7 +81,8 @@ def bin_rows(values: Sequence[float | None], clusters: Sequence[Sequence[int]], 
     for low, high in pairwise([-inf, *cuts, inf]):
         rows = [row for row, value in enumerate(values) if value is not None and low < value <= high]
         if rows:
-            found[_between(low, high)] = rows
+            sides = [f"> {low:.12g}"] if low > -inf else []
+            found[", ".join([*sides, f"<= {high:.12g}"] if high < inf else sides)] = rows
     return found
 
 
@@ -90,12 +91,6 @@ def _quantile(ordered: Sequence[float], part: int, parts: int) -> float:
     below, rest = divmod(part * (len(ordered) - 1), parts)
     low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
     return low + (high - low) * rest / parts
-
-
-def _between(low: float, high: float) -> str:
-    """Return ``> 6, <= 9``, without a side that is open."""
-    sides = [f"> {low:.12g}"] if low > -inf else []
-    return ", ".join([*sides, f"<= {high:.12g}"] if high < inf else sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +287,11 @@ def matching(traits: Traits, origin: Traits, name: str, match: Match) -> list[in
     if traits.is_numeric(trait):
         for value in match.values:
             if isinstance(value, str | bool) and _key(value) is not None:
-                raise ValueError(_no_number(traits, name, value))
+                special = traits.special.items()
+                groups = [other for other, one in special if one.is_group and other.startswith(f"{name}_")]
+                hint = f"; its groups are in {' and '.join(groups)}" if groups else ""
+                message = f'{name} is a number, not {value!r}; for a range use filter("{name} >= 10"){hint}'
+                raise ValueError(message)
     elif unmet := wanted.difference([None], *answers):
         known = {key: spelling for given in reversed(_answers(origin, trait)) for key, spelling in given.items()}
         known |= {_compared(value): trait.labels.get(value, value) for value in trait.values}
@@ -319,12 +318,6 @@ def holders(traits: Traits, value: Value) -> list[str]:
         if held:
             found.setdefault(trait.column, name)
     return list(found.values())[:2]
-
-
-def _no_number(traits: Traits, name: str, value: Value) -> str:
-    groups = [other for other, trait in traits.special.items() if trait.is_group and other.startswith(f"{name}_")]
-    hint = f"; its groups are in {' and '.join(groups)}" if groups else ""
-    return f'{name} is a number, not {value!r}; for a range use filter("{name} >= 10"){hint}'
 
 
 def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, list[int]]:
@@ -555,20 +548,15 @@ def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str], asked:
             if after == "()":
                 raise ValueError(f"the condition calls {word}() with nothing in its parentheses")
             yield word
-        else:
-            _check_column(word, columns, asked)
+        elif word in columns:
             yield f'"{word}"'
+        elif word.lower() in _OF_QUERIES:
+            raise ValueError(
+                f"the condition has {word!r}; it reads columns of its own table only, and no other table or file"
+            )
+        else:
+            raise ValueError(no_column(word, columns, asked))
         before = word.lower()
-
-
-def _check_column(name: str, columns: Collection[str], asked: Mapping[str, str]) -> None:
-    if name in columns:
-        return
-    if name.lower() in _OF_QUERIES:
-        raise ValueError(
-            f"the condition has {name!r}; it reads columns of its own table only, and no other table or file"
-        )
-    raise ValueError(no_column(name, columns, asked))
 
 
 Condition = Value | Iterable[Value] | Match
@@ -608,6 +596,7 @@ class Queryable(ABC):
 
     _found: tuple[Issue, ...]
     _filters: tuple[str, ...]
+    _root: Self | None
 
     def __dir__(self) -> list[str]:
         """Return the names that a notebook offers: the public ones."""
@@ -645,9 +634,9 @@ class Queryable(ABC):
     def _keep(self, rows: Sequence[int], *labels: str) -> Self:
         """Return the units at these positions, which are in order."""
 
-    @abstractmethod
     def _origin(self) -> Self:
         """Return what this is a part of, or itself; its values are those that a query may name."""
+        return self if self._root is None else self._root
 
     @abstractmethod
     def __or__(self, other: Self) -> Self:
@@ -682,7 +671,8 @@ class Queryable(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the attributes that are computed from it on demand."""
-        return {name: value for name, value in vars(self).items() if not _is_cached(type(self), name)}
+        cached = [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]
+        return {name: value for name, value in vars(self).items() if name not in cached}
 
     def where(self, **traits: Condition) -> Self:
         """Return the conversations with these values of these traits.
@@ -841,13 +831,11 @@ class Queryable(ABC):
         is_count = hasattr(participants, "__index__") and not isinstance(participants, bool)
         if not is_count or participants not in range(len(rows_of) + 1):
             raise ValueError(f"cannot sample {participants!r} {cluster}s of {len(rows_of)}; expected a whole number")
-        values_of = {row: set[str]() for row in range(traits.frame.height)}
-        for name, rows in strata(traits, by).items() if by else ():
-            for row in rows:
-                values_of[row].add(name)
+        of_value = {name: set(rows) for name, rows in strata(traits, by).items()} if by else {}
         cells: dict[tuple[str, ...], list[tuple[str, str]]] = {}
         for person, rows in rows_of.items():
-            cells.setdefault(tuple(sorted(set().union(*(values_of[row] for row in rows)))), []).append(person)
+            values = tuple(sorted(name for name, own in of_value.items() if not own.isdisjoint(rows)))
+            cells.setdefault(values, []).append(person)
         chance = random.Random(seed)  # noqa: S311  # sampling, nothing to guess
         share_of = zip(cells.values(), shares([len(cell) for cell in cells.values()], participants), strict=True)
         drawn = [person for cell, share in share_of for person in chance.sample(cell, share)]
@@ -907,7 +895,3 @@ def _match(condition: Condition) -> Match:
 def either(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Return the label of what has come through one row of filters or the other."""
     return (" | ".join(f"({', '.join(filters) or 'all'})" for filters in (first, second)),)
-
-
-def _is_cached(kind: type, name: str) -> bool:
-    return isinstance(getattr(kind, name, None), cached_property)

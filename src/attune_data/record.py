@@ -180,9 +180,12 @@ class Expected:
 
 @dataclass(frozen=True)
 class NullAs:
-    """Annotation: null in the file reads as `empty`, and what `is_null` tells from an empty one is written as null."""
+    """Annotation: null in the file reads as `empty`, and what `is_null` tells from an empty one is written as null.
 
-    empty: Any
+    Without `empty`, for a record, null reads as the empty record.
+    """
+
+    empty: Any = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Accept null beside what the field takes.
@@ -190,20 +193,22 @@ class NullAs:
         From JSON, as files are read, Python code runs for a null only; from Python objects it runs for every value,
         which keeps the errors of the second stage of loading free of the branches of a union.
         """
+        empty = source.null() if self.empty is None else self.empty
+
+        def read(value: Any) -> Any:
+            if value is not None:
+                return value
+            return empty if isinstance(empty, str | tuple) else deepcopy(empty)
+
         inner = handler(source)
-        null = core_schema.no_info_after_validator_function(self._read, core_schema.none_schema())
+        null = core_schema.no_info_after_validator_function(read, core_schema.none_schema())
         return core_schema.json_or_python_schema(
             json_schema=core_schema.union_schema([inner, null], mode="left_to_right"),
-            python_schema=core_schema.no_info_after_validator_function(self._read, core_schema.nullable_schema(inner)),
+            python_schema=core_schema.no_info_after_validator_function(read, core_schema.nullable_schema(inner)),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 _null_as_none, return_schema=core_schema.nullable_schema(inner)
             ),
         )
-
-    def _read(self, value: Any) -> Any:
-        if value is not None:
-            return value
-        return self.empty if isinstance(self.empty, str | tuple) else deepcopy(self.empty)
 
 
 def is_null(value: Any) -> bool:
@@ -222,6 +227,7 @@ def _null_as_none(value: Any) -> Any:
 Text = Annotated[str, NullAs(_NullText())]
 Items = Annotated[tuple[T, ...], NullAs(_NullItems())]
 ByKey = Annotated[dict[str, T], NullAs(_NullByKey())]
+Nested = Annotated[T, NullAs()]
 
 # Numbers without a range of their own; the bound keeps out what arithmetic would fail on.
 LARGEST = 10**15

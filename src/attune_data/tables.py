@@ -5,12 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Self,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from attune_data.columns import RECORDS_TABLE, Column, Schema, columns_of, dtypes_of, frame_of, values_of
 from attune_data.display import frames_html
@@ -112,9 +107,6 @@ class Frames(Queryable, Exportable):
 
     def _table(self) -> Traits:
         return Traits(getattr(self, self.names[0]), self.unit, self.special())
-
-    def _origin(self) -> Self:
-        return self if self._root is None else self._root
 
     def _keep(self, rows: Sequence[int], *labels: str) -> Self:
         whole = self if self._whole is None else self._whole

@@ -17,7 +17,7 @@ from huggingface_hub import DatasetCard
 from slow_cases import slow_after
 
 from attune_data import Conversation, Conversations, PublishError, Runs, load, load_runs, publish
-from attune_data.attunebench.tables import TABLES, table_schemas
+from attune_data.attunebench.tables import TABLES, Tables
 
 Json = dict[str, Any]
 
@@ -147,7 +147,7 @@ def test_a_table_without_rows_is_no_config(
 def test_the_card_says_what_every_column_means(writer: HubServer) -> None:
     publish(load("demo"), "lab/data", licence="cc-by-4.0")
     fields = card_of(writer).text.partition("## Fields")[2]
-    columns = {name: list(schema) for name, schema in table_schemas().items()} | {"records": ["id", "file", "record"]}
+    columns = {name: list(schema) for name, schema in Tables.schemas().items()} | {"records": ["id", "file", "record"]}
     for name, expected in columns.items():
         section = fields.partition(f"### `{name}`")[2].partition("###")[0]
         rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from attune_data import Conversation, Conversations, Run, Runs, RunTables, load, load_runs
-from attune_data.attunebench.tables import TABLES, run_table_schemas, table_schemas
+from attune_data.attunebench.tables import TABLES, Tables
 from attune_data.issues import Issue
 
 Json = dict[str, Any]
@@ -52,8 +52,8 @@ PREDICTED: dict[str, dict[str, Any]] = {
 def test_schema_is_the_documented_one(name: str) -> None:
     keys = {"conversation_id": TEXT, "em_model": TEXT, "mode": MODE, "repeat": pl.Int64}
     sides = {"annotated": pl.Boolean, "predicted": pl.Boolean}
-    expected: Json = {**keys, **table_schemas()[name], **PREDICTED[name], **sides}
-    assert list(run_table_schemas()[name].items()) == list(expected.items())
+    expected: Json = {**keys, **Tables.schemas()[name], **PREDICTED[name], **sides}
+    assert list(RunTables.schemas()[name].items()) == list(expected.items())
     runs = load_runs("demo")
     for tables in (runs.joined(load("demo")), runs[:0].joined([]), runs[:2].joined([])):
         assert dict(getattr(tables, name).schema) == expected

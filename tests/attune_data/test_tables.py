@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from synthetic.conversations import conversations
 
 from attune_data import Conversation, Conversations, Tables, load, load_tables
-from attune_data.attunebench.tables import TABLES, table_schemas
+from attune_data.attunebench.tables import TABLES
 
 Json = dict[str, Any]
 Save = Callable[[Any, str], Path]
@@ -107,13 +107,13 @@ def expected_rows(name: str, records: list[Json]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_schema_is_the_documented_one(name: str) -> None:
-    assert list(table_schemas()[name].items()) == list(SCHEMAS[name].items())
+    assert list(Tables.schemas()[name].items()) == list(SCHEMAS[name].items())
     for tables in (load("demo").tables, Conversations(()).tables):
         assert dict(getattr(tables, name).schema) == SCHEMAS[name]
 
 
 def test_every_table_is_a_documented_property_of_both_kinds() -> None:
-    assert set(table_schemas()) == set(TABLES) == set(SCHEMAS)
+    assert set(Tables.schemas()) == set(TABLES) == set(SCHEMAS)
     for name in TABLES:
         assert getattr(Tables, name).__doc__
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from attune_data import Conversation, Conversations, load, load_runs
-from attune_data.attunebench.tables import TABLES, table_schemas
+from attune_data.attunebench.tables import TABLES, Tables
 
 
 def test_every_table_is_there_with_its_values() -> None:
@@ -20,7 +20,7 @@ def test_every_table_is_there_with_its_values() -> None:
         expected: pl.DataFrame = getattr(demo.tables, name)
         assert found[name].to_polars().equals(expected.cast({pl.Enum: pl.String})), name
         # Each dtype once, in the words of `datasets`; an Enum is a string.
-        for column, dtype in table_schemas()[name].items():
+        for column, dtype in Tables.schemas()[name].items():
             known: dict[type[pl.DataType], str] = {
                 pl.Int64: "int64",
                 pl.Int8: "int8",
@@ -55,7 +55,7 @@ def test_a_part_of_it() -> None:
 def test_an_empty_collection_keeps_the_columns() -> None:
     found = Conversations(()).to_datasets()
     assert {name: found[name].column_names for name in TABLES} == {
-        name: list(schema) for name, schema in table_schemas().items()
+        name: list(schema) for name, schema in Tables.schemas().items()
     }
     assert set(found.num_rows.values()) == {0}
 

@@ -127,8 +127,7 @@ class Codebook(Entry):
     binary: Named[BinaryQuestion] = Field(description="The yes/no questions about a response, by id.")
     pairwise: Named[PairwiseQuestion] = Field(description="The questions that compare two responses, by id.")
     conversation_wide: Annotated[
-        Named[WideQuestion],
-        Keys(("q1_lookingFor", "q2_emotionClarity", "q3_modelFit", "q3_followUp_whatFeltOff")),
+        Named[WideQuestion], Keys(("q1_lookingFor", "q2_emotionClarity", "q3_modelFit", "q3_followUp_whatFeltOff"))
     ] = Field(description="The questions about the whole conversation, by their field in the data.")
     branches: Annotated[Named[Text], Keys(("perceiving", "facilitating", "understanding", "managing"))] = Field(
         description="What each of the four branches of emotional intelligence is, in a sentence."
@@ -143,9 +142,7 @@ class Codebook(Entry):
         Named({}), description="The numbers of the conversation files of each subset, by its name."
     )
     issues: tuple[str, ...] = Field(
-        (),
-        alias=NOT_IN_FILE,
-        description="What a data set's own codebook lacks, or what was not understood in it.",
+        (), alias=NOT_IN_FILE, description="What a data set's own codebook lacks, or what was not understood in it."
     )
 
     def __repr__(self) -> str:
@@ -350,11 +347,7 @@ def _over(base: Codebook, found: dict[str, dict[str, Any]], issues: list[str]) -
         if category is not None and category not in categories:
             categories[category] = "What it is about is not known."
             issues.append(f"{name}: the category {_short(category)} is not in the bundled codebook; kept")
-    kinds: dict[str, type] = {
-        "binary": BinaryQuestion,
-        "pairwise": PairwiseQuestion,
-        "conversation_wide": WideQuestion,
-    }
+    kinds: dict[str, type] = {"binary": BinaryQuestion, "pairwise": PairwiseQuestion, "conversation_wide": WideQuestion}
     tables = {
         table: {name: question for name, question in questions.items() if isinstance(question, kind)}
         for table, kind in kinds.items()
@@ -438,10 +431,9 @@ def _bundled() -> Codebook:
 
 
 def _is_ours(document: Any) -> bool:
-    tables = [name for name, field in Codebook.model_fields.items() if field.is_required()]
-    return isinstance(document, dict) and 2 * sum(isinstance(document.get(name), dict) for name in tables) >= len(
-        tables
-    )
+    needed = [name for name, field in Codebook.model_fields.items() if field.is_required()]
+    given = [name for name in needed if isinstance(document, dict) and isinstance(document.get(name), dict)]
+    return 2 * len(given) >= len(needed)
 
 
 def _parse_json(file: Path) -> tuple[Any, list[str]]:

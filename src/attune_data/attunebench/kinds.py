@@ -7,11 +7,11 @@ from typing import Any
 
 from attune_data.attunebench.codebook import Codebook, Subsets
 from attune_data.attunebench.profile import Diagnoses, Instruments
-from attune_data.attunebench.records import ANSWER_FIELDS, FourBranchScores, RunTurn, Turn
+from attune_data.attunebench.records import ANSWER_FIELDS, FourBranchScores
 from attune_data.attunebench.rules import check_conversation, check_run
 from attune_data.attunebench.show import Conversation, Run, conversation_beside, conversation_parts, run_parts, topic
 from attune_data.attunebench.spellings import conversation_is_old, fix_conversation, fix_run, run_is_old
-from attune_data.attunebench.tables import RunList, RunTables, Tables, build_table, join_runs, run_list_builder
+from attune_data.attunebench.tables import RunList, RunTables, Tables, build_table, join_runs, run_list
 from attune_data.collection import NOTED, Collection, Duplicate, ForeignFile, Kind, Messages
 from attune_data.description import description, grouped
 from attune_data.query import count_people
@@ -19,8 +19,8 @@ from attune_data.query import count_people
 _TRAITS = ("category", "diagnoses", "diagnosis_group", "om_model", "attitude")
 
 
-def _in_turns(count: Callable[[Turn], int]) -> Callable[[Conversation], int]:
-    return lambda conversation: sum(map(count, conversation.turns))
+def _in_turns(count: Callable[[Any], int]) -> Callable[[Any], int]:
+    return lambda record: sum(map(count, record.turns))
 
 
 def _rated(ratings: Mapping[str, int | None]) -> int:
@@ -76,18 +76,14 @@ def describe_conversations(conversations: Collection[Conversation]) -> dict[str,
     return {**counts, "without_participant": without}
 
 
-def _in_run_turns(count: Callable[[RunTurn], int]) -> Callable[[Run], int]:
-    return lambda run: sum(map(count, run.turns))
-
-
 _PREDICTED: Mapping[str, Callable[[Run], int]] = {
     "turns": lambda run: len(run.turns),
-    "drafted responses": _in_run_turns(lambda turn: bool(turn.em_drafted_response.strip())),
-    "emotion tags": _in_run_turns(lambda turn: len(turn.em_emotion_tags)),
-    "binary answers": _in_run_turns(
+    "drafted responses": _in_turns(lambda turn: bool(turn.em_drafted_response.strip())),
+    "emotion tags": _in_turns(lambda turn: len(turn.em_emotion_tags)),
+    "binary answers": _in_turns(
         lambda turn: sum(answer is not None for name in ANSWER_FIELDS for answer in getattr(turn, name).values())
     ),
-    "pairwise selections": _in_run_turns(
+    "pairwise selections": _in_turns(
         lambda turn: sum(choice is not None for choice in turn.em_pairwise_selections.values())
     ),
     "PANAS items": lambda run: _rated(run.post_conversation.predicted_post_panas.items) if run.post_conversation else 0,
@@ -107,10 +103,7 @@ def describe_runs(runs: Collection[Run]) -> dict[str, Any]:
         runs,
         "runs",
         of={"conversations": lambda part: len({run.conversation_id for run in part})},
-        traits={
-            "em_model": grouped(runs, lambda run: run.em_model),
-            "mode": grouped(runs, lambda run: run.mode),
-        },
+        traits={"em_model": grouped(runs, lambda run: run.em_model), "mode": grouped(runs, lambda run: run.mode)},
         counts=_PREDICTED,
     )
     return {**counts, "incomplete": sum(not run.complete for run in runs)}
@@ -177,14 +170,6 @@ class Runs(Collection[Run]):
 _CONVERSATION_ONLY = frozenset(("participant_profile", "prePanas", "postPanas", "conversationWideQuestions"))
 
 
-def _is_run(document: Mapping[str, Any]) -> bool:
-    return isinstance(document.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(document)
-
-
-def _is_conversation(document: Mapping[str, Any]) -> bool:
-    return "em_model" not in document and not _CONVERSATION_ONLY.isdisjoint(document)
-
-
 def _later_run(first: Run, second: Run) -> Duplicate:
     """Return that the later of two runs counts, then the one that was read later."""
     before, after = _instant(first.run_timestamp), _instant(second.run_timestamp)
@@ -230,7 +215,7 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     loader="load",
     keys=frozenset(("conversationId", "turns")),
     docs="attunebench.md",
-    is_other=_is_run,
+    is_other=lambda document: isinstance(document.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(document),
     other_files=(
         ForeignFile(
             "a file of scores", frozenset(("conversations", "aggregates")), "attune-bench report --scores reads it"
@@ -246,12 +231,7 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     columns=("conversationId", "turns"),
     tables=Tables,
     build=lambda records: partial(build_table, records=records),
-    codebook_files={
-        "codebook": Codebook,
-        "subsets": Subsets,
-        "instruments": Instruments,
-        "diagnoses": Diagnoses,
-    },
+    codebook_files={"codebook": Codebook, "subsets": Subsets, "instruments": Instruments, "diagnoses": Diagnoses},
     request=_REQUEST,
     overview={
         "id": lambda conversation: conversation.id,
@@ -277,7 +257,7 @@ RUN: Kind[Run, Runs] = Kind(
     loader="load_runs",
     keys=frozenset(("conversationId", "em_model", "turns")),
     docs="attunebench.md",
-    is_other=_is_conversation,
+    is_other=lambda document: "em_model" not in document and not _CONVERSATION_ONLY.isdisjoint(document),
     fix=fix_run,
     is_old=run_is_old,
     check=check_run,
@@ -290,7 +270,7 @@ RUN: Kind[Run, Runs] = Kind(
     columns=("conversationId", "turns"),
     tables=RunList,
     joined=RunTables,
-    build=run_list_builder,
+    build=lambda runs: partial(run_list, runs),
     request=_REQUEST,
     overview={
         "conversation": lambda run: run.conversation_id,

@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, overload
@@ -41,7 +40,29 @@ def subset_choice(source: Source, subset: str, found: IssueLog) -> Choice:
         given = "a Dataset" if is_dataset(source) else source
         raise SourceError(f"subset={subset!r} needs a folder or archive of conversation_<n>.json files, not {given}")
     name, folder = named
-    return partial(_choose, source=name, folder=folder, subset=subset, wanted=subsets[subset], found=found)
+    wanted = subsets[subset]
+
+    def choose(names: list[str]) -> list[str]:
+        """Choose from the subset's own folder if it exists, else by file number from all; each number once."""
+        own = [one for one in names if subset in PurePosixPath(folder, one).parts[:-1]]
+        by_number: dict[int, str] = {}
+        for one in own or names:
+            if numbered := re.fullmatch(r"conversation_([0-9]+)\.json", PurePosixPath(one).name, re.IGNORECASE):
+                by_number.setdefault(int(numbered[1]), one)
+        missing = sorted(wanted - by_number.keys())
+        chosen = sorted(by_number[number] for number in wanted & by_number.keys())
+        if not chosen:
+            raise SourceError(f"{name} has none of the {len(wanted)} files conversation_<n>.json of {subset}")
+        extra = sorted(set(own) - set(chosen))
+        if missing:
+            message = f"{len(missing)} files of {subset} are missing: {', '.join(map(str, missing))}"
+            found.append(Issue(name, "$", "subset-missing", "warning", shown(missing), message, "loaded without them"))
+        if extra:
+            message = f"{len(extra)} files are not part of {subset}: {', '.join(extra)}"
+            found.append(Issue(name, "$", "subset-extra", "warning", shown(extra), message, "left out"))
+        return chosen
+
+    return choose
 
 
 def _named(source: Source) -> tuple[str, str] | None:
@@ -61,29 +82,6 @@ def _named(source: Source) -> tuple[str, str] | None:
     if stem is not None and not path.is_dir():
         return name, stem
     return (name, path.resolve().name) if is_folder else None
-
-
-def _choose(
-    names: list[str], *, source: str, folder: str, subset: str, wanted: frozenset[int], found: IssueLog
-) -> list[str]:
-    """Choose from the subset's own folder if it exists, else by file number from all; each number once."""
-    own = [name for name in names if subset in PurePosixPath(folder, name).parts[:-1]]
-    by_number: dict[int, str] = {}
-    for name in own or names:
-        if numbered := re.fullmatch(r"conversation_([0-9]+)\.json", PurePosixPath(name).name, re.IGNORECASE):
-            by_number.setdefault(int(numbered[1]), name)
-    missing = sorted(wanted - by_number.keys())
-    chosen = sorted(by_number[number] for number in wanted & by_number.keys())
-    if not chosen:
-        raise SourceError(f"{source} has none of the {len(wanted)} files conversation_<n>.json of {subset}")
-    extra = sorted(set(own) - set(chosen))
-    if missing:
-        message = f"{len(missing)} files of {subset} are missing: {', '.join(map(str, missing))}"
-        found.append(Issue(source, "$", "subset-missing", "warning", shown(missing), message, "loaded without them"))
-    if extra:
-        message = f"{len(extra)} files are not part of {subset}: {', '.join(extra)}"
-        found.append(Issue(source, "$", "subset-extra", "warning", shown(extra), message, "left out"))
-    return chosen
 
 
 F = TypeVar("F", bound=Frames)

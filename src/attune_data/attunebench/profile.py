@@ -218,9 +218,6 @@ class _Bundled(Mapping[str, Instrument]):
     def __getitem__(self, name: str) -> Instrument:
         return _bundled_instruments()[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in _bundled_instruments()
-
     def __iter__(self) -> Iterator[str]:
         return iter(_bundled_instruments())
 
@@ -354,6 +351,7 @@ def _scores() -> Iterable[Instrument]:
     return (instruments[name] for name in ComputedScores.model_fields)
 
 
+@functools.cache
 def group_dtypes() -> "dict[str, pl.DataType]":
     """Return the columns of screens and bands, and their dtypes.
 
@@ -384,9 +382,7 @@ def score_meanings(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the columns of scores of instruments with the range of the instrument and its full name."""
     return {
         one.name: columns[one.name]._replace(
-            low=one.low,
-            high=one.high,
-            source=f"{columns[one.name].source}; {one.title}, in codebook/instruments.toml",
+            low=one.low, high=one.high, source=f"{columns[one.name].source}; {one.title}, in codebook/instruments.toml"
         )
         for one in _scores()
     }
@@ -394,25 +390,16 @@ def score_meanings(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 def group_meanings() -> dict[str, Column]:
     """Return what the columns of screens and bands mean."""
-    screens = {
-        f"{one.name}_screen": Column(
-            f"Whether {one.name} is screen-positive, {one.cut_off}; screening is not diagnosis.",
-            null=True,
-            source=f"computed of {one.name} with its cut-off in codebook/instruments.toml",
-        )
-        for one in _scores()
-        if one.cut_off
-    }
-    bands = {
-        one.name: Column(
-            f"Published band of {one.name}.",
-            null=True,
-            source=f"computed of {one.name} with its bands in codebook/instruments.toml",
-        )
-        for one in _scores()
-        if one.bands
-    }
-    return screens | {f"{name}_band": column for name, column in bands.items()}
+    found: dict[str, Column] = {}
+    for one in _scores():
+        if one.cut_off:
+            text = f"Whether {one.name} is screen-positive, {one.cut_off}; screening is not diagnosis."
+            source = f"computed of {one.name} with its cut-off in codebook/instruments.toml"
+            found[f"{one.name}_screen"] = Column(text, null=True, source=source)
+        if one.bands:
+            source = f"computed of {one.name} with its bands in codebook/instruments.toml"
+            found[f"{one.name}_band"] = Column(f"Published band of {one.name}.", null=True, source=source)
+    return found
 
 
 @functools.cache

@@ -11,7 +11,7 @@ clamps any other number and reports it.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -22,11 +22,12 @@ from attune_data.record import (
     Items,
     Label,
     Mode,
-    NullAs,
+    Nested,
     Number,
     Rating,
     Record,
     Repeat,
+    SnakeCaseRecord,
     Strategy,
     Text,
     Total,
@@ -47,76 +48,52 @@ class Metadata(Record):
     text: str | None = Field(None, description="`category: subtopic` as one text.")
 
 
-class Demographics(Record):
+class Demographics(SnakeCaseRecord):
     """What the participant said about themself."""
 
     country: str | None = Field(None, description="Country of residence.")
     education: str | None = Field(None, description="Highest level of education.")
-    work_edu_background: Items[str] = Field((), alias="work_edu_background", description="Fields of work or study.")
+    work_edu_background: Items[str] = Field((), description="Fields of work or study.")
     gender: str | None = Field(None, description="Gender, in the participant's choice of option.")
-    age_range: str | None = Field(None, alias="age_range", description="Age band in years, e.g. 25-34.")
-    english_proficiency: str | None = Field(None, alias="english_proficiency", description="Proficiency in English.")
+    age_range: str | None = Field(None, description="Age band in years, e.g. 25-34.")
+    english_proficiency: str | None = Field(None, description="Proficiency in English.")
     diagnoses: Items[str] = Field((), description="Self-reported diagnoses; `None of the above` means none.")
 
 
-class ComputedScores(Record):
+class ComputedScores(SnakeCaseRecord):
     """Screening instruments of the participant; any may be absent. Screening is not diagnosis."""
 
-    who_5: Integer | None = Field(None, alias="who_5", description="WHO-5 well-being, raw 0-25.")
-    asrs_6: Integer | None = Field(None, alias="asrs_6", description="ASRS v1.1 six-item screener, count 0-6.")
-    aq_10: Integer | None = Field(None, alias="aq_10", description="AQ-10, 0-10.")
-    promis_anxiety: Integer | None = Field(None, alias="promis_anxiety", description="PROMIS anxiety, raw sum 4-20.")
-    promis_anxiety_t: Number | None = Field(None, alias="promis_anxiety_t", description="PROMIS anxiety, T-score.")
-    promis_depression: Integer | None = Field(
-        None, alias="promis_depression", description="PROMIS depression, raw sum 4-20."
-    )
-    promis_depression_t: Number | None = Field(
-        None, alias="promis_depression_t", description="PROMIS depression, T-score."
-    )
-    promis_sleep: Integer | None = Field(
-        None, alias="promis_sleep", description="PROMIS sleep disturbance, raw sum 4-20."
-    )
-    promis_sleep_t: Number | None = Field(
-        None, alias="promis_sleep_t", description="PROMIS sleep disturbance, T-score."
-    )
-    tipi_extraversion: Integer | None = Field(
-        None, alias="tipi_extraversion", description="TIPI extraversion, sum 2-14."
-    )
-    tipi_agreeableness: Integer | None = Field(
-        None, alias="tipi_agreeableness", description="TIPI agreeableness, sum 2-14."
-    )
-    tipi_conscientiousness: Integer | None = Field(
-        None, alias="tipi_conscientiousness", description="TIPI conscientiousness, sum 2-14."
-    )
-    tipi_stability: Integer | None = Field(
-        None, alias="tipi_stability", description="TIPI emotional stability, sum 2-14."
-    )
-    tipi_openness: Integer | None = Field(None, alias="tipi_openness", description="TIPI openness, sum 2-14.")
+    who_5: Integer | None = Field(None, description="WHO-5 well-being, raw 0-25.")
+    asrs_6: Integer | None = Field(None, description="ASRS v1.1 six-item screener, count 0-6.")
+    aq_10: Integer | None = Field(None, description="AQ-10, 0-10.")
+    promis_anxiety: Integer | None = Field(None, description="PROMIS anxiety, raw sum 4-20.")
+    promis_anxiety_t: Number | None = Field(None, description="PROMIS anxiety, T-score.")
+    promis_depression: Integer | None = Field(None, description="PROMIS depression, raw sum 4-20.")
+    promis_depression_t: Number | None = Field(None, description="PROMIS depression, T-score.")
+    promis_sleep: Integer | None = Field(None, description="PROMIS sleep disturbance, raw sum 4-20.")
+    promis_sleep_t: Number | None = Field(None, description="PROMIS sleep disturbance, T-score.")
+    tipi_extraversion: Integer | None = Field(None, description="TIPI extraversion, sum 2-14.")
+    tipi_agreeableness: Integer | None = Field(None, description="TIPI agreeableness, sum 2-14.")
+    tipi_conscientiousness: Integer | None = Field(None, description="TIPI conscientiousness, sum 2-14.")
+    tipi_stability: Integer | None = Field(None, description="TIPI emotional stability, sum 2-14.")
+    tipi_openness: Integer | None = Field(None, description="TIPI openness, sum 2-14.")
 
 
-class ParticipantProfile(Record):
+class ParticipantProfile(SnakeCaseRecord):
     """The human participant (HP): identity within the data set, demographics, instruments, attitude to the topic."""
 
     column_names: ClassVar[Mapping[str, str]] = {"conversation_topic_attitude": "attitude"}
 
-    schema_version: str | None = Field(None, alias="schema_version", description="Version of the profile, e.g. 2.0.")
+    schema_version: str | None = Field(None, description="Version of the profile, e.g. 2.0.")
     participant_id: str | None = Field(
-        None,
-        alias="participant_id",
-        description="The participant, e.g. A00002; the same in all of their conversations.",
+        None, description="The participant, e.g. A00002; the same in all of their conversations."
     )
-    profile_type: str | None = Field(None, alias="profile_type", description="How much of the profile the file has.")
-    demographics: Annotated[Demographics, NullAs(Demographics.null())] = Field(
-        Demographics(), description="What the participant said about themself."
+    profile_type: str | None = Field(None, description="How much of the profile the file has.")
+    demographics: Nested[Demographics] = Field(Demographics(), description="What the participant said about themself.")
+    computed_scores: Nested[ComputedScores] = Field(
+        ComputedScores(), description="Scores of the screening instruments."
     )
-    computed_scores: Annotated[ComputedScores, NullAs(ComputedScores.null())] = Field(
-        ComputedScores(), alias="computed_scores", description="Scores of the screening instruments."
-    )
-    conversation_topic_attitude: str | None = Field(
-        None,
-        alias="conversation_topic_attitude",
-        description="Attitude to the topic, e.g. Excited/Optimistic.",
-    )
+    conversation_topic_attitude: str | None = Field(None, description="Attitude to the topic, e.g. Excited/Optimistic.")
 
 
 class Panas(Record):
@@ -141,7 +118,7 @@ class FourBranchScores(Record):
 class ConversationWideQuestions(Record):
     """What the participant said about the conversation as a whole."""
 
-    four_branch_scores: Annotated[FourBranchScores, NullAs(FourBranchScores.null())] = Field(
+    four_branch_scores: Nested[FourBranchScores] = Field(
         FourBranchScores(), description="Ratings of the four branches."
     )
     q1_looking_for: Items[str] = Field(
@@ -196,7 +173,7 @@ class Annotations(Record):
     """What the participant annotated on one turn."""
 
     binary_judgements: Items[BinaryJudgement] = Field((), description="Yes/no questions about the response.")
-    alternate_responses: Annotated[AlternateResponses, NullAs(AlternateResponses.null())] = Field(
+    alternate_responses: Nested[AlternateResponses] = Field(
         AlternateResponses(), description="The two other responses to the message."
     )
     pairwise_comparisons: Items[PairwiseComparison] = Field(
@@ -212,9 +189,7 @@ class Turn(Record):
     user_message: Text = Field("", description="What the participant wrote.")
     llm_response: Text = Field("", description="What the original model answered (label `original`).")
     mood_shift_tags: Items[MoodShiftTag] = Field((), description="Emotions felt; empty for a neutral or stable turn.")
-    annotations: Annotated[Annotations, NullAs(Annotations.null())] = Field(
-        Annotations(), description="Judgements and preferences on this turn."
-    )
+    annotations: Nested[Annotations] = Field(Annotations(), description="Judgements and preferences on this turn.")
 
     @property
     def responses(self) -> dict[str, str]:
@@ -236,13 +211,13 @@ class ConversationData(Record):
     column_prefixes: ClassVar[Mapping[str, str]] = {"pre_panas": "pre_", "post_panas": "post_"}
 
     conversation_id: str = Field(min_length=1, description="UUID of the conversation.")
-    metadata: Annotated[Metadata, NullAs(Metadata.null())] = Field(Metadata(), description="Original model and topic.")
-    participant_profile: Annotated[ParticipantProfile, NullAs(ParticipantProfile.null())] = Field(
+    metadata: Nested[Metadata] = Field(Metadata(), description="Original model and topic.")
+    participant_profile: Nested[ParticipantProfile] = Field(
         ParticipantProfile(), alias="participant_profile", description="The human participant."
     )
-    pre_panas: Annotated[Panas, NullAs(Panas.null())] = Field(Panas(), description="PANAS before the conversation.")
-    post_panas: Annotated[Panas, NullAs(Panas.null())] = Field(Panas(), description="PANAS after the conversation.")
-    conversation_wide_questions: Annotated[ConversationWideQuestions, NullAs(ConversationWideQuestions.null())] = Field(
+    pre_panas: Nested[Panas] = Field(Panas(), description="PANAS before the conversation.")
+    post_panas: Nested[Panas] = Field(Panas(), description="PANAS after the conversation.")
+    conversation_wide_questions: Nested[ConversationWideQuestions] = Field(
         ConversationWideQuestions(), description="Questions about the conversation as a whole."
     )
     turns: Items[Turn] = Field((), description="The turns in order.")
@@ -275,87 +250,57 @@ ANSWER_FIELDS = (
 Answers = ByKey[Answer | None]
 
 
-class JudgeScores(Record):
+class JudgeScores(SnakeCaseRecord):
     """A judge model's rating of the drafted response, four dimensions of 1-7."""
 
-    overall_score: Number | None = Field(None, alias="overall_score", description="Overall quality, 1-7.")
-    emotional_appropriateness: Number | None = Field(
-        None, alias="emotional_appropriateness", description="Fit to the person's feelings, 1-7."
-    )
-    helpfulness: Number | None = Field(None, alias="helpfulness", description="Helpfulness, 1-7.")
-    tone_match: Number | None = Field(None, alias="tone_match", description="Fit of tone, 1-7.")
+    overall_score: Number | None = Field(None, description="Overall quality, 1-7.")
+    emotional_appropriateness: Number | None = Field(None, description="Fit to the person's feelings, 1-7.")
+    helpfulness: Number | None = Field(None, description="Helpfulness, 1-7.")
+    tone_match: Number | None = Field(None, description="Fit of tone, 1-7.")
 
 
-class RunTurn(Record):
+class RunTurn(SnakeCaseRecord):
     """What the evaluated model drafted and predicted for one turn."""
 
     column_prefixes: ClassVar[Mapping[str, str]] = {"em_draft_judge_scores": "draft_"}
 
-    turn_number: Integer = Field(description="Number of the turn, from 1.")
-    em_emotion_tags: Items[MoodShiftTag] = Field(
-        (), alias="em_emotion_tags", description="The emotions that the person felt, as predicted."
-    )
+    turn_number: Integer = Field(alias="turnNumber", description="Number of the turn, from 1.")
+    em_emotion_tags: Items[MoodShiftTag] = Field((), description="The emotions that the person felt, as predicted.")
     em_drafted_response: Text = Field(
-        "",
-        alias="em_drafted_response",
-        description="The model's own reply, written before it saw the original response.",
+        "", description="The model's own reply, written before it saw the original response."
     )
-    response_reasoning: Text = Field(
-        "", alias="response_reasoning", description="Why the model replied so; verbose modes only."
-    )
-    emotion_reasoning: Text = Field(
-        "", alias="emotion_reasoning", description="Why it predicted these emotions; verbose modes only."
-    )
+    response_reasoning: Text = Field("", description="Why the model replied so; verbose modes only.")
+    emotion_reasoning: Text = Field("", description="Why it predicted these emotions; verbose modes only.")
     em_binary_om_assessment: Answers = Field(
-        default_factory=dict,
-        alias="em_binary_om_assessment",
-        description="By question: did the response do it? Asked as of an observer.",
+        default_factory=dict, description="By question: did the response do it? Asked as of an observer."
     )
     em_binary_human_prediction: Answers = Field(
-        default_factory=dict,
-        alias="em_binary_human_prediction",
-        description="By question: would the person have wanted it? Asked as of an observer.",
+        default_factory=dict, description="By question: would the person have wanted it? Asked as of an observer."
     )
     em_binary_om_assessment_hp: Answers = Field(
-        default_factory=dict,
-        alias="em_binary_om_assessment_hp",
-        description="By question: did the response do it? Asked as of the person.",
+        default_factory=dict, description="By question: did the response do it? Asked as of the person."
     )
     em_binary_human_prediction_hp: Answers = Field(
-        default_factory=dict,
-        alias="em_binary_human_prediction_hp",
-        description="By question: would the person have wanted it? Asked as of the person.",
+        default_factory=dict, description="By question: would the person have wanted it? Asked as of the person."
     )
     em_pairwise_selections: ByKey[Winner | None] = Field(
-        default_factory=dict,
-        alias="em_pairwise_selections",
-        description="Position of the comparison, from 0, to the predicted choice.",
+        default_factory=dict, description="Position of the comparison, from 0, to the predicted choice."
     )
     pairwise_assignment: ByKey[ByKey[Label | None]] = Field(
-        default_factory=dict,
-        alias="pairwise_assignment",
-        description="By position of the comparison, the response shown as A and as B; not scored.",
+        default_factory=dict, description="By position of the comparison, the response shown as A and as B; not scored."
     )
-    em_draft_judge_scores: Annotated[JudgeScores, NullAs(JudgeScores.null())] = Field(
-        JudgeScores(), alias="em_draft_judge_scores", description="The judges' mean ratings of the draft."
+    em_draft_judge_scores: Nested[JudgeScores] = Field(
+        JudgeScores(), description="The judges' mean ratings of the draft."
     )
     em_draft_judge_scores_by_model: ByKey[Any] = Field(
-        default_factory=dict,
-        alias="em_draft_judge_scores_by_model",
-        description="Each judge's ratings by its name; not scored.",
+        default_factory=dict, description="Each judge's ratings by its name; not scored."
     )
-    em_four_branch_scores: ByKey[Any] = Field(
-        default_factory=dict, alias="em_four_branch_scores", description="Not used."
-    )
+    em_four_branch_scores: ByKey[Any] = Field(default_factory=dict, description="Not used.")
     em_draft_binary_assessment: Answers = Field(
-        default_factory=dict,
-        alias="em_draft_binary_assessment",
-        description="By question: did the draft do it? Answered by the judges.",
+        default_factory=dict, description="By question: did the draft do it? Answered by the judges."
     )
     em_draft_binary_assessment_by_model: ByKey[Any] = Field(
-        default_factory=dict,
-        alias="em_draft_binary_assessment_by_model",
-        description="Each judge's answers by its name; not scored.",
+        default_factory=dict, description="Each judge's answers by its name; not scored."
     )
 
 
@@ -369,7 +314,7 @@ class PredictedPanas(Record):
     )
 
 
-class PredictedConversationWide(Record):
+class PredictedConversationWide(SnakeCaseRecord):
     """The predicted answers about the conversation as a whole."""
 
     q1_looking_for: Items[str] = Field((), alias="q1_lookingFor", description="Q1: any of the options.")
@@ -378,59 +323,47 @@ class PredictedConversationWide(Record):
     q3_follow_up_what_felt_off: Items[str] = Field(
         (), alias="q3_followUp_whatFeltOff", description="What felt off to the person; after a negative Q3 only."
     )
-    four_branch_scores: Annotated[FourBranchScores, NullAs(FourBranchScores.null())] = Field(
-        FourBranchScores(), description="Predicted ratings of the four branches."
+    four_branch_scores: Nested[FourBranchScores] = Field(
+        FourBranchScores(), alias="fourBranchScores", description="Predicted ratings of the four branches."
     )
 
 
-class PostConversation(Record):
+class PostConversation(SnakeCaseRecord):
     """What the evaluated model predicted after the last turn."""
 
-    panas_strategy: Strategy | None = Field(
-        None, alias="panas_strategy", description="How the PANAS after the conversation was asked for."
-    )
+    panas_strategy: Strategy | None = Field(None, description="How the PANAS after the conversation was asked for.")
     pre_panas_shown: Any = Field(
-        None,
-        alias="pre_panas_shown",
-        description="What the model was shown of the PANAS before the conversation; any value.",
+        None, description="What the model was shown of the PANAS before the conversation; any value."
     )
-    predicted_post_panas: Annotated[PredictedPanas, NullAs(PredictedPanas.null())] = Field(
-        PredictedPanas(), alias="predicted_post_panas", description="The predicted PANAS after the conversation."
+    predicted_post_panas: Nested[PredictedPanas] = Field(
+        PredictedPanas(), description="The predicted PANAS after the conversation."
     )
     predicted_panas_delta: ByKey[Any] = Field(
-        default_factory=dict,
-        alias="predicted_panas_delta",
-        description="Predicted change of each item; delta strategies only; not scored.",
+        default_factory=dict, description="Predicted change of each item; delta strategies only; not scored."
     )
-    predicted_conversation_wide: Annotated[PredictedConversationWide, NullAs(PredictedConversationWide.null())] = Field(
-        PredictedConversationWide(),
-        alias="predicted_conversation_wide",
-        description="Predicted answers to Q1-Q3 and ratings of the four branches.",
+    predicted_conversation_wide: Nested[PredictedConversationWide] = Field(
+        PredictedConversationWide(), description="Predicted answers to Q1-Q3 and ratings of the four branches."
     )
 
 
-class RunData(Record):
+class RunData(SnakeCaseRecord):
     """The content of a run file; `attune_data.Run` also shows itself."""
 
-    conversation_id: str = Field(min_length=1, description="The conversation that was predicted.")
-    source_file: str | None = Field(
-        None, alias="source_file", description="The conversation file the run was made from."
+    conversation_id: str = Field(
+        min_length=1, alias="conversationId", description="The conversation that was predicted."
     )
-    em_model: str = Field(min_length=1, alias="em_model", description="The evaluated model, e.g. vendor/model.")
-    run_timestamp: str | None = Field(None, alias="run_timestamp", description="When the run ended, ISO 8601.")
+    source_file: str | None = Field(None, description="The conversation file the run was made from.")
+    em_model: str = Field(min_length=1, description="The evaluated model, e.g. vendor/model.")
+    run_timestamp: str | None = Field(None, description="When the run ended, ISO 8601.")
     mode: Mode = Field("default", description="How much the model was shown and asked for.")
     repeat: Repeat = Field(
-        1, alias="repeat", description="Which time the model was asked this, where it was asked several times; from 1."
+        1, description="Which time the model was asked this, where it was asked several times; from 1."
     )
-    api_cost: Number | None = Field(None, alias="api_cost", description="Cost of all calls, USD.")
-    duration_seconds: Number | None = Field(
-        None, alias="duration_seconds", description="Seconds; those of its calls added up."
-    )
+    api_cost: Number | None = Field(None, description="Cost of all calls, USD.")
+    duration_seconds: Number | None = Field(None, description="Seconds; those of its calls added up.")
     turns: Items[RunTurn] = Field((), description="Predictions per turn.")
     post_conversation: PostConversation | None = Field(
-        None,
-        alias="post_conversation",
-        description="Predictions after the last turn; null in an incomplete run.",
+        None, description="Predictions after the last turn; null in an incomplete run."
     )
 
     @property

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from itertools import permutations
@@ -13,7 +12,6 @@ from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import instruments
 from attune_data.attunebench.records import (
     ANSWER_FIELDS,
-    BinaryJudgement,
     ComputedScores,
     ConversationWideQuestions,
     JudgeScores,
@@ -28,42 +26,28 @@ from attune_data.record import Label
 from attune_data.repair import IssueCollector
 
 
-@dataclass(frozen=True, slots=True)
 class _Vocabulary:
     """What the codebook knows, as sets: this is asked for every turn of every file."""
 
-    emotions: frozenset[str]
-    emotion_words: frozenset[str]
-    positive: tuple[str, ...]
-    negative: tuple[str, ...]
-    binary: frozenset[str]
-    pairwise: frozenset[str]
-    q1: frozenset[str]
-    q2: frozenset[str]
-    q3: frozenset[str]
-    q3_negative: frozenset[str]
-    score_ranges: dict[str, tuple[float, float]]
+    def __init__(self) -> None:
+        book = load_codebook()
+        emotions = book.emotions.items()
+        self.emotions = frozenset(book.emotions)
+        self.emotion_words = frozenset(emotion.word for _, emotion in emotions)
+        self.positive = tuple(word for word, emotion in emotions if emotion.affect == "positive")
+        self.negative = tuple(word for word, emotion in emotions if emotion.affect == "negative")
+        self.binary = frozenset(book.binary)
+        self.pairwise = frozenset(book.pairwise)
+        self.q1 = frozenset(map(str.lower, book.q1_options))
+        self.q2 = frozenset(map(str.lower, book.q2_options))
+        self.q3 = frozenset(map(str.lower, book.q3_options))
+        self.q3_negative = frozenset(map(str.lower, book.q3_negative))
+        self.score_ranges = {
+            name: (instruments[name].low, instruments[name].high) for name in ComputedScores.model_fields
+        }
 
 
-@cache
-def _vocabulary() -> _Vocabulary:
-    codebook = load_codebook()
-    words: dict[str, list[str]] = {"positive": [], "negative": []}
-    for word, emotion in codebook.emotions.items():
-        words[emotion.affect].append(word)
-    return _Vocabulary(
-        emotions=frozenset(codebook.emotions),
-        emotion_words=frozenset(emotion.word for emotion in codebook.emotions.values()),
-        positive=tuple(words["positive"]),
-        negative=tuple(words["negative"]),
-        binary=frozenset(codebook.binary),
-        pairwise=frozenset(codebook.pairwise),
-        q1=frozenset(option.lower() for option in codebook.q1_options),
-        q2=frozenset(option.lower() for option in codebook.q2_options),
-        q3=frozenset(option.lower() for option in codebook.q3_options),
-        q3_negative=frozenset(option.lower() for option in codebook.q3_negative),
-        score_ranges={name: (instruments[name].low, instruments[name].high) for name in ComputedScores.model_fields},
-    )
+_vocabulary = cache(_Vocabulary)
 
 
 def _repeated(found: Iterable[Any]) -> list[Any]:
@@ -212,7 +196,9 @@ def check_conversation(conversation: Conversation, findings: IssueCollector) -> 
             _check_tags(turn.mood_shift_tags, f"{path}.moodShiftTags", known.emotions, findings)
         judgements = annotations.binary_judgements
         if _suspicious(map(_question, judgements), len(judgements), known.binary):
-            _check_judgements(judgements, f"{path}.annotations.binaryJudgements", known.binary, findings)
+            place, asked = f"{path}.annotations.binaryJudgements", [one.question_id for one in judgements]
+            _report_repeated(asked, place, "repeated-question", "a question is judged twice in one turn", findings)
+            _report_unknown(sorted(set(asked) - known.binary), place, "unknown-question", known.binary, findings)
         comparisons = annotations.pairwise_comparisons
         if comparisons and (
             None in map(_winner, comparisons)
@@ -245,14 +231,6 @@ def _strange(questions: Iterable[str | None], known: frozenset[str]) -> list[str
     """Return the pairwise questions that are neither known nor a participant's own, sorted."""
     unknown = {question or "null" for question in questions} - known
     return sorted(question for question in unknown if not question.startswith("custom:"))
-
-
-def _check_judgements(
-    judgements: Sequence[BinaryJudgement], path: str, known: frozenset[str], findings: IssueCollector
-) -> None:
-    questions = [judgement.question_id for judgement in judgements]
-    _report_repeated(questions, path, "repeated-question", "a question is judged twice in one turn", findings)
-    _report_unknown(sorted(set(questions) - known), path, "unknown-question", known, findings)
 
 
 def _check_comparisons(turn: Turn, path: str, known: frozenset[str], findings: IssueCollector) -> None:

@@ -13,7 +13,6 @@ from attune_data.attunebench.records import (
     ConversationData,
     ConversationWideQuestions,
     MoodShiftTag,
-    PairwiseComparison,
     Panas,
     PostConversation,
     PredictedConversationWide,
@@ -126,7 +125,8 @@ def _preferred(turn: Turn) -> list[tuple[str, int]]:
     comparisons = turn.annotations.pairwise_comparisons
     compared = [label for pair in comparisons for label in (pair.response_a, pair.response_b) if label]
     wins: Counter[str] = Counter(dict.fromkeys(compared, 0))
-    wins.update(label for pair in comparisons if (label := _winner(pair)))
+    winners = ({"A": pair.response_a, "B": pair.response_b, None: None}[pair.winner] for pair in comparisons)
+    wins.update(filter(None, winners))
     return wins.most_common()
 
 
@@ -145,10 +145,6 @@ def _choices(turn: Turn) -> dict[str, list[str]]:
     return found
 
 
-def _winner(pair: PairwiseComparison) -> str | None:
-    return {"A": pair.response_a, "B": pair.response_b, None: None}[pair.winner]
-
-
 def _affects(conversation: ConversationData) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
     """Yield positive and negative affect, then other items: a name, the recorded total, and item with rating.
 
@@ -156,18 +152,14 @@ def _affects(conversation: ConversationData) -> Iterator[tuple[str, str, list[tu
     """
     before, after = conversation.pre_panas, conversation.post_panas
     items = dict.fromkeys([*before.responses, *after.responses])
+    known = load_codebook().emotions
     for affect in ("positive", "negative", "other"):
-        words = [word for word in items if _affect_of(word) == affect]
+        words = [word for word in items if (known[word].affect if word in known else "other") == affect]
         totals = [_total(panas, affect) for panas in (before, after)] if affect != "other" else []
         total = _change(*totals) if any(value is not None for value in totals) else ""
         if words or total:
             ratings = [(word, _change(before.responses.get(word), after.responses.get(word))) for word in words]
             yield affect, total, ratings
-
-
-def _affect_of(word: str) -> str:
-    emotions = load_codebook().emotions
-    return emotions[word].affect if word in emotions else "other"
 
 
 def _total(panas: Panas | PredictedPanas, affect: str) -> int | None:
@@ -528,7 +520,7 @@ def _of_whole(post: PostConversation) -> Iterator[tuple[str, str]]:
     yield from _answers_given(post.predicted_conversation_wide)
     panas = post.predicted_post_panas
     for sign in ("positive", "negative"):
-        total = getattr(panas, f"total_{sign}_affect")
+        total = _total(panas, sign)
         yield f"PANAS {sign[:3]}.", "" if total is None else f"total {total}"
     yield "PANAS after", ", ".join(f"{word} {rating}" for word, rating in panas.items.items() if rating is not None)
 

@@ -7,19 +7,7 @@ from typing import Any, get_args
 from attune_data.attunebench.records import ANSWER_FIELDS, ComputedScores, FourBranchScores, JudgeScores
 from attune_data.attunebench.show import Conversation, Run
 from attune_data.record import Mode, Strategy
-from attune_data.repair import (
-    Fix,
-    IssueCollector,
-    closed,
-    each,
-    keep,
-    number,
-    record,
-    rename,
-    text,
-    texts,
-    values,
-)
+from attune_data.repair import Fix, IssueCollector, closed, each, keep, number, record, rename, text, texts, values
 
 ANSWERS = {
     **dict.fromkeys(("true", "yes", "y", "1"), "yes"),
@@ -119,7 +107,6 @@ PREDICTED_TAGS = _tags(clamps_always=True)
 ANSWER = closed(ANSWERS, "yes, no or na")
 WINNER = closed(WINNERS, "A or B")
 LABEL = closed(LABELS, "original, alternate or human")
-RANGED = number(1, 7)
 CLAMPED = number(1, 7, clamps_always=True)
 
 JUDGEMENT_KEYS = {
@@ -131,8 +118,7 @@ ALTERNATE_KEYS = {"alternate1": "llmImproved", "alternate2": "humanEdited"}
 WIDE_KEYS = {"Q1": "q1_lookingFor", "Q2": "q2_emotionClarity", "Q3": "q3_modelFit"}
 
 _JUDGEMENT = record(
-    {"questionId": text, "observedBehavior": ANSWER, "preferredBehavior": ANSWER, "llmValue": ANSWER},
-    JUDGEMENT_KEYS,
+    {"questionId": text, "observedBehavior": ANSWER, "preferredBehavior": ANSWER, "llmValue": ANSWER}, JUDGEMENT_KEYS
 )
 _COMPARISON = record({"questionId": text, "responseA": LABEL, "responseB": LABEL, "winner": WINNER}, COMPARISON_KEYS)
 
@@ -142,21 +128,25 @@ def _comparison(value: Any, path: str, findings: IssueCollector) -> Any:
     return _COMPARISON(value, path, findings) or {}
 
 
-_ALTERNATES = record({"llmImproved": text, "humanEdited": text}, ALTERNATE_KEYS)
 _ANNOTATIONS = record(
     {
         "binaryJudgements": each(_JUDGEMENT, required="questionId"),
-        "alternateResponses": _ALTERNATES,
+        "alternateResponses": record({"llmImproved": text, "humanEdited": text}, ALTERNATE_KEYS),
         "pairwiseComparisons": each(_comparison),
         "selectedPairwiseQuestions": texts,
     }
 )
-_WIDE_TEXTS: dict[str, Fix] = {
-    "q1_lookingFor": texts,
-    "q2_emotionClarity": text,
-    "q3_modelFit": text,
-    "q3_followUp_whatFeltOff": texts,
-}
+
+
+def _wide(*, clamps_always: bool) -> Fix:
+    rating = number(1, 7, clamps_always=clamps_always)
+    fixes = {
+        **dict.fromkeys(("q1_lookingFor", "q3_followUp_whatFeltOff"), texts),
+        **dict.fromkeys(("q2_emotionClarity", "q3_modelFit"), text),
+        "fourBranchScores": record(dict.fromkeys(FourBranchScores.model_fields, rating)),
+    }
+    return record(fixes, WIDE_KEYS)
+
 
 _DEMOGRAPHICS = record(
     {
@@ -182,9 +172,7 @@ fix_conversation: Fix = record(
         "participant_profile": _PROFILE,
         "prePanas": _panas("responses", str.lower, clamps_always=False),
         "postPanas": _panas("responses", str.lower, clamps_always=False),
-        "conversationWideQuestions": record(
-            {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(FourBranchScores.model_fields, RANGED))}, WIDE_KEYS
-        ),
+        "conversationWideQuestions": _wide(clamps_always=False),
         "turns": each(
             record(
                 {
@@ -233,10 +221,7 @@ fix_run: Fix = record(
                 "panas_strategy": closed(STRATEGIES, f"one of {', '.join(STRATEGIES)}"),
                 "predicted_post_panas": _panas("items", str.title, clamps_always=True),
                 "predicted_panas_delta": values(keep),
-                "predicted_conversation_wide": record(
-                    {**_WIDE_TEXTS, "fourBranchScores": record(dict.fromkeys(FourBranchScores.model_fields, CLAMPED))},
-                    WIDE_KEYS,
-                ),
+                "predicted_conversation_wide": _wide(clamps_always=True),
             }
         ),
     }
@@ -274,13 +259,10 @@ def conversation_is_old(conversation: Conversation) -> bool:
         if _any_key(annotations.alternate_responses.model_extra, ALTERNATE_KEYS):
             return True
         # Extras are rare, so most turns are done with two passes at the speed of C.
-        if any(map(_extra, annotations.binary_judgements)) and any(
-            _any_key(judgement.model_extra, JUDGEMENT_KEYS) for judgement in annotations.binary_judgements
-        ):
+        judged, compared = annotations.binary_judgements, annotations.pairwise_comparisons
+        if any(map(_extra, judged)) and any(_any_key(one.model_extra, JUDGEMENT_KEYS) for one in judged):
             return True
-        if any(map(_extra, annotations.pairwise_comparisons)) and any(
-            _any_key(comparison.model_extra, COMPARISON_KEYS) for comparison in annotations.pairwise_comparisons
-        ):
+        if any(map(_extra, compared)) and any(_any_key(one.model_extra, COMPARISON_KEYS) for one in compared):
             return True
     return False
 

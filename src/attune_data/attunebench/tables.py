@@ -1,9 +1,8 @@
 """Tidy frames of conversations and of runs, with fixed schemas that derive from the records, built when asked for."""
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -52,44 +51,6 @@ _CONVERSATION = {"conversation_id": Column("The conversation.")}
 _IN_TURN = {**_CONVERSATION, "turn_number": Column("The turn in it, from 1.")}
 
 
-def conversation_columns() -> dict[str, dict[str, Column]]:
-    """Return the columns of `Tables`, by table.
-
-    Examples
-    --------
-    >>> conversation_columns()["pairwise"]["position"].description
-    "Position in the turn, from 0; the key of a run's selections."
-    """
-    conversation = columns_of(Conversation)
-    return {
-        "conversations": {
-            **conversation,
-            **score_meanings(conversation),
-            "diagnosis_groups": Column(
-                "Groups of the diagnoses; `none` and `unknown` are groups too.",
-                source="computed of diagnoses with codebook/diagnoses.toml",
-            ),
-            **group_meanings(),
-            "n_turns": Column("Number of turns."),
-        },
-        "turns": {**_CONVERSATION, **columns_of(Turn)},
-        "mood_tags": {**_IN_TURN, **columns_of(MoodShiftTag)},
-        "binary": {**_IN_TURN, **columns_of(BinaryJudgement)},
-        "pairwise": {
-            **_IN_TURN,
-            "position": Column("Position in the turn, from 0; the key of a run's selections."),
-            **columns_of(PairwiseComparison),
-        },
-        "panas": {
-            **_CONVERSATION,
-            "moment": Column("Before or after the conversation."),
-            "item": Column("PANAS word."),
-            "rating": Column("Rating, 1-7.", null=True, low=1, high=7, source="prePanas, postPanas"),
-        },
-        "conversation_wide": {**_CONVERSATION, **columns_of(ConversationWideQuestions)},
-    }
-
-
 # The columns of annotations that have a value in rows of predictions alone, too.
 _ALWAYS = {
     "conversations": ("diagnosis_groups",),
@@ -100,54 +61,6 @@ _ALWAYS = {
     "panas": ("moment", "item"),
     "conversation_wide": (),
 }
-
-
-def run_columns() -> dict[str, dict[str, Column]]:
-    """Return the columns of `RunTables`, by table.
-
-    Examples
-    --------
-    >>> run_columns()["mood_tags"]["em_intensity"].description
-    'Predicted intensity, 1-7.'
-    """
-    run, post = columns_of(Run), columns_of(PostConversation)
-    always = {
-        **{name: run[name] for name in ("conversation_id", "em_model", "mode", "repeat")},
-        "annotated": Column("Whether the participant annotated this."),
-        "predicted": Column("Whether the model predicted this."),
-    }
-    predicted: dict[str, dict[str, Column]] = {
-        "conversations": {
-            **run,
-            "em_panas_strategy": post["panas_strategy"],
-            **{f"em_post_{name}": post[name] for name in ("total_positive_affect", "total_negative_affect")},
-        },
-        "turns": {
-            name if name.startswith("em_") else f"em_{name}": _rated(column) if name.startswith("draft_") else column
-            for name, column in columns_of(RunTurn).items()
-        },
-        "mood_tags": {"em_intensity": Column("Predicted intensity, 1-7.", low=1, high=7, source="em_emotion_tags")},
-        "binary": {name: _one_answer(name) for name in ANSWER_FIELDS},
-        "pairwise": {"em_winner": Column("Predicted choice.", source="em_pairwise_selections")},
-        "panas": {"em_rating": Column("Predicted rating, 1-7.", low=1, high=7, source="predicted_post_panas.items")},
-        "conversation_wide": {
-            f"em_{name}": column._replace(description=f"Predicted. {column.description}")
-            for name, column in post.items()
-        },
-    }
-    return {
-        table: {
-            **nullable({**columns, **predicted[table]}),
-            **{name: columns[name] for name in _ALWAYS[table]},
-            **always,
-        }
-        for table, columns in conversation_columns().items()
-    }
-
-
-def _rated(column: Column) -> Column:
-    """Return the column of a mean of ratings, which a run file may have beyond the range of ratings."""
-    return column._replace(low=1, high=7)
 
 
 def _one_answer(name: str) -> Column:
@@ -163,7 +76,7 @@ TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", 
 class Tables(Frames):
     """Conversations as tidy frames, joined by ``conversation_id`` and ``turn_number``.
 
-    Every frame has a fixed schema (`table_schemas`). An absent list or text is an empty one, as in the records; any
+    Every frame has a fixed schema (`Tables.schemas`). An absent list or text is an empty one, as in the records; any
     other absent value is null. Rows are in the order of the records. Each frame is built once, when first asked for.
 
     Parameters
@@ -206,13 +119,70 @@ class Tables(Frames):
 
     @classmethod
     def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of every table and their dtypes; `table_schemas` has an example."""
-        return table_schemas()
+        """Return the columns of every table and their dtypes.
+
+        Examples
+        --------
+        >>> Tables.schemas()["mood_tags"]
+        {'conversation_id': String, 'turn_number': Int64, 'emotion': String, 'intensity': Int8}
+        """
+        import polars as pl
+
+        key = {"conversation_id": pl.String()}
+        in_turn = {**key, "turn_number": pl.Int64()}
+        wide = dtypes_of(ConversationWideQuestions)
+        return {
+            "conversations": {
+                **{name: dtype for name, dtype in dtypes_of(Conversation).items() if name not in wide},
+                "diagnosis_groups": pl.List(pl.String()),
+                **group_dtypes(),
+                "n_turns": pl.Int64(),
+            },
+            "turns": {**key, **dtypes_of(Turn)},
+            "mood_tags": {**in_turn, **dtypes_of(MoodShiftTag)},
+            "binary": {**in_turn, **dtypes_of(BinaryJudgement)},
+            "pairwise": {**in_turn, "position": pl.Int64(), **dtypes_of(PairwiseComparison)},
+            "panas": {**key, "moment": pl.Enum(["pre", "post"]), "item": pl.String(), "rating": wide["perceiving"]},
+            "conversation_wide": {**key, **wide},
+        }
 
     @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means."""
-        return conversation_columns()
+        """Return what every column of every table means.
+
+        Examples
+        --------
+        >>> Tables.meanings()["pairwise"]["position"].description
+        "Position in the turn, from 0; the key of a run's selections."
+        """
+        conversation = columns_of(Conversation)
+        return {
+            "conversations": {
+                **conversation,
+                **score_meanings(conversation),
+                "diagnosis_groups": Column(
+                    "Groups of the diagnoses; `none` and `unknown` are groups too.",
+                    source="computed of diagnoses with codebook/diagnoses.toml",
+                ),
+                **group_meanings(),
+                "n_turns": Column("Number of turns."),
+            },
+            "turns": {**_CONVERSATION, **columns_of(Turn)},
+            "mood_tags": {**_IN_TURN, **columns_of(MoodShiftTag)},
+            "binary": {**_IN_TURN, **columns_of(BinaryJudgement)},
+            "pairwise": {
+                **_IN_TURN,
+                "position": Column("Position in the turn, from 0; the key of a run's selections."),
+                **columns_of(PairwiseComparison),
+            },
+            "panas": {
+                **_CONVERSATION,
+                "moment": Column("Before or after the conversation."),
+                "item": Column("PANAS word."),
+                "rating": Column("Rating, 1-7.", null=True, low=1, high=7, source="prePanas, postPanas"),
+            },
+            "conversation_wide": {**_CONVERSATION, **columns_of(ConversationWideQuestions)},
+        }
 
     @classmethod
     def special(cls) -> Mapping[str, Trait]:
@@ -259,36 +229,6 @@ class Tables(Frames):
         return f"{super()._summary()}, {plural(people, 'participant')}"
 
 
-@functools.cache
-def table_schemas() -> "dict[str, dict[str, pl.DataType]]":
-    """Return the columns of every table and their dtypes; they derive from the record models.
-
-    Examples
-    --------
-    >>> table_schemas()["mood_tags"]
-    {'conversation_id': String, 'turn_number': Int64, 'emotion': String, 'intensity': Int8}
-    """
-    import polars as pl
-
-    key = {"conversation_id": pl.String()}
-    in_turn = {**key, "turn_number": pl.Int64()}
-    wide = dtypes_of(ConversationWideQuestions)
-    return {
-        "conversations": {
-            **{name: dtype for name, dtype in dtypes_of(Conversation).items() if name not in wide},
-            "diagnosis_groups": pl.List(pl.String()),
-            **group_dtypes(),
-            "n_turns": pl.Int64(),
-        },
-        "turns": {**key, **dtypes_of(Turn)},
-        "mood_tags": {**in_turn, **dtypes_of(MoodShiftTag)},
-        "binary": {**in_turn, **dtypes_of(BinaryJudgement)},
-        "pairwise": {**in_turn, "position": pl.Int64(), **dtypes_of(PairwiseComparison)},
-        "panas": {**key, "moment": pl.Enum(["pre", "post"]), "item": pl.String(), "rating": wide["perceiving"]},
-        "conversation_wide": {**key, **wide},
-    }
-
-
 def build_table(name: str, records: Iterable[Conversation]) -> "pl.DataFrame":
     """Return one table of some records.
 
@@ -302,10 +242,10 @@ def build_table(name: str, records: Iterable[Conversation]) -> "pl.DataFrame":
     Returns
     -------
     polars.DataFrame
-        With the schema that `table_schemas` gives. An integer that is too large for it is null.
+        With the schema that `Tables.schemas` gives. An integer that is too large for it is null.
     """
     columns = _BUILDERS[name](tuple(records))
-    return frame_of(columns, table_schemas()[name])
+    return frame_of(columns, Tables.schemas()[name])
 
 
 Records = tuple[Conversation, ...]
@@ -387,7 +327,7 @@ class RunTables(Tables):
     """Runs as tidy frames, predictions beside annotations, joined by conversation, model, mode and repeat.
 
     The frames have the names and the rows of `Tables`, once for every run, and columns ``em_*`` for what the evaluated
-    model predicted (`run_table_schemas`). ``conversations`` has one row a run, with the traits of the conversation.
+    model predicted (`RunTables.schemas`). ``conversations`` has one row a run, with the traits of the conversation.
 
     It is a full join. ``annotated`` and ``predicted`` tell on which sides a row has anything (of the whole
     conversation: whether it is there, whether the run is complete); the columns of a side that has not are null.
@@ -415,13 +355,81 @@ class RunTables(Tables):
 
     @classmethod
     def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of every table and their dtypes; `run_table_schemas` has an example."""
-        return run_table_schemas()
+        """Return the columns of every table and their dtypes.
+
+        Examples
+        --------
+        >>> list(RunTables.schemas()["mood_tags"])[4:]
+        ['turn_number', 'emotion', 'intensity', 'em_intensity', 'annotated', 'predicted']
+        """
+        import polars as pl
+
+        run = dtypes_of(Run)
+        truth = Tables.schemas()
+        sides = {"annotated": pl.Boolean(), "predicted": pl.Boolean()}
+        post = dtypes_of(PostConversation)
+        post_wide = {f"em_{name}": dtype for name, dtype in post.items() if name in truth["conversation_wide"]}
+        predicted: dict[str, dict[str, pl.DataType]] = {
+            "conversations": {
+                **{name: dtype for name, dtype in run.items() if name not in _KEYS},
+                "em_panas_strategy": post["panas_strategy"],
+                **{column: post[name] for name, column in _TOTALS.items()},
+            },
+            "turns": {_em(name): dtype for name, dtype in dtypes_of(RunTurn).items() if name != "turn_number"},
+            "mood_tags": {"em_intensity": truth["mood_tags"]["intensity"]},
+            "binary": dict.fromkeys(ANSWER_FIELDS, truth["binary"]["observed_behavior"]),
+            "pairwise": {"em_winner": truth["pairwise"]["winner"]},
+            "panas": {"em_rating": truth["panas"]["rating"]},
+            "conversation_wide": post_wide,
+        }
+        keys = {name: run[name] for name in _KEYS}
+        return {name: {**keys, **truth[name], **columns, **sides} for name, columns in predicted.items()}
 
     @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means."""
-        return run_columns()
+        """Return what every column of every table means.
+
+        Examples
+        --------
+        >>> RunTables.meanings()["mood_tags"]["em_intensity"].description
+        'Predicted intensity, 1-7.'
+        """
+        run, post = columns_of(Run), columns_of(PostConversation)
+        always = {
+            **{name: run[name] for name in _KEYS},
+            "annotated": Column("Whether the participant annotated this."),
+            "predicted": Column("Whether the model predicted this."),
+        }
+        predicted: dict[str, dict[str, Column]] = {
+            "conversations": {
+                **run,
+                "em_panas_strategy": post["panas_strategy"],
+                **{column: post[name] for name, column in _TOTALS.items()},
+            },
+            # A run file may have means of ratings beyond the range of ratings.
+            "turns": {
+                _em(name): column._replace(low=1, high=7) if name.startswith("draft_") else column
+                for name, column in columns_of(RunTurn).items()
+            },
+            "mood_tags": {"em_intensity": Column("Predicted intensity, 1-7.", low=1, high=7, source="em_emotion_tags")},
+            "binary": {name: _one_answer(name) for name in ANSWER_FIELDS},
+            "pairwise": {"em_winner": Column("Predicted choice.", source="em_pairwise_selections")},
+            "panas": {
+                "em_rating": Column("Predicted rating, 1-7.", low=1, high=7, source="predicted_post_panas.items")
+            },
+            "conversation_wide": {
+                f"em_{name}": column._replace(description=f"Predicted. {column.description}")
+                for name, column in post.items()
+            },
+        }
+        return {
+            table: {
+                **nullable({**columns, **predicted[table]}),
+                **{name: columns[name] for name in _ALWAYS[table]},
+                **always,
+            }
+            for table, columns in Tables.meanings().items()
+        }
 
 
 def join_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> "Callable[[str], pl.DataFrame]":
@@ -433,48 +441,14 @@ def join_runs(runs: Iterable[Run], conversations: Iterable[Conversation]) -> "Ca
     for conversation in conversations:
         by_id.setdefault(conversation.id, conversation)
     pairs = tuple((run, by_id.get(run.conversation_id)) for run in by_key.values())
-    return functools.partial(_joined, pairs)
-
-
-@functools.cache
-def run_table_schemas() -> "dict[str, dict[str, pl.DataType]]":
-    """Return the columns of every table of runs and their dtypes; they derive from the record models.
-
-    Examples
-    --------
-    >>> list(run_table_schemas()["mood_tags"])[4:]
-    ['turn_number', 'emotion', 'intensity', 'em_intensity', 'annotated', 'predicted']
-    """
-    import polars as pl
-
-    run = dtypes_of(Run)
-    truth = table_schemas()
-    sides = {"annotated": pl.Boolean(), "predicted": pl.Boolean()}
-    post = dtypes_of(PostConversation)
-    post_wide = {f"em_{name}": dtype for name, dtype in post.items() if name in truth["conversation_wide"]}
-    answer = truth["binary"]["observed_behavior"]
-    predicted: dict[str, dict[str, pl.DataType]] = {
-        "conversations": {
-            **{name: dtype for name, dtype in run.items() if name not in _KEYS},
-            "em_panas_strategy": post["panas_strategy"],
-            **{column: post[name] for name, column in _TOTALS.items()},
-        },
-        "turns": {_em(name): dtype for name, dtype in dtypes_of(RunTurn).items() if name != "turn_number"},
-        "mood_tags": {"em_intensity": truth["mood_tags"]["intensity"]},
-        "binary": dict.fromkeys(ANSWER_FIELDS, answer),
-        "pairwise": {"em_winner": truth["pairwise"]["winner"]},
-        "panas": {"em_rating": truth["panas"]["rating"]},
-        "conversation_wide": post_wide,
-    }
-    keys = {name: run[name] for name in _KEYS}
-    return {name: {**keys, **truth[name], **columns, **sides} for name, columns in predicted.items()}
+    return partial(_joined, pairs)
 
 
 Pairs = Sequence[tuple[Run, Conversation | None]]
 
 
 def _joined(pairs: Pairs, name: str) -> "pl.DataFrame":
-    return frame_of(_RUN_BUILDERS[name](pairs), run_table_schemas()[name])
+    return frame_of(_RUN_BUILDERS[name](pairs), RunTables.schemas()[name])
 
 
 def _em(name: str) -> str:
@@ -487,10 +461,7 @@ def _keyed(runs: Iterable[Run]) -> Columns:
 
 
 def _sides(annotated: Sequence[object], predicted: Sequence[object]) -> Columns:
-    return {
-        "annotated": [one is not None for one in annotated],
-        "predicted": [one is not None for one in predicted],
-    }
+    return {"annotated": [one is not None for one in annotated], "predicted": [one is not None for one in predicted]}
 
 
 def _side(model: type[Record], records: Sequence[Record | None]) -> Columns:
@@ -553,9 +524,7 @@ Row = tuple[Run, int, str, Any, Any]
 
 
 def _matched(
-    pairs: Pairs,
-    annotated: Callable[[Turn], Mapping[str, Any]],
-    predicted: Callable[[RunTurn], Mapping[str, Any]],
+    pairs: Pairs, annotated: Callable[[Turn], Mapping[str, Any]], predicted: Callable[[RunTurn], Mapping[str, Any]]
 ) -> list[Row]:
     """Return run, turn number, key, annotation and prediction of the entries in the turns of either side."""
     rows: list[Row] = []
@@ -590,14 +559,10 @@ def _by_word(tags: Iterable[MoodShiftTag]) -> dict[str, MoodShiftTag]:
 
 
 def _binary(pairs: Pairs) -> Columns:
-    rows = _matched(pairs, _judgements, _answers)
+    rows = _matched(pairs, lambda turn: {one.question_id: one for one in turn.annotations.binary_judgements}, _answers)
     guesses = [guess or (None,) * len(ANSWER_FIELDS) for *_, guess in rows]
     predicted = {name: [guess[place] for guess in guesses] for place, name in enumerate(ANSWER_FIELDS)}
     return _in_run_turns(BinaryJudgement, rows, {"question_id": [row[2] for row in rows], **predicted})
-
-
-def _judgements(turn: Turn) -> dict[str, BinaryJudgement]:
-    return {judgement.question_id: judgement for judgement in turn.annotations.binary_judgements}
 
 
 def _answers(turn: RunTurn) -> dict[str, tuple[str | None, ...]]:
@@ -687,13 +652,7 @@ class RunList(Frames):
     """
 
     names: ClassVar[tuple[str, ...]] = ("runs",)
-    unit: ClassVar[Unit] = Unit(
-        "run",
-        ("conversation_id", "em_model", "mode", "repeat"),
-        "conversation",
-        own="conversation_id",
-        duplicate_rule="duplicate-run",
-    )
+    unit: ClassVar[Unit] = Unit("run", _KEYS, "conversation", own="conversation_id", duplicate_rule="duplicate-run")
 
     @cached_property
     def runs(self) -> "pl.DataFrame":
@@ -703,7 +662,10 @@ class RunList(Frames):
     @classmethod
     def schemas(cls) -> Mapping[str, Schema]:
         """Return the columns of the table and their dtypes."""
-        return _schemas()
+        import polars as pl
+
+        own = {"n_turns": pl.Int64(), "complete": pl.Boolean()}
+        return {"runs": {**dtypes_of(Run), **dict.fromkeys(_EXTRA, pl.String()), **own}}
 
     @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
@@ -711,20 +673,8 @@ class RunList(Frames):
         return {"runs": {**columns_of(Run), **_EXTRA, **_COUNTED}}
 
 
-@cache
-def _schemas() -> dict[str, Schema]:
-    import polars as pl
-
-    own = {"n_turns": pl.Int64(), "complete": pl.Boolean()}
-    return {"runs": {**dtypes_of(Run), **dict.fromkeys(_EXTRA, pl.String()), **own}}
-
-
-def run_list_builder(runs: Sequence[Run]) -> "Callable[[str], pl.DataFrame]":
-    """Return the function from the name of a table to its frame, for `RunList`."""
-    return partial(_frame, runs)
-
-
-def _frame(runs: Sequence[Run], name: str) -> "pl.DataFrame":
+def run_list(runs: Sequence[Run], name: str) -> "pl.DataFrame":
+    """Return the table of runs, for `RunList`."""
     extras = [run.model_extra or {} for run in runs]
     columns = {
         **values_of(Run, runs),

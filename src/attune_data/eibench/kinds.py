@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 from attune_data.collection import Collection, Duplicate, ForeignFile, Kind, Messages, Place, first_counts
@@ -20,16 +20,15 @@ from attune_data.eibench.records import (
     scenes,
 )
 from attune_data.eibench.tables import (
+    AXES,
     EpisodeTables,
     ScenarioTables,
     describe_episodes,
     describe_scenarios,
     episode_builder,
-    scenario_builder,
+    scenario_table,
 )
 from attune_data.repair import IssueCollector
-
-AXES = ("anger", "trust")
 
 
 def scenario_parts(scenario: Scenario) -> Iterator[Part]:
@@ -240,7 +239,7 @@ SCENARIO: Kind[Scenario, Scenarios] = Kind(
     demo="eibench/demo_scenarios.jsonl",
     columns=("id", "scene_tag"),
     tables=ScenarioTables,
-    build=scenario_builder,
+    build=lambda scenarios: partial(scenario_table, scenarios),
     codebook_files={"scenes": Scenes},
     overview={
         "id": lambda scenario: scenario.id,

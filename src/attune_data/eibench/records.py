@@ -19,7 +19,7 @@ from attune_data.record import (
     Integer,
     Items,
     Level,
-    NullAs,
+    Nested,
     Number,
     Repeat,
     SnakeCaseRecord,
@@ -27,18 +27,7 @@ from attune_data.record import (
     repeat_suffix,
     says_generated,
 )
-from attune_data.repair import (
-    Fix,
-    IssueCollector,
-    check_change,
-    closed,
-    each,
-    number,
-    record,
-    scored,
-    text,
-    texts,
-)
+from attune_data.repair import Fix, IssueCollector, check_change, closed, each, number, record, scored, text, texts
 from attune_data.text import plural, sanitize
 
 Scene = Literal["support", "defense", "repair", "charm"]
@@ -148,25 +137,17 @@ class Scenario(SnakeCaseRecord):
     scene: Scene = Field(alias="scene_tag", description="What kind of situation it is.")
     split: str | None = Field(None, description="`test` or `train`, where it is known.")
     title: str | None = Field(None, description="A short title.")
-    aggressor_profile: Annotated[Profile, NullAs(Profile.null())] = Field(
-        Profile(), description="The simulated person."
-    )
-    defender_profile: Annotated[Profile, NullAs(Profile.null())] = Field(
-        Profile(), description="Whom the model under test plays."
-    )
+    aggressor_profile: Nested[Profile] = Field(Profile(), description="The simulated person.")
+    defender_profile: Nested[Profile] = Field(Profile(), description="Whom the model under test plays.")
     goal_one_liner: str | None = Field(None, description="The goal in one line; neither side sees it.")
     success_criteria: Items[str] = Field((), description="What success looks like; not scored.")
     success_criteria_weights: Items[Number] = Field((), description="Weights of the criteria; not used in scoring.")
     must_avoid: Items[str] = Field((), description="What the model should avoid; not scored.")
-    initial_calibration: Annotated[Calibration, NullAs(Calibration.null())] = Field(
+    initial_calibration: Nested[Calibration] = Field(
         Calibration(), description="The person's anger and trust at the start."
     )
-    rub_goals: Annotated[Targets, NullAs(Targets.null())] = Field(
-        Targets(), description="The state that counts as success."
-    )
-    worst_case: Annotated[WorstCase, NullAs(WorstCase.null())] = Field(
-        WorstCase(), description="The state that counts as failure."
-    )
+    rub_goals: Nested[Targets] = Field(Targets(), description="The state that counts as success.")
+    worst_case: Nested[WorstCase] = Field(WorstCase(), description="The state that counts as failure.")
     prompt: Items[Message] = Field((), description="Prompt of the record; the evaluation does not use it.")
     data_source: str | None = Field(None, description="The scene, as in `scene_tag`.")
 
@@ -346,23 +327,19 @@ def _anchor(value: Any, path: str, findings: IssueCollector) -> Any:
     return value if found is None else found
 
 
-_SCENE = closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}")
-_CALIBRATION = record(dict.fromkeys(("initial_anger", "initial_trust"), _anchor))
 _PROFILE = record({"system_prompt": text, "opening_line": text})
 
 _scenario = record(
     {
         **dict.fromkeys(("id", "split", "title", "goal_one_liner", "data_source"), text),
-        "scene_tag": _SCENE,
+        "scene_tag": closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}"),
         "aggressor_profile": _PROFILE,
         "defender_profile": _PROFILE,
         **dict.fromkeys(("success_criteria", "must_avoid"), texts),
         "success_criteria_weights": each(number(whole=False)),
-        "initial_calibration": _CALIBRATION,
+        "initial_calibration": record(dict.fromkeys(("initial_anger", "initial_trust"), _anchor)),
         "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), _anchor)),
-        "worst_case": record(
-            {**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _anchor), "reason": text},
-        ),
+        "worst_case": record({**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _anchor), "reason": text}),
         "prompt": each(record({"role": text, "content": text})),
     }
 )
@@ -420,7 +397,6 @@ def _flag(value: Any, path: str, findings: IssueCollector) -> Any:
     return value if value is None or isinstance(value, bool) else findings.unknown(path, value, "true or false")
 
 
-_NULLABLE_LEVELS = dict.fromkeys(("initial_anger", "initial_trust"), LEVEL)
 _ROLES = {"aggressor": "aggressor", "user": "aggressor", "defender": "defender", "assistant": "defender"}
 _STATE = record(
     {
@@ -440,7 +416,7 @@ fix_episode: Fix = record(
         **dict.fromkeys(_TEXTS, text),
         **dict.fromkeys(("n_rounds", "max_rounds"), number()),
         **dict.fromkeys(("final_anger", "final_trust"), _SCORED),
-        **_NULLABLE_LEVELS,
+        **dict.fromkeys(("initial_anger", "initial_trust"), LEVEL),
         **dict.fromkeys(("reward", "anger_score", "trust_score", "goal_score"), number(whole=False)),
         "history": each(
             record(

@@ -1,7 +1,7 @@
 """Frames of scenarios and of episodes, turn by turn; what describes a collection of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attune_data.collection import Collection
@@ -28,52 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def scenario_columns() -> dict[str, dict[str, Column]]:
-    """Return the columns of `ScenarioTables`, by table.
-
-    Examples
-    --------
-    >>> scenario_columns()["scenarios"]["initial_anger"].description
-    'Anger at the start, 0-100.'
-    """
-    return {"scenarios": columns_of(Scenario)}
-
-
-def episode_columns() -> dict[str, dict[str, Column]]:
-    """Return the columns of `EpisodeTables`, by table.
-
-    Examples
-    --------
-    >>> episode_columns()["turns"]["anger_delta"].description
-    'Anger after less before, -100 to 100.'
-    """
-    episode = columns_of(Episode)
-    # Files may have others, which loading does not refuse, as scoring computes them anew.
-    episode |= {name: episode[name]._replace(low=-1, high=1) for name in ("reward", "anger_score", "trust_score")}
-    return {
-        "episodes": {
-            **nullable(columns_of(Scenario)),
-            **episode,
-            "outcome": Column(
-                "How the episode ended; unlike `ended_by`, it tells an empty reply from a stop of the simulator.",
-                null=True,
-                source="computed of ended_by, error and the last message",
-            ),
-            "n_turns": Column("Number of updates of the state."),
-        },
-        "turns": {
-            **episode,
-            **columns_of(State),
-            "turn_number": Column("The update of the state, from 1."),
-            "model_reply": Column("What the model said.", null=True, source="history, content"),
-            "person_reply": Column("What the person said to it.", source="history, content"),
-            "parse_failed": Column("Whether the simulator's answer could not be read.", source="parse_failed"),
-            **step_meanings(("anger", "trust")),
-        },
-    }
-
-
-_AXES = ("anger", "trust")
+AXES = ("anger", "trust")
 _OF_SCENARIO = ("title", "split", "initial", "target", "worst")
 
 
@@ -108,8 +63,14 @@ class ScenarioTables(Frames):
 
     @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means."""
-        return scenario_columns()
+        """Return what every column of every table means.
+
+        Examples
+        --------
+        >>> ScenarioTables.meanings()["scenarios"]["initial_anger"].description
+        'Anger at the start, 0-100.'
+        """
+        return {"scenarios": columns_of(Scenario)}
 
 
 class EpisodeTables(Frames):
@@ -142,43 +103,63 @@ class EpisodeTables(Frames):
     @classmethod
     def schemas(cls) -> Mapping[str, Schema]:
         """Return the columns of every table and their dtypes."""
-        return _episode_schemas()
+        import polars as pl
+
+        scenario, episode = dtypes_of(Scenario), dtypes_of(Episode)
+        text, count = pl.String(), pl.Int64()
+        keys = {name: episode[name] for name in EpisodeTables.unit.keys}
+        anchors = {name: dtype for name, dtype in scenario.items() if name.startswith(_OF_SCENARIO)}
+        person = ("parse", "stop_reason", "reflection")
+        return {
+            "episodes": {**keys, **episode, **anchors, "outcome": text, "n_turns": count},
+            "turns": {
+                **keys,
+                "turn_number": count,
+                "model_reply": text,
+                "person_reply": text,
+                **step_dtypes(AXES),
+                "parse_failed": pl.Boolean(),
+                **{name: dtype for name, dtype in dtypes_of(State).items() if name in person},
+            },
+        }
 
     @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means."""
-        return episode_columns()
+        """Return what every column of every table means.
+
+        Examples
+        --------
+        >>> EpisodeTables.meanings()["turns"]["anger_delta"].description
+        'Anger after less before, -100 to 100.'
+        """
+        episode = columns_of(Episode)
+        # Files may have others, which loading does not refuse, as scoring computes them anew.
+        episode |= {name: episode[name]._replace(low=-1, high=1) for name in ("reward", "anger_score", "trust_score")}
+        return {
+            "episodes": {
+                **nullable(columns_of(Scenario)),
+                **episode,
+                "outcome": Column(
+                    "How the episode ended; unlike `ended_by`, it tells an empty reply from a stop of the simulator.",
+                    null=True,
+                    source="computed of ended_by, error and the last message",
+                ),
+                "n_turns": Column("Number of updates of the state."),
+            },
+            "turns": {
+                **episode,
+                **columns_of(State),
+                "turn_number": Column("The update of the state, from 1."),
+                "model_reply": Column("What the model said.", null=True, source="history, content"),
+                "person_reply": Column("What the person said to it.", source="history, content"),
+                "parse_failed": Column("Whether the simulator's answer could not be read.", source="parse_failed"),
+                **step_meanings(AXES),
+            },
+        }
 
 
-@cache
-def _episode_schemas() -> dict[str, Schema]:
-    import polars as pl
-
-    scenario, episode = dtypes_of(Scenario), dtypes_of(Episode)
-    text, count = pl.String(), pl.Int64()
-    keys = {name: episode[name] for name in EpisodeTables.unit.keys}
-    anchors = {name: dtype for name, dtype in scenario.items() if name.startswith(_OF_SCENARIO)}
-    person = ("parse", "stop_reason", "reflection")
-    return {
-        "episodes": {**keys, **episode, **anchors, "outcome": text, "n_turns": count},
-        "turns": {
-            **keys,
-            "turn_number": count,
-            "model_reply": text,
-            "person_reply": text,
-            **step_dtypes(_AXES),
-            "parse_failed": pl.Boolean(),
-            **{name: dtype for name, dtype in dtypes_of(State).items() if name in person},
-        },
-    }
-
-
-def scenario_builder(scenarios: Sequence[Scenario]) -> "Callable[[str], pl.DataFrame]":
-    """Return the function from the name of a table to its frame, for `ScenarioTables`."""
-    return partial(_scenarios, scenarios)
-
-
-def _scenarios(scenarios: Sequence[Scenario], name: str) -> "pl.DataFrame":
+def scenario_table(scenarios: Sequence[Scenario], name: str) -> "pl.DataFrame":
+    """Return the table of scenarios, for `ScenarioTables`."""
     return frame_of(values_of(Scenario, scenarios), ScenarioTables.schemas()[name])
 
 
@@ -206,7 +187,7 @@ def _episodes(pairs: Pairs) -> Columns:
         **own,
         **{
             f"initial_{axis}": [start[axis] for start in (_start(episode, scenario) for episode, scenario in pairs)]
-            for axis in _AXES
+            for axis in AXES
         },
         "outcome": [episode.outcome for episode, _ in pairs],
         "n_turns": [len(_updates(episode)) for episode, _ in pairs],
@@ -219,7 +200,7 @@ def _start(episode: Episode, scenario: Scenario | None) -> dict[str, int | None]
     begin = scenario.initial_calibration if scenario is not None else None
     places = ((episode, "initial_"), (opening, ""), (begin, "initial_"))
     found: dict[str, int | None] = {}
-    for axis in _AXES:
+    for axis in AXES:
         given = (getattr(place, prefix + axis, None) for place, prefix in places)
         found[axis] = next((value for value in given if value is not None), None)
     return found
@@ -254,7 +235,7 @@ def _turns(pairs: Pairs) -> Columns:
         **values_of(State, states),
         "parse_failed": [bool(state.parse_failed) for state in states],
     }
-    for axis in _AXES:
+    for axis in AXES:
         paths = [
             [_start(episode, scenario)[axis], *(getattr(state, axis) for *_, state in _updates(episode))]
             for episode, scenario in pairs
@@ -286,16 +267,12 @@ def describe_scenarios(scenarios: Collection[Scenario]) -> dict[str, Any]:
     )
 
 
-def _count_scenarios(episodes: Iterable[Episode]) -> int:
-    return len({episode.scenario_id for episode in episodes})
-
-
 def describe_episodes(episodes: Collection[Episode]) -> dict[str, Any]:
     """Count episodes by scene, model, outcome and simulator, and their messages."""
     return description(
         episodes,
         "episodes",
-        of={"scenarios": _count_scenarios},
+        of={"scenarios": lambda part: len({episode.scenario_id for episode in part})},
         traits={
             "scene": grouped(episodes, lambda episode: episode.scene, SCENES),
             "model": grouped(episodes, lambda episode: episode.model),

@@ -67,10 +67,7 @@ class EmoBenchItem(SnakeCaseRecord):
         """The choices and the right one of each part: ``emotion`` and ``cause`` of EU, ``answer`` of EA."""
         if self.task == "EA":
             return {"answer": (self.choices, self.label)}
-        return {
-            "emotion": (self.emotion_choices, self.emotion_label),
-            "cause": (self.cause_choices, self.cause_label),
-        }
+        return {"emotion": (self.emotion_choices, self.emotion_label), "cause": (self.cause_choices, self.cause_label)}
 
     @property
     def fault(self) -> str:

@@ -17,18 +17,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Generic, TypeVar, cast
 
 from attune_data.io import documents
-from attune_data.io.documents import (
-    FILES,
-    Budget,
-    Choice,
-    Document,
-    Selection,
-    TooLargeError,
-    reason,
-    records,
-    select,
-    shown_name,
-)
+from attune_data.io.documents import FILES, Budget, Choice, Document, TooLargeError, reason, records, select, shown_name
 from attune_data.issues import SourceError
 
 MEMBERS_LIMIT = 100_000
@@ -108,7 +97,7 @@ class _Listing(Generic[T]):
     def _report(self, name: str, problem: str) -> None:
         self.problems.append(Document(shown_name(name), b"", problem))
 
-    def select(self, prefer: Sequence[str]) -> Selection:
+    def select(self, prefer: Sequence[str]) -> tuple[list[str], list[Document]]:
         return select(self.path, self.places, prefer, may_be_empty=bool(self.problems))
 
 
@@ -134,9 +123,9 @@ def _zip(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[D
     with archive:
         listing = _Listing(path, _zip_entries(path, archive))
         yield from listing.problems
-        selection = listing.select(prefer)
-        yield from selection.notes
-        chosen = selection.chosen_by(choose)
+        names, notes = listing.select(prefer)
+        yield from notes
+        chosen = choose(names) if choose else names
         locked = [name for name in chosen if listing.places[name].flag_bits & _ENCRYPTED]
         if locked:
             what = f"{len(locked)} of {len(chosen)} files are encrypted, first {locked[0]}"
@@ -180,9 +169,9 @@ def _records(name: str, opened: Callable[[str], IO[bytes]], budget: Budget) -> I
 def _tar(path: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
     listing = _Listing(path, _tar_entries(path))
     yield from listing.problems
-    selection = listing.select(prefer)
-    yield from selection.notes
-    names = selection.chosen_by(choose)
+    names, notes = listing.select(prefer)
+    yield from notes
+    names = choose(names) if choose else names
     numbers = {listing.places[name].offset: number for number, name in enumerate(names)}
     ends = [*accumulate((listing.places[name].size for name in names), initial=0)]
     budget = Budget()

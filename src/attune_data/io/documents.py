@@ -353,23 +353,14 @@ def _rows(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
             yield document(f"{name}:{number}", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The names of the files with records, in name order, and a note on those that are passed over."""
+def select(
+    source: Path | str, names: Iterable[str], prefer: Sequence[str], *, may_be_empty: bool
+) -> tuple[list[str], list[Document]]:
+    """Return the files with records of a folder, an archive or an address on the Hub, and a note on the others.
 
-    names: list[str]
-    notes: list[Document]
-
-    def chosen_by(self, choose: Choice | None) -> list[str]:
-        """Return the names that `choose` picks, or all."""
-        return choose(self.names) if choose else self.names
-
-
-def select(source: Path | str, names: Iterable[str], prefer: Sequence[str], *, may_be_empty: bool) -> Selection:
-    """Select the files of a folder, an archive or an address on the Hub that have records.
-
-    These are the files that match one of `prefer`, else every JSON file, else every JSONL file, else every
-    ``records.parquet``, else every Parquet file. What lies beside a ``records.parquet`` are tables of those records.
+    The names are in order: the files that match one of `prefer`, else every JSON file, else every JSONL file, else
+    every ``records.parquet``, else every Parquet file. What lies beside a ``records.parquet`` are tables of those
+    records.
 
     Raises
     ------
@@ -396,11 +387,11 @@ def select(source: Path | str, names: Iterable[str], prefer: Sequence[str], *, m
         and not (name.lower().endswith(".parquet") and PurePosixPath(name).parent in with_tables)
     ]
     if not passed_over:
-        return Selection(selected, [])
+        return selected, []
     names = listed([*map(shown_name, passed_over)], 5)
     message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {names}"
     where = source if isinstance(source, str) else source.name
-    return Selection(selected, [Document(shown_name(where), b"", message, "note", rule="passed-over")])
+    return selected, [Document(shown_name(where), b"", message, "note", rule="passed-over")]
 
 
 def shown_name(name: str | Path) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -166,13 +167,8 @@ class Listing:
 
         address = self.address
         paths = {name: "/".join(filter(None, (address.path, name))) for name in names}
-        missing = [
-            name
-            for name, path in paths.items()
-            if not isinstance(
-                try_to_load_from_cache(address.repo, path, revision=self.commit, repo_type="dataset"), str
-            )
-        ]
+        cached = partial(try_to_load_from_cache, address.repo, revision=self.commit, repo_type="dataset")
+        missing = [name for name, path in paths.items() if not isinstance(cached(path), str)]
         if missing and is_offline():
             raise SourceError(
                 f"{address.text}: {len(missing)} of {plural(len(paths), 'file')} are not in the cache, and"

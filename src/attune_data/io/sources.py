@@ -277,10 +277,8 @@ _SEVERAL = "; load each of several and join what comes with |"
 
 def archive_stem(path: Path) -> str | None:
     """Return an archive's name without its suffix, or None where the name is not an archive's."""
-    for suffix in ARCHIVES:
-        if path.name.lower().endswith(suffix):
-            return path.name[: -len(suffix)]
-    return None
+    name = path.name
+    return next((name[: -len(suffix)] for suffix in ARCHIVES if name.lower().endswith(suffix)), None)
 
 
 def _nearest(path: Path) -> str:
@@ -323,9 +321,9 @@ def _folder(folder: Path, choose: Choice | None, prefer: Sequence[str]) -> Itera
         paths = [Path(root, name) for name in (*names, *like_files) if name[0] not in "._"]
         found |= {path.relative_to(folder).as_posix(): path for path in paths}
     yield from problems
-    selection = select(folder, found, prefer, may_be_empty=bool(problems))
-    yield from selection.notes
-    yield from _files({name: found[name] for name in selection.chosen_by(choose)})
+    selected, notes = select(folder, found, prefer, may_be_empty=bool(problems))
+    yield from notes
+    yield from _files({name: found[name] for name in (choose(selected) if choose else selected)})
 
 
 def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
@@ -335,9 +333,9 @@ def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Do
     if "" in found.files:
         yield from documents(found.fetch([""])[""], choose, prefer=prefer)
         return
-    selection = select(text, found.files, prefer, may_be_empty=False)
-    yield from selection.notes
-    yield from _files(found.fetch(selection.chosen_by(choose)))
+    selected, notes = select(text, found.files, prefer, may_be_empty=False)
+    yield from notes
+    yield from _files(found.fetch(choose(selected) if choose else selected))
 
 
 def _files(paths: Mapping[str, Path]) -> Iterator[Document]:

@@ -1,9 +1,9 @@
 """SAGE: dialogues in which the emotion of a simulated person moves turn by turn; records, rules, tables, texts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from attune_data.columns import (
 from attune_data.description import description, grouped
 from attune_data.display import Message, Part
 from attune_data.query import Unit
-from attune_data.record import Integer, Items, Level, NullAs, SnakeCaseRecord, Text, says_generated
+from attune_data.record import Integer, Items, Level, Nested, SnakeCaseRecord, Text, says_generated
 from attune_data.repair import Fix, IssueCollector, check_change, closed, each, number, record, scored, text
 from attune_data.tables import Frames
 from attune_data.text import plural, sanitize
@@ -56,7 +56,7 @@ class SageMessage(SnakeCaseRecord):
     emotion_point: Level | None = Field(
         None, alias="emotion-point", description="The person's emotion after the message, 0-100."
     )
-    planning: Annotated[Planning, NullAs(Planning.null())] = Field(
+    planning: Nested[Planning] = Field(
         Planning(), description="What the person made of the model's last reply; absent in the first message."
     )
 
@@ -130,36 +130,6 @@ def emotion_state(point: int) -> str:
     return "Emotion-" + next((letter for lowest, letter in _STATES if point >= lowest), "F")
 
 
-def dialogue_columns() -> dict[str, dict[str, Column]]:
-    """Return the columns of `SageTables`, by table.
-
-    Examples
-    --------
-    >>> dialogue_columns()["turns"]["planning_content"].description
-    'What the reply was about.'
-    """
-    dialogue, planning = columns_of(SageDialogue), columns_of(Planning)
-    return {
-        "episodes": {
-            **dialogue,
-            "outcome": Column("`success` at an emotion of 100, `failure` below 10, else `neither`."),
-            "n_turns": Column("Number of replies of the person to the model."),
-        },
-        "turns": {
-            **dialogue,
-            **planning,
-            "turn_number": Column("The reply of the person to the model, from 1."),
-            "model_reply": Column("What the model said.", null=True, source="history, content"),
-            "model_think": Column("The model's reasoning.", null=True, source="think"),
-            "person_reply": Column("What the person said to it.", source="history, content"),
-            "person_thinking": Column("The person's reasoning.", null=True, source="thinking"),
-            "planning_content": planning["content"],
-            **step_meanings(["emotion"]),
-        },
-        "scenarios": dialogue,
-    }
-
-
 _AXIS = "emotion"
 _KEYS = ("scenario_id", "model")
 
@@ -204,47 +174,62 @@ class SageTables(Frames):
         >>> list(SageTables.schemas()["episodes"])
         ['scenario_id', 'model', 'topic', 'emo_point', 'emo_state', 'outcome', 'n_turns']
         """
-        return _schemas()
+        import polars as pl
+
+        dialogue, planning = dtypes_of(SageDialogue), dtypes_of(Planning)
+        text, count = pl.String(), pl.Int64()
+        keys = {name: dialogue[name] for name in _KEYS}
+        about = ("topic", "task", "target", "player", "scene", "character")
+        return {
+            "episodes": {
+                **keys,
+                **{name: dialogue[name] for name in ("topic", "emo_point", "emo_state")},
+                "outcome": text,
+                "n_turns": count,
+            },
+            "turns": {
+                **keys,
+                "turn_number": count,
+                "model_reply": text,
+                "person_reply": text,
+                **step_dtypes([_AXIS]),
+                "model_think": text,
+                "person_thinking": text,
+                **{name: dtype for name, dtype in planning.items() if name not in ("change", "content")},
+                "planning_content": text,
+            },
+            "scenarios": {"scenario_id": text, **{name: dialogue[name] for name in about}},
+        }
 
     @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means."""
-        return dialogue_columns()
+        """Return what every column of every table means.
 
-
-@cache
-def _schemas() -> dict[str, Schema]:
-    import polars as pl
-
-    dialogue, planning = dtypes_of(SageDialogue), dtypes_of(Planning)
-    text, count = pl.String(), pl.Int64()
-    keys = {name: dialogue[name] for name in _KEYS}
-    about = ("topic", "task", "target", "player", "scene", "character")
-    return {
-        "episodes": {
-            **keys,
-            **{name: dialogue[name] for name in ("topic", "emo_point", "emo_state")},
-            "outcome": text,
-            "n_turns": count,
-        },
-        "turns": {
-            **keys,
-            "turn_number": count,
-            "model_reply": text,
-            "person_reply": text,
-            **step_dtypes([_AXIS]),
-            "model_think": text,
-            "person_thinking": text,
-            **{name: dtype for name, dtype in planning.items() if name not in ("change", "content")},
-            "planning_content": text,
-        },
-        "scenarios": {"scenario_id": text, **{name: dialogue[name] for name in about}},
-    }
-
-
-def dialogue_builder(dialogues: Sequence[SageDialogue]) -> "Callable[[str], pl.DataFrame]":
-    """Return the function from the name of a table to its frame, for `SageTables`."""
-    return partial(_frame, dialogues)
+        Examples
+        --------
+        >>> SageTables.meanings()["turns"]["planning_content"].description
+        'What the reply was about.'
+        """
+        dialogue, planning = columns_of(SageDialogue), columns_of(Planning)
+        return {
+            "episodes": {
+                **dialogue,
+                "outcome": Column("`success` at an emotion of 100, `failure` below 10, else `neither`."),
+                "n_turns": Column("Number of replies of the person to the model."),
+            },
+            "turns": {
+                **dialogue,
+                **planning,
+                "turn_number": Column("The reply of the person to the model, from 1."),
+                "model_reply": Column("What the model said.", null=True, source="history, content"),
+                "model_think": Column("The model's reasoning.", null=True, source="think"),
+                "person_reply": Column("What the person said to it.", source="history, content"),
+                "person_thinking": Column("The person's reasoning.", null=True, source="thinking"),
+                "planning_content": planning["content"],
+                **step_meanings(["emotion"]),
+            },
+            "scenarios": dialogue,
+        }
 
 
 def _frame(dialogues: Sequence[SageDialogue], name: str) -> "pl.DataFrame":
@@ -449,7 +434,7 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
     demo="sage/demo_dialogues.jsonl",
     columns=("id", "history"),
     tables=SageTables,
-    build=dialogue_builder,
+    build=lambda dialogues: partial(_frame, dialogues),
     overview={
         "scenario": lambda dialogue: dialogue.scenario_id,
         "model": lambda dialogue: dialogue.model or "",

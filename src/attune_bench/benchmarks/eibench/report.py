@@ -20,9 +20,9 @@ from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, sorted_gro
 from attune_bench.stats.subgroups import compare_by
 from attune_data.collection import Collection
 from attune_data.display import parts_html
-from attune_data.eibench.kinds import AXES, named_anchors, scenario_parts
+from attune_data.eibench.kinds import named_anchors, scenario_parts
 from attune_data.eibench.records import SCENES, Episode, Scenario, scenes
-from attune_data.eibench.tables import episode_builder
+from attune_data.eibench.tables import AXES, episode_builder
 from attune_data.issues import Html
 from attune_data.text import plural, sanitize
 from attune_metrics.metric import nan_to_none
