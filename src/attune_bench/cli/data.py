@@ -369,10 +369,7 @@ def demo(benchmark: str | None, html: Path) -> None:
 
 
 _NEXT = (
-    (
-        "score --results demo{data} --output scores.parquet{of}",
-        "score results of any model; here of simulated models",
-    ),
+    ("score --results demo{data} --output scores.parquet{of}", "score results of any model; here of simulated models"),
     ("compare --scores scores.parquet", "whether the models differ, and how small a difference could show"),
     ("report --scores scores.parquet --format markdown", "the report, for a paper"),
     ("validate FOLDER", "check files of your own; every finding with file, place and value"),

@@ -35,10 +35,7 @@ from attune_data.export import parquet_bytes, to_csv
 from attune_data.io.documents import whole_folder
 from attune_data.text import listed, plural
 
-_ONLY = {
-    **dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)),
-    "dataset": ("eee", "hub"),
-}
+_ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)), "dataset": ("eee", "hub")}
 
 
 @verb(variants=True)

@@ -315,11 +315,7 @@ def _margin_value(value: str, text: str) -> float:
 Side = Literal["data", "results"]
 
 _SAMPLING: Mapping[str, tuple[Any, Any, str]] = {
-    "interval": (
-        click.Choice(tuple(INTERVALS)),
-        "percentile-expanded",
-        "Type of bootstrap interval.",
-    ),
+    "interval": (click.Choice(tuple(INTERVALS)), "percentile-expanded", "Type of bootstrap interval."),
     "weight": (str, "unit", "Average over units, or over clusters, such as participant."),
     "unit": (str, "cluster", "Resampling unit: cluster, such as participant, or unit."),
     "level": (float, 0.95, "Confidence level of the intervals."),

@@ -130,11 +130,7 @@ def decoding_options(function: F) -> F:
             help="Sent with every call, or server for the server's own; by default the benchmark's own.",
         ),
         click.option("--seed", type=int, help="Sent with every call."),
-        click.option(
-            "--free-json",
-            is_flag=True,
-            help="Send no JSON schema, and retry an unreadable answer twice.",
-        ),
+        click.option("--free-json", is_flag=True, help="Send no JSON schema, and retry an unreadable answer twice."),
     ):
         function = decorate(function)
     return function

@@ -10,16 +10,7 @@ from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
-from attune_bench.report.columns import (
-    PERSON,
-    Cell,
-    Column,
-    Table,
-    interval,
-    number,
-    percent,
-    text_column,
-)
+from attune_bench.report.columns import PERSON, Cell, Column, Table, interval, number, percent, text_column
 from attune_bench.report.page import document, folded, pairs_matrix, table_element
 from attune_bench.scores.provenance import setting_text
 from attune_data.issues import Html, element
@@ -92,11 +83,7 @@ def _controls(boards: Sequence[Content]) -> Html:
         ),
     ]
     shown = [
-        element(
-            "label",
-            f"{label} ",
-            element("select", element("option", every, value=""), *_options(values), id=name),
-        )
+        element("label", f"{label} ", element("select", element("option", every, value=""), *_options(values), id=name))
         for name, label, every, values in choices
         if len(values) > 1
     ]

@@ -412,11 +412,7 @@ def report_document(
         held = table.provenance
         notes.append(f"No mean over {held.cluster}s, as each {held.unit} counts: {', '.join(lacking)}.")
     return document(
-        table,
-        tables,
-        notes=notes,
-        signature=sign(table, metrics=shown, **options),
-        head=provenance_line(table),
+        table, tables, notes=notes, signature=sign(table, metrics=shown, **options), head=provenance_line(table)
     )
 
 

@@ -291,11 +291,7 @@ def profile(
 
 
 def unit_difficulty(
-    scores: ScoreTable,
-    metric: str | None = None,
-    *,
-    frame: pl.DataFrame | None = None,
-    condition: str | None = None,
+    scores: ScoreTable, metric: str | None = None, *, frame: pl.DataFrame | None = None, condition: str | None = None
 ) -> "Chart":
     """Draw, a point for each unit, the mean of the models on it and how far they differ; units are not named.
 

@@ -308,11 +308,7 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     """Return a table of the strata for each metric, model and condition."""
     of = metric_of(table)
     compared = "difference" in frame.columns
-    columns = [
-        text_column("stratum", "stratum", is_name=True),
-        size_column(),
-        estimate_column("value", "value", of),
-    ]
+    columns = [text_column("stratum", "stratum", is_name=True), size_column(), estimate_column("value", "value", of)]
     if compared:
         columns += difference_columns(table)
 

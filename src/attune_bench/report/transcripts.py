@@ -239,11 +239,7 @@ def _picks(
 
 
 def _units(
-    page: "PageScores",
-    metric: Metric,
-    records: ScoredRecords,
-    picks: Sequence[_Pick],
-    shown: Collection[Row],
+    page: "PageScores", metric: Metric, records: ScoredRecords, picks: Sequence[_Pick], shown: Collection[Row]
 ) -> list[_Unit]:
     """Return the units of results that are shown, each once."""
     table, found = page.table, []
