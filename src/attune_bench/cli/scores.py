@@ -571,24 +571,17 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
 @many("--expert", required=True, help="A rater who is an expert; name at least two.")
 @many("--judge", required=True, help="A rater who is a judge.")
 @click.option(
-    "--weights",
-    type=click.Choice(("none", "linear", "quadratic")),
-    default="quadratic",
-    show_default=True,
+    "--weights", type=click.Choice(("none", "linear", "quadratic")), default="quadratic", show_default=True,
     help="How far two ratings disagree: their distance, its square, or all alike.",
-)
+)  # fmt: skip
 @click.option(
-    "--by",
-    type=click.Choice(("value", "rank")),
-    default="value",
-    show_default=True,
+    "--by", type=click.Choice(("value", "rank")), default="value", show_default=True,
     help="Distance between the numbers, or between their ranks among those that two raters use.",
-)
+)  # fmt: skip
 @click.option(
-    "--margin",
-    type=float,
+    "--margin", type=float,
     help="The largest loss of kappa that does not matter; without it no judge is called as close.",
-)
+)  # fmt: skip
 @click.option("--pairs", is_flag=True, help="Print every two raters too; JSON always has them.")
 @sampling_options("resamples", "seed", "level")
 @format_option()
