@@ -23,7 +23,7 @@ import polars as pl
 
 from attune_bench import Scores
 from attune_bench.report import figures
-from attune_bench.report.drawing import save
+from attune_bench.report.figures import save
 from attune_bench.stats.rank import tiers
 from attune_metrics.emobench import majority_accuracy
 from attune_metrics.eqbench import eqbench_score, score_run

@@ -223,11 +223,10 @@ class _Maker:
         return f"bootstrap over {over} ({INTERVALS[made]})"
 
     def _source(self) -> Record:
-        held, dataset = self.table.provenance, self.publisher.dataset
-        named = {"dataset_name": held.title}
-        if dataset:
-            return {**named, "source_type": "hf_dataset", "hf_repo": dataset, "samples_number": self.table.units.height}
-        return {**named, "source_type": "other"}
+        source: Record = {"dataset_name": self.table.provenance.title, "source_type": "other"}
+        if dataset := self.publisher.dataset:
+            source |= {"source_type": "hf_dataset", "hf_repo": dataset, "samples_number": self.table.units.height}
+        return source
 
     def _generation(self) -> Record:
         settings = self.table.settings.get((self.model, self.condition), {})

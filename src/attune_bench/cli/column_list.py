@@ -14,7 +14,7 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.scores.columns import Frame, FrameColumn, columns, share, text, true_false, whole
+from attune_bench.scores.columns import Columns, Frame, FrameColumn, columns, share, text, true_false, whole
 from attune_bench.stats.compare import COMPARISONS, PLAN, SAME
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
 from attune_bench.stats.judges import JUDGES, RATER_PAIRS
@@ -31,7 +31,6 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric
 
 _WIDTH = 100
-_FURTHER = "Further analyses"
 
 
 class ListedColumn(NamedTuple):
@@ -48,18 +47,9 @@ class ListedColumn(NamedTuple):
     @property
     def range(self) -> str:
         """The range in words; empty where there is none."""
-        return _range(self.low, self.high)
-
-
-def _range(low: float | None, high: float | None) -> str:
-    match low, high:
-        case None, None:
-            return ""
-        case low, None:
-            return f"{low:g} or more"
-        case None, high:
-            return f"{high:g} or less"
-    return f"{low:g} to {high:g}"
+        if self.low is None:
+            return "" if self.high is None else f"{self.high:g} or less"
+        return f"{self.low:g} or more" if self.high is None else f"{self.low:g} to {self.high:g}"
 
 
 class ListedTable(NamedTuple):
@@ -268,26 +258,16 @@ def _all() -> Iterator[tuple[ListedTable, Sequence[str]]]:
     records = [_of_records(name, pl.String(), column) for name, column in RECORDS_TABLE.items()]
     yield ListedTable("Records", "records", "`to_parquet()` of any records", "One row for each record.", records), []
     for name, frame in FRAMES.items():
-        own = [_of_frame(column, meaning) for column, meaning in frame.columns.items()]
         words = re.findall(r"`([a-z]+)", frame.origin)
-        yield (
-            ListedTable(
-                "Scores and analyses", name, frame.origin, f"One row for each {frame.row.removeprefix('a ')}.", own
-            ),
-            words,
-        )
-    chapters = {_FURTHER: ANALYSES} | {
-        f"{_FURTHER} of {benchmark.title}": {
-            name: one for name, one in resolve(benchmark.analyses).items() if name not in ANALYSES
-        }
-        for benchmark in BENCHMARKS
-        if benchmark.analyses
-    }
+        yield ListedTable("Scores and analyses", name, frame.origin, _each(frame.row), _of_frame(frame.columns)), words
+    chapters = {"Further analyses": ANALYSES}
+    for benchmark in BENCHMARKS:
+        own = resolve(benchmark.analyses) or {}
+        chapters[f"Further analyses of {benchmark.title}"] = {name: own[name] for name in own if name not in ANALYSES}
     for chapter, analyses in chapters.items():
         for name, analysis in analyses.items():
-            own = [_of_frame(column, meaning) for column, meaning in analysis.columns.items()]
-            row = f"One row for each {analysis.row.removeprefix('a ')}. {analysis.note}"
-            yield ListedTable(chapter, name, f"`analyze {name}`", row, own), ["analyze"]
+            row = f"{_each(analysis.row)} {analysis.note}"
+            yield ListedTable(chapter, name, f"`analyze {name}`", row, _of_frame(analysis.columns)), ["analyze"]
     metrics = [_of_metric(metric) for metric in CATALOG.values() if metric.level != "turn"]
     about = "What the names in a column `metric` stand for; in `report --format json` each is a column."
     yield ListedTable("Metrics", "metric_names", "`attune_metrics.catalog.CATALOG`", about, metrics), []
@@ -319,8 +299,12 @@ def _of_records(name: str, dtype: pl.DataType, column: Column) -> ListedColumn:
     return ListedColumn(name, column.description, _words(dtype), column.low, column.high, column.null, column.source)
 
 
-def _of_frame(name: str, column: FrameColumn) -> ListedColumn:
-    return ListedColumn(name, column.description, column.type, column.low, column.high, None, "")
+def _each(row: str) -> str:
+    return f"One row for each {row.removeprefix('a ')}."
+
+
+def _of_frame(columns: Columns) -> list[ListedColumn]:
+    return [ListedColumn(name, one.description, one.type, one.low, one.high, None, "") for name, one in columns.items()]
 
 
 def _words(dtype: pl.DataType) -> str:
@@ -350,13 +334,9 @@ def column_frame(tables: Sequence[ListedTable]) -> pl.DataFrame:
         for table in tables
         for column in table.columns
     ]
-    texts = ("chapter", "table", "origin", "column", "meaning", "type")
-    schema: dict[str, pl.DataType] = {
-        **dict.fromkeys(texts, pl.String()),
-        **dict.fromkeys(("low", "high"), pl.Float64()),
-        "missing": pl.Boolean(),
-        "source": pl.String(),
-    }
+    names = ("chapter", "table", "origin", "column", "meaning", "type", "low", "high", "missing", "source")
+    schema: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
+    schema |= {"low": pl.Float64, "high": pl.Float64, "missing": pl.Boolean}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -375,16 +355,11 @@ def columns_text(tables: Sequence[ListedTable]) -> str:
     for table in tables:
         blocks.append(f"{_filled(f'{table.name}: {table.origin}', '')}\n{_filled(table.row, '')}")
         for column in table.columns:
-            lines = [_filled(", ".join(_facts(column)), "  "), _filled(column.meaning, "    ")]
-            if column.source:
-                lines.append(_filled(f"from: {column.source}", "    "))
+            facts = (f"{column.column}: {column.type}", column.range, "may be missing" if column.missing else "")
+            lines = [_filled(", ".join(filter(None, facts)), "  "), _filled(column.meaning, "    ")]
+            lines += [_filled(f"from: {column.source}", "    ")] if column.source else []
             blocks.append("\n".join(lines))
     return "\n\n".join(blocks).replace("`", "")
-
-
-def _facts(column: ListedColumn) -> list[str]:
-    missing = "may be missing" if column.missing else ""
-    return [f"{column.column}: {column.type}", *filter(None, (column.range, missing))]
 
 
 def _filled(text: str, indent: str) -> str:
@@ -407,11 +382,8 @@ def columns_markdown(tables: Sequence[ListedTable]) -> str:
         own = [column for column in table.columns if said.get(column.column) != column.meaning]
         joined = said.keys() <= {column.column for column in table.columns} and len(own) < len(table.columns)
         also = f" {first.origin} has the other columns, too; here most may be missing." if joined else ""
-        blocks += [
-            f"### {title}",
-            f"{table.row} Found in {table.origin}.{also}",
-            _grid(own if joined else table.columns),
-        ]
+        found = f"{table.row} Found in {table.origin}.{also}"
+        blocks += [f"### {title}", found, _grid(own if joined else table.columns)]
     return "\n\n".join(blocks)
 
 

@@ -77,11 +77,8 @@ def show(source: str, id: str | None, results: tuple[str, ...], benchmark: str |
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo; ID is the id of the record, or the beginning of it
     that no other id has. Without ID, the ids are listed, a line each.
     """
-    of = kind_of_source(source, benchmark, kind)
-    records, columns = _load(source, of), columns_of_terminal()
-    if not records:
-        raise UserError(_nothing_usable(of, source, benchmark, kind))
-    listing = _call("show", source, benchmark, kind)
+    of, records = _loaded(source, benchmark, kind)
+    listing, columns = _call("show", source, benchmark, kind), columns_of_terminal()
     if id is None:
         if results:
             raise UserError(f"--results needs the ID of one {of.noun}; {listing} lists them")
@@ -114,13 +111,19 @@ def _call(command: str, source: str, benchmark: str | None, kind: str | None) ->
     return shlex.join(["attune-bench", command, source, *options])
 
 
-def _nothing_usable(of: Kind[Any, Any], source: str, benchmark: str | None, kind: str | None) -> str:
-    return f"no usable {of.noun} in {source}; see: {_call('validate', source, benchmark, kind)}"
-
-
 def _load(source: str, kind: Kind[Any, Any]) -> Any:
     with progress() as phase:
         return load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
+
+
+def _loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[Any, Any], Any]:
+    """Return the kind of the records of a source, by its name where it is given, and the records; refuse none."""
+    kind = kind_of_source(source, benchmark, name)
+    records = _load(source, kind)
+    if not records:
+        see = _call("validate", source, benchmark, name)
+        raise UserError(f"no usable {kind.noun} in {source}; see: {see}")
+    return kind, records
 
 
 @verb()
@@ -133,11 +136,7 @@ def describe(source: str, benchmark: str | None, kind: str | None, format: str) 
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
     """
-    of = kind_of_source(source, benchmark, kind)
-    records = _load(source, of)
-    if not records:
-        raise UserError(_nothing_usable(of, source, benchmark, kind))
-    counts = count(records)
+    counts = count(_loaded(source, benchmark, kind)[1])
     emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts, columns_of_terminal()))
 
 
@@ -369,10 +368,7 @@ def demo(benchmark: str | None, html: Path) -> None:
 
 
 _NEXT = (
-    (
-        "score --results demo{data} --output scores.parquet{of}",
-        "score results of any model; here of simulated models",
-    ),
+    ("score --results demo{data} --output scores.parquet{of}", "score results of any model; here of simulated models"),
     ("compare --scores scores.parquet", "whether the models differ, and how small a difference could show"),
     ("report --scores scores.parquet --format markdown", "the report, for a paper"),
     ("validate FOLDER", "check files of your own; every finding with file, place and value"),

@@ -35,10 +35,7 @@ from attune_data.export import parquet_bytes, to_csv
 from attune_data.io.documents import whole_folder
 from attune_data.text import listed, plural
 
-_ONLY = {
-    **dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)),
-    "dataset": ("eee", "hub"),
-}
+_ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)), "dataset": ("eee", "hub")}
 
 
 @verb(variants=True)
@@ -108,13 +105,10 @@ def export(
         if format == "eee":
             if organization is None:
                 raise UserError("--format eee needs --organization: who publishes the scores")
-            retrieved = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
             publisher = Publisher(
-                organization=organization,
-                relationship=relationship or "third_party",
-                dataset=dataset or "",
-                retrieved=retrieved,
-            )
+                organization=organization, relationship=relationship or "third_party", dataset=dataset or "",
+                retrieved=int(os.environ.get("SOURCE_DATE_EPOCH") or time.time()),
+            )  # fmt: skip
             records = eee_records(read, publisher, **traits, small_cells=small_cells, **options)
         elif format == "hub":
             if dataset is None:

@@ -35,10 +35,8 @@ def verb(*, own: str = "", variants: bool = False) -> Callable[[F], click.Comman
     """
 
     def decorate(function: F) -> click.Command:
-        text = (function.__doc__ or "").strip()
-        return click.command(
-            name=function.__name__.strip("_").replace("_", "-"), cls=VerbCommand, own=own, variants=variants, help=text
-        )(function)
+        name, text = function.__name__.strip("_").replace("_", "-"), (function.__doc__ or "").strip()
+        return click.command(name=name, cls=VerbCommand, own=own, variants=variants, help=text)(function)
 
     return decorate
 
@@ -74,19 +72,14 @@ class VerbCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the general options, then the options of each benchmark; the text above explains arguments."""
         declared = self._declared(ctx)
-        general = [
-            param.get_help_record(ctx)
-            for param in self.get_params(ctx)
-            if isinstance(param, click.Option) and param.name not in declared
-        ]
-        with formatter.section("Options"):
-            formatter.write_dl([record for record in general if record])
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        sections = [("Options", [option for option in options if option.name not in declared])]
         for benchmark in self._benchmarks(ctx):
             own = [_click_option(option) for option, owners in declared.values() if owners[0] is benchmark]
-            records = [option.get_help_record(ctx) for option in own]
-            if records:
-                with formatter.section(f"Options of {benchmark.title}"):
-                    formatter.write_dl([record for record in records if record])
+            sections += [(f"Options of {benchmark.title}", own)] if own else []
+        for title, listed in sections:
+            with formatter.section(title):
+                formatter.write_dl([record for option in listed if (record := option.get_help_record(ctx))])
 
     def _benchmarks(self, ctx: click.Context) -> tuple[Benchmark, ...]:
         name = ctx.meta.get("benchmark")
@@ -296,9 +289,8 @@ def margin_of(given: Sequence[str]) -> Margin | None:
     for text in given:
         name, equals, value = text.rpartition("=")
         if not equals or not name or name in found:
-            raise UserError(
-                f"--margin {' '.join(given)}: expected VALUE, declared, or METRIC=VALUE once for each metric"
-            )
+            wanted = "VALUE, declared, or METRIC=VALUE once for each metric"
+            raise UserError(f"--margin {' '.join(given)}: expected {wanted}")
         found[name] = _margin_value(value, text)
     return found
 
@@ -307,19 +299,14 @@ def _margin_value(value: str, text: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise UserError(
-            f"--margin {text!r}: {value!r} is not a number; expected VALUE, METRIC=VALUE or declared"
-        ) from None
+        wanted = "VALUE, METRIC=VALUE or declared"
+        raise UserError(f"--margin {text!r}: {value!r} is not a number; expected {wanted}") from None
 
 
 Side = Literal["data", "results"]
 
 _SAMPLING: Mapping[str, tuple[Any, Any, str]] = {
-    "interval": (
-        click.Choice(tuple(INTERVALS)),
-        "percentile-expanded",
-        "Type of bootstrap interval.",
-    ),
+    "interval": (click.Choice(tuple(INTERVALS)), "percentile-expanded", "Type of bootstrap interval."),
     "weight": (str, "unit", "Average over units, or over clusters, such as participant."),
     "unit": (str, "cluster", "Resampling unit: cluster, such as participant, or unit."),
     "level": (float, 0.95, "Confidence level of the intervals."),

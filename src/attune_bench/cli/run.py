@@ -130,11 +130,7 @@ def decoding_options(function: F) -> F:
             help="Sent with every call, or server for the server's own; by default the benchmark's own.",
         ),
         click.option("--seed", type=int, help="Sent with every call."),
-        click.option(
-            "--free-json",
-            is_flag=True,
-            help="Send no JSON schema, and retry an unreadable answer twice.",
-        ),
+        click.option("--free-json", is_flag=True, help="Send no JSON schema, and retry an unreadable answer twice."),
     ):
         function = decorate(function)
     return function
@@ -219,8 +215,7 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
     UserError
         Where there is none.
     """
-    kind = kind_of(benchmark.data)
-    see = f"see: {validate_command([source], benchmark=benchmark)}"
+    kind, see = kind_of(benchmark.data), f"see: {validate_command([source], benchmark=benchmark)}"
     with progress() as phase:
         units: Collection[Any] = load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
     if left_out := count_severities(units.found)["error"]:
@@ -264,10 +259,8 @@ def print_estimate(
         ends = list(accumulate(map(len, files)))
         # A unit is finished with the last of its settings in the last repeat.
         done = sum(end <= within for end in ends[-len(once) :][len(each) - 1 :: len(each)])
-        say(
-            f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}, with "
-            f"{done:,} of {plural(len(units), task.unit)} finished"
-        )
+        stops = f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}"
+        say(f"{stops}, with {done:,} of {plural(len(units), task.unit)} finished")
 
 
 def providers_of(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> dict[Role, str]:
@@ -335,10 +328,8 @@ def check_asking(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -
     for name in own:
         role = name.removesuffix("_base_url").removesuffix("_provider")
         if role not in roles:
-            flag = f"--{role.replace('_', '-')}-model"
-            raise UserError(
-                f"--{name.replace('_', '-')} is given but no {role.replace('_', ' ')}; name one with {flag}"
-            )
+            flag, hint = name.replace("_", "-"), f"name one with --{role.replace('_', '-')}-model"
+            raise UserError(f"--{flag} is given but no {role.replace('_', ' ')}; {hint}")
     provider_name(provider)
 
 
@@ -433,8 +424,6 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
     """Return the command line that repeats a command, without keys."""
     arguments: list[str] = []
     options: dict[str, Any] = {}
-    # The URL of the first OpenAI-compatible server, which need not serve the model.
-    url = next((server.url for server in servers.values() if server.provider == OPENAI_COMPATIBLE), None)
     for param in ctx.command.get_params(ctx):
         name = param.name or ""
         if not was_given(ctx, name):
@@ -449,7 +438,9 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
             said = "server" if value is None else json.dumps(value) if isinstance(value, dict) else value
             options[param.opts[0]] = () if value is True else said
     if ctx.params["base_url"]:
-        options["--base-url"] = url
+        # The URL of the first OpenAI-compatible server, which need not serve the model.
+        known = (server.url for server in servers.values() if server.provider == OPENAI_COMPATIBLE)
+        options["--base-url"] = next(known, None)
     options.setdefault("--output", output)
     return command_line(ctx.info_name or "", tuple(arguments), options)
 
@@ -527,16 +518,10 @@ def export(
     folder = output.parent
     paths = [name for name, value in own.items() if isinstance(value, Path)]
     asked = _Asked(
-        benchmark=benchmark or chosen.name,
-        provider=provider,
-        model=model,
-        data=source_from(folder, data),
-        limit=limit,
-        where=where,
-        decoding=decoding(ctx),
+        benchmark=benchmark or chosen.name, provider=provider, model=model, data=source_from(folder, data),
+        limit=limit, where=where, decoding=decoding(ctx), paths=paths,
         options=own | {name: source_from(folder, str(own[name])) for name in paths},
-        paths=paths,
-    )
+    )  # fmt: skip
     with usage_errors():
         task, units, each, providers = _prepared(asked, folder, chosen)
         command = asked.model_dump(mode="json")
@@ -591,16 +576,9 @@ def import_(
         check_output(output, data)
         try:
             found = import_batch(
-                task,
-                units,
-                each,
-                providers,
-                calls=calls,
-                answers=answers,
-                output=output,
+                task, units, each, providers, calls=calls, answers=answers, output=output, partial=partial,
                 prices=read_prices(prices) if prices else {},
-                partial=partial,
-            )
+            )  # fmt: skip
         except ReplaceError as error:
             raise UserError(f"{error}; another --output keeps both") from None
     note_source(output, data)
@@ -636,19 +614,14 @@ def _report(found: Imported, manifest: Manifest, calls: Path, unit: str, made: s
     warn_of(found.failed[:_SAID])
     if found.waiting:
         others = listed([str(calls.with_name(one.name)) for one in manifest.files if one.name != calls.name])
-        emit(
-            f"{plural(found.waiting, 'call')} of the same export without an answer here: import those to {others} first"
-        )
+        waiting = f"{plural(found.waiting, 'call')} of the same export without an answer here"
+        emit(f"{waiting}: import those to {others} first")
     if found.left:
-        of_roles = [
-            f"{count:,} of them of {role.replace('_', ' ')}s" for role, count in found.left.items() if role != "model"
-        ]
-        left = ", ".join([f"{plural(found.left.total(), 'call')} left", *of_roles])
+        left = [f"{plural(found.left.total(), 'call')} left"]
+        left += [f"{n:,} of them of {role.replace('_', ' ')}s" for role, n in found.left.items() if role != "model"]
+        about = f"{', '.join(left)}, about {plural(len(found.outcome.skipped), unit)}"
         then = "then export" if found.waiting else "export"
-        emit(
-            f"{left}, about {plural(len(found.outcome.skipped), unit)}: {then} again with --again, or attune-bench run "
-            "into this folder"
-        )
+        emit(f"{about}: {then} again with --again, or attune-bench run into this folder")
 
 
 batch.add_command(export)
@@ -662,12 +635,9 @@ batch.add_command(import_)
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
 @click.option(
-    "--repeats",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
+    "--repeats", type=click.IntRange(min=1), default=1, show_default=True,
     help="Number of repeats, each with a --seed 1,000 higher; see docs/repeats.md.",
-)
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
 @asking_options
 @click.pass_context
@@ -712,15 +682,6 @@ def run(
             return 0
         servers = servers_of(provider, given, roles, of_servers)
         return ask(
-            ctx,
-            task,
-            units,
-            each,
-            servers,
-            options=options,
-            output=output,
-            source=data,
-            made=made.noun,
-            benchmark=chosen,
-            repeats=repeats,
-        )
+            ctx, task, units, each, servers, options=options, output=output, source=data, made=made.noun,
+            benchmark=chosen, repeats=repeats,
+        )  # fmt: skip

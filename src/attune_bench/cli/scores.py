@@ -1,11 +1,11 @@
 """The commands of scores: what they print of values, comparisons, ranks, subgroups, analyses and plans."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import click
 import polars as pl
@@ -138,8 +138,7 @@ def benchmark_of_scores(scores: Scores) -> Benchmark | None:
 def records_of(scores: Scores, side: Literal["data", "results"], *sources: str) -> Any:
     """Return the records of sources that belong to the scores' benchmark."""
     benchmark = benchmark_of_scores(scores)
-    reference = getattr(benchmark, side) if benchmark else None
-    if reference is None:
+    if (reference := getattr(benchmark, side, None)) is None:
         of = benchmark.title if benchmark else "a table"
         raise UserError(f"scores of {of} take no --{side}; leave it out")
     kind = kind_of(reference)
@@ -213,19 +212,7 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
 @click.option("--label-metric", help="The judge's metric, which --labels rates; by default the main one.")
 @mixed_option
 @analysis_options
-def report(
-    scores: Path,
-    html: Path | None,
-    data: str | None,
-    results: tuple[str, ...],
-    small_cells: bool,
-    transcripts: bool,
-    margin: tuple[str, ...],
-    labels: Path | None,
-    label_metric: str | None,
-    format: Format,  # noqa: A002
-    **given: Any,
-) -> None:
+def report(scores: Path, html: Path | None, transcripts: bool, format: Format, **given: Any) -> None:  # noqa: A002
     """Print a report of scores, or with --html write a page with intervals, comparisons and figures.
 
     CSV: a row a model, the condition and metric, with value, low, high, n, clusters, coverage, excluded, reason and the
@@ -233,14 +220,9 @@ def report(
     with its interval.
     """
     read = read_scores(scores, given)
+    of_page = {name: given[name] for name in ("data", "results", "small_cells", "margin", "labels", "label_metric")}
     if html is None:
-        if (
-            results
-            or small_cells
-            or transcripts
-            or margin
-            or any(one is not None for one in (data, labels, label_metric))
-        ):
+        if transcripts or any(value not in (None, (), False) for value in of_page.values()):
             raise UserError(
                 "--data, --results, --small-cells, --transcripts, --margin, --labels and --label-metric are for the "
                 "page; give --html FILE too"
@@ -250,17 +232,16 @@ def report(
         return
     if format != "table":
         raise UserError("--format is for the report as text; leave out --format or --html")
-    if label_metric is not None and labels is None:
+    data, results, labels = given["data"], given["results"], given["labels"]
+    if given["label_metric"] is not None and labels is None:
         raise UserError("--label-metric says what --labels rates; give --labels FILE too")
     check_page(html, [scores, data, *results, labels])
     beside = transcript_folder(read, html, data, results) if transcripts else None
-    of_data = None if data is None else records_of(read, "data", data)
-    of_results = records_of(read, "results", *results) if results else None
+    of_page["data"] = None if data is None else records_of(read, "data", data)
+    of_page["results"] = records_of(read, "results", *results) if results else None
+    of_page["margin"] = margin_of(given["margin"])
     with mistakes():
-        text = read.report(
-            format="html", data=of_data, results=of_results, small_cells=small_cells, margin=margin_of(margin),
-            labels=labels, label_metric=label_metric, transcripts=beside or False, **sampling_of(given),
-        )  # fmt: skip
+        text = read.report(format="html", transcripts=beside or False, **of_page, **sampling_of(given))
     write_page(html, text, beside)
 
 
@@ -302,8 +283,8 @@ def compare(
         frame, warned = with_warnings(lambda: compare_by(read, by, data=source, models=model or None, **options))
     resamples = given["resamples"]
     exchanges = enough_exchanges(1, resamples) if model else exchanges_of_all(read, resamples)
-    asked = [f"compare {model[0]!r} with {model[1]!r}"] if model else []
-    question = "; ".join([*asked, *([f"by {by}"] if by else [])]) or None
+    asked = (f"compare {model[0]!r} with {model[1]!r}" if model else "", f"by {by}" if by else "")
+    question = "; ".join(filter(None, asked)) or None
     if frame.is_empty():
         tables, note = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read)
     else:
@@ -369,8 +350,7 @@ def subset(
         part = source.where(**traits)
         if filter is not None:
             part = part.filter(filter)
-    question = part.asked
-    options = _options(read, metric, given)
+    question, options = part.asked, _options(read, metric, given)
     if by is None:
         known = _known(source, traits)
         frame, warned = with_warnings(lambda: _one(read, question, part, known, compare, options))
@@ -381,14 +361,10 @@ def subset(
             overlapping, within = overlap(strata_of(part, by)), part.unit_ids
     sampled = AnalysisOptions(**sampling_of(given))
     asked = "; ".join(text for text in (question, f"by {by}" if by else "", "compared" if compare else "") if text)
-    made = document(
-        read,
-        subgroup_tables(read, frame),
-        notes=subgroup_notes(read, frame, compared=compare, overlapping=overlapping, options=sampled),
-        warnings=warned,
-        signature=read.sign(within=within, question=asked, **options),
-        metadata={"filter": asked, "overlapping": overlapping},
-    )
+    tables, about = subgroup_tables(read, frame), {"filter": asked, "overlapping": overlapping}
+    notes = subgroup_notes(read, frame, compared=compare, overlapping=overlapping, options=sampled)
+    signature = read.sign(within=within, question=asked, **options)
+    made = document(read, tables, notes=notes, warnings=warned, signature=signature, metadata=about)
     print_document(made, format)
 
 
@@ -504,13 +480,10 @@ def _analysis(
     columns = [name for name in ("metric", "metric_a", "metric_b") if name in frame.columns]
     of_frame = dict.fromkeys(name for column in columns for name in frame[column] if name in scores.metrics)
     exchanges = exchanges_of(analysis, frame, given["resamples"])
-    signature = scores.sign(
-        question=f"analyze {key}", exchanges=exchanges, of="differences", **sampling_of(given),
-        metrics=list(of_frame) or chosen,
-    )  # fmt: skip
-    return document(
-        scores, analysis_tables(scores, key, analysis, frame), notes=notes, warnings=warned, signature=signature
-    )
+    signed = {**sampling_of(given), "metrics": list(of_frame) or chosen}
+    signature = scores.sign(question=f"analyze {key}", exchanges=exchanges, of="differences", **signed)
+    tables = analysis_tables(scores, key, analysis, frame)
+    return document(scores, tables, notes=notes, warnings=warned, signature=signature)
 
 
 @verb(variants=True)
@@ -555,21 +528,7 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 @mixed_option
 @own_benchmark_option
 @format_option()
-def plan(
-    difference: float | None,
-    participants: int | None,
-    scores: Path | None,
-    metric: tuple[str, ...],
-    model: tuple[str, ...],
-    sd: float | None,
-    correlation: float | None,
-    icc: float | None,
-    units_per_participant: float | None,
-    units_cv: float | None,
-    looks: int,
-    format: Format,  # noqa: A002
-    **given: Any,
-) -> None:
+def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], format: Format, **given: Any) -> None:  # noqa: A002
     """Say how many participants a comparison of two models needs, or the smallest detectable difference.
 
     From a pilot, --scores; or from assumptions, --sd, --correlation and --icc.
@@ -577,19 +536,18 @@ def plan(
     JSON: under plan model_a, model_b, the condition, metric, difference, participants, units, sd, correlation, icc,
     units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot.
     """
-    stated = {
-        "--sd": sd, "--correlation": correlation, "--icc": icc, "--units-per-participant": units_per_participant,
-        "--units-cv": units_cv,
-    }  # fmt: skip
-    if (difference is None) == (participants is None):
+    asked = {name: given.pop(name) for name in ("difference", "participants", "looks")}
+    names = ("sd", "correlation", "icc", "units_per_participant", "units_cv")
+    stated = {name: value for name in names if (value := given.pop(name)) is not None}
+    if (asked["difference"] is None) == (asked["participants"] is None):
         raise UserError(
             "give one of --difference, to learn how many participants it needs, and --participants, to learn how small "
             "a difference they show"
         )
-    asked: dict[str, Any] = {"difference": difference, "participants": participants, "looks": looks}
     if scores is not None:
-        if named := [name for name, value in stated.items() if value is not None]:
-            raise UserError(f"{named[0]} is stated, and the pilot says it; leave out {named[0]}, or --scores")
+        for name in stated:
+            flag = f"--{name.replace('_', '-')}"
+            raise UserError(f"{flag} is stated, and the pilot says it; leave out {flag}, or --scores")
         check_pair(model)
         read = read_scores(scores, given)
         metrics = list(metric) or [read.primary]
@@ -601,14 +559,10 @@ def plan(
     for name, value in {"metric": metric, "model": model, **given}.items():
         if value:
             raise UserError(f"--{name.replace('_', '-')} is of a pilot; name its --scores")
-    if sd is None or correlation is None or icc is None:
+    if not {"sd", "correlation", "icc"} <= stated.keys():
         raise UserError("how many? Name a pilot with --scores, or state --sd, --correlation and --icc")
-    of_each = 1.0 if units_per_participant is None else units_per_participant
-    unequal = 0.0 if units_cv is None else units_cv
     with mistakes():
-        frame = plan_from_assumptions(
-            sd=sd, correlation=correlation, icc=icc, units_per_participant=of_each, units_cv=unequal, **asked
-        )
+        frame = plan_from_assumptions(**stated, **asked)
     print_document(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format)
 
 
@@ -617,24 +571,17 @@ def plan(
 @many("--expert", required=True, help="A rater who is an expert; name at least two.")
 @many("--judge", required=True, help="A rater who is a judge.")
 @click.option(
-    "--weights",
-    type=click.Choice(("none", "linear", "quadratic")),
-    default="quadratic",
-    show_default=True,
+    "--weights", type=click.Choice(("none", "linear", "quadratic")), default="quadratic", show_default=True,
     help="How far two ratings disagree: their distance, its square, or all alike.",
-)
+)  # fmt: skip
 @click.option(
-    "--by",
-    type=click.Choice(("value", "rank")),
-    default="value",
-    show_default=True,
+    "--by", type=click.Choice(("value", "rank")), default="value", show_default=True,
     help="Distance between the numbers, or between their ranks among those that two raters use.",
-)
+)  # fmt: skip
 @click.option(
-    "--margin",
-    type=float,
+    "--margin", type=float,
     help="The largest loss of kappa that does not matter; without it no judge is called as close.",
-)
+)  # fmt: skip
 @click.option("--pairs", is_flag=True, help="Print every two raters too; JSON always has them.")
 @sampling_options("resamples", "seed", "level")
 @format_option()
@@ -667,9 +614,6 @@ def judges(
     about = {"experts": list(expert), "judges": list(judge), "weights": weighting, **given}
     tables = closeness_tables(found.judges, found.pairs, all_pairs=pairs)
     print_document(Document(tables, notes=notes, warnings=warned, metadata=about), format)
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @verb(variants=True)
@@ -734,9 +678,8 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
         write_whole(output, [to_csv(sheet).encode()])
     except OSError as error:
         raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
-    drawn, rows = sheet["unit"].n_unique(), sheet.height
-    held = read.provenance
-    emit(f"{output}: {plural(drawn, held.unit)}, {plural(rows, 'row')} to rate; fill in the column rating")
+    drawn = plural(sheet["unit"].n_unique(), read.provenance.unit)
+    emit(f"{output}: {drawn}, {plural(sheet.height, 'row')} to rate; fill in the column rating")
 
 
 @verb(variants=True)
@@ -756,10 +699,6 @@ def plan_(
     scores: Path | None,
     labels: Path | None,
     metric: str | None,
-    sd: float | None,
-    correlation: float | None,
-    scored: int | None,
-    design_effect: float | None,
     level: float,
     format: Format,  # noqa: A002
     **given: Any,
@@ -768,26 +707,27 @@ def plan_(
 
     JSON: rows under plan; attune-bench columns "ratings needed" describes their columns.
     """
-    stated = {"--sd": sd, "--correlation": correlation, "--scored": scored, "--design-effect": design_effect}
-    named = [name for name, value in stated.items() if value is not None]
+    names = ("sd", "correlation", "scored", "design_effect")
+    stated = {name: given[name] for name in names if given[name] is not None}
     note = plan_note(level, MIN_LABELS)
     if scores is not None and labels is not None:
-        if named:
-            raise UserError(f"{named[0]} is stated, and the pilot says it; leave out {named[0]}, or --labels")
+        for name in stated:
+            flag = f"--{name.replace('_', '-')}"
+            raise UserError(f"{flag} is stated, and the pilot says it; leave out {flag}, or --labels")
         read = read_scores(scores, given)
         frame, _ = with_warnings(lambda: plan_labels(read, labels, width=width, metric=metric, level=level))
         print_document(document(read, [plan_table(frame, read.metrics)], notes=[note]), format)
         return
     if scores is not None or labels is not None or metric is not None:
         raise UserError("a pilot is --scores and --labels; or state --sd, --correlation and --scored alone")
-    if sd is None or correlation is None or scored is None:
+    if not {"sd", "correlation", "scored"} <= stated.keys():
         raise UserError("how many? Name a pilot with --scores and --labels, or state --sd, --correlation and --scored")
-    effect = 1.0 if design_effect is None else design_effect
+    effect, n = stated.setdefault("design_effect", 1.0), stated.pop("scored")
     with mistakes():
         needed = labels_needed(
-            width, spread=sd, correlation=correlation, units=scored, design_effect=effect, level=level
+            width, spread=stated["sd"], correlation=stated["correlation"], units=n, design_effect=effect, level=level
         )
-    row = (None, None, None, width, sd, correlation, effect, None, scored, needed, None)
+    row = {**dict.fromkeys(RATINGS_NEEDED), **stated, "width": width, "n": n, "labels": needed}
     frame = build_frame(RATINGS_NEEDED, [row])
     print_document(Document([plan_table(frame, {})], notes=[note]), format)
 

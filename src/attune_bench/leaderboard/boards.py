@@ -21,7 +21,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import chain
@@ -96,11 +96,11 @@ def check_entry(path: Path, *, today: date | None = None, small_cells: bool = Fa
         return None, [f"{path} is not TOML: {error}"]
     latest = (today or date.today()) + timedelta(days=1)
     mistakes = [f"{path}: {name}: no such key; {did_you_mean(name, _KEYS)}" for name in given if name not in _KEYS]
-    for name, check in _KEYS.items():
+    for name, (check, wanted) in _KEYS.items():
         if name not in given and name != "model":
-            mistakes.append(f"{path}: {name} is missing; {_WANTED[name]}")
+            mistakes.append(f"{path}: {name} is missing; {wanted}")
         elif name in given and (why := check(given[name])):
-            mistakes.append(f"{path}: {name}: {shown(given[name])} {why}; {_WANTED[name]}")
+            mistakes.append(f"{path}: {name}: {shown(given[name])} {why}; {wanted}")
     when = _day(given.get("date"))
     if when is not None and when > latest:
         mistakes.append(f"{path}: date: {when} is in the future; is the year right?")
@@ -110,7 +110,7 @@ def check_entry(path: Path, *, today: date | None = None, small_cells: bool = Fa
         "submitter": str(given.get("submitter")),
         "licence": _licence(given.get("licence")) or "",
     }
-    if "scores" not in given or _KEYS["scores"](given["scores"]):
+    if "scores" not in given or _file(given["scores"]):
         return None, mistakes
     source = path.parent / given["scores"]
     beside = source.with_suffix(".toml")
@@ -152,9 +152,8 @@ def _checked(
     if kept.values.is_empty():
         return None, [f"{path}: the scores have no row: no model was run on any {held.unit}"]
     if metric.statistic not in STATISTICS:
-        return None, [
-            f"{path}: {metric.name} depends on all models' results and cannot rank them; name another primary"
-        ]
+        why = f"{metric.name} depends on all models' results and cannot rank them; name another primary"
+        return None, [f"{path}: {why}"]
     mistakes = []
     try:
         direction(metric)
@@ -203,9 +202,8 @@ def _link(value: Any) -> str:
 
 
 def _contact(value: Any) -> str:
-    return _text(value) or (
-        "" if _EMAIL.fullmatch(value) or not _link(value) else "is neither e-mail nor https address"
-    )
+    fits = _EMAIL.fullmatch(str(value)) or not _link(value)
+    return _text(value) or ("" if fits else "is neither e-mail nor https address")
 
 
 def _licence(value: Any) -> str | None:
@@ -225,24 +223,22 @@ def _day(value: Any) -> date | None:
         return None
 
 
-_KEYS: dict[str, Callable[[Any], str]] = {
-    "scores": _file,
-    "model": _text,
-    "link": _link,
-    "date": lambda value: "" if _day(value) else "is no date",
-    "submitter": _text,
-    "contact": _contact,
-    "licence": lambda value: "" if _licence(value) else "is no licence that is known",
+_KEYS: dict[str, tuple[Callable[[Any], str], str]] = {
+    "scores": (_file, "the name of a file of scores beside this one, such as scores.parquet"),
+    "model": (_text, "the model as the scores name it"),
+    "link": (_link, "where the model or its runs are described, such as https://example.org/model"),
+    "date": (
+        lambda value: "" if _day(value) else "is no date",
+        "the day on which the model was run, such as 2026-11-20",
+    ),
+    "submitter": (_text, "who ran the model, in one line"),
+    "contact": (_contact, "an e-mail address, or an https address, which no page shows"),
+    "licence": (
+        lambda value: "" if _licence(value) else "is no licence that is known",
+        f"the licence of the scores, one of {listed(sorted(licences()), 6)}",
+    ),
 }
-_WANTED = {
-    "scores": "the name of a file of scores beside this one, such as scores.parquet",
-    "model": "the model as the scores name it",
-    "link": "where the model or its runs are described, such as https://example.org/model",
-    "date": "the day on which the model was run, such as 2026-11-20",
-    "submitter": "who ran the model, in one line",
-    "contact": "an e-mail address, or an https address, which no page shows",
-    "licence": f"the licence of the scores, one of {listed(sorted(licences()), 6)}",
-}
+"""By key of an entry, what is wrong with a value, and the value that is expected."""
 
 
 Settings = dict[str, tuple[str, ...]]
@@ -309,15 +305,11 @@ def make_boards(entries: Iterable[Entry], *, small_cells: bool = False) -> list[
     counts = Counter(apart)
     named = []
     for (*_, board), (title, what) in zip(found, apart, strict=True):
-        units = _unit_span(board) if counts[title, what] > 1 else ""
-        said = ", ".join(filter(None, (what, units)))
+        units = board.table.units["unit"]
+        span = f"units {' to '.join([*units.head(1), *units.tail(1)])}" if counts[title, what] > 1 else ""
+        said = ", ".join(filter(None, (what, span)))
         named.append(replace(board, title=f"{title}: {said}" if said else title))
     return sorted(named, key=lambda board: (-len(board.table.models), board.title))
-
-
-def _unit_span(board: Board) -> str:
-    units = board.table.units["unit"].to_list()
-    return f"units {' to '.join([*units[:1], *units[-1:]])}"
 
 
 def _base(table: ScoreTable) -> dict[str, Any]:
@@ -360,14 +352,12 @@ def _by_settings(entries: Sequence[Entry]) -> list[tuple[Settings, dict[Group, E
                 continue
             own = settings[group]
             given.setdefault(canonical(own), (own, []))[1].append((group, entry))
-    boards: list[tuple[dict[str, tuple[str, ...]], dict[Group, Entry]]] = []
+    boards: list[tuple[Settings, dict[Group, Entry]]] = []
     # A setting that does not apply to a run contradicts none: those with most settings found boards, others join.
     for own, groups in sorted(given.values(), key=lambda one: (-len(one[0]), -len(one[1]), canonical(one[0]))):
         fitting = (one for one in boards if all(one[0].get(name, value) == value for name, value in own.items()))
-        board = next(fitting, None)
-        if board is None:
-            board = ({}, {})
-            boards.append(board)
+        if (board := next(fitting, None)) is None:
+            boards.append(board := ({}, {}))
         known, held = board
         known.update(own)
         for group, entry in groups:
@@ -407,15 +397,14 @@ def _merged(groups: Mapping[Group, Entry]) -> ScoreTable:
     tables = [entry.table.keep(groups=own) for entry, own in by_entry.values()]
     first = tables[0]
     held = [table.provenance for table in tables]
-    runs = [one.runs for one in held]
-    known = {name for name in runs if name is not None}
+    known = {one.runs for one in held}
     expected = {one.expected for one in held}
     provenance = first.provenance.model_copy(
         update={
             "library_version": "/".join(sorted({one.library_version for one in held})),
             # Without the hashes of all runs the signature hashes the scores.
-            "data": None if None in runs else first.provenance.data,
-            "runs": None if None in runs else known.pop() if len(known) == 1 else hash_records(map(canonical, known)),
+            "data": None if None in known else first.provenance.data,
+            "runs": None if None in known else known.pop() if len(known) == 1 else hash_records(map(canonical, known)),
             "expected": expected.pop() if len(expected) == 1 else None,
             "notes": tuple(dict.fromkeys(note for one in held for note in one.notes)),
             "issues": tuple(dict.fromkeys(issue for one in held for issue in one.issues)),
@@ -437,13 +426,9 @@ def _merged(groups: Mapping[Group, Entry]) -> ScoreTable:
 
 def _units(entries: Sequence[tuple[Entry, Any]], tables: Sequence[ScoreTable]) -> pl.DataFrame:
     """Return every unit once, with its cluster and traits; what one file does not say of it, another may."""
-    every = pl.concat(
-        [
-            table.units.with_columns(pl.lit(entry.name).alias("\0file"))
-            for (entry, _), table in zip(entries, tables, strict=True)
-        ],
-        how="diagonal_relaxed",
-    )
+    named = zip(entries, tables, strict=True)
+    units = [table.units.with_columns(pl.lit(entry.name).alias("\0file")) for (entry, _), table in named]
+    every = pl.concat(units, how="diagonal_relaxed")
     if tables[0].provenance.private:
         # Files of earlier versions have participants in small letters.
         every = every.with_columns(pl.Series("cluster", spelled_alike(every["cluster"]), pl.String))
@@ -537,12 +522,12 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
         found = tiers(table, **options)
         names = [metric["name"] for metric in about["metrics"]]
         values = shown_summary(table, small_cells=small_cells, metrics=names, **options)
-        strata = _Strata.of(table, small_cells=small_cells, options=options)
+        strata, left_out = _strata(table, small_cells=small_cells, options=options)
     made_of_units = [name for name in names if table.metric(name).statistic in STATISTICS]
     exchanges = exchanges_of_all(table, AnalysisOptions(**options).resamples)
     shown = Tiers(*(suppress(table, frame, small_cells=small_cells) for frame in found))
     families = dict(found.pairs.group_by("condition").agg(pl.col("p").count()).iter_rows())
-    notes = [*standing_notes(table), *strata.notes]
+    notes = [*standing_notes(table), *left_out]
     if hides(table, small_cells=small_cells):
         notes.append(f"Values of {too_few(table)} are not shown, nor others from which they would follow.")
     notes += dict.fromkeys(f"Warning: {str(one.message).rstrip('.')}." for one in caught)
@@ -567,10 +552,7 @@ def _described(table: ScoreTable, name: str) -> dict[str, Any]:
     metric = table.metric(name)
     return {
         "label": metric.short or metric.label,
-        "higher_is_better": metric.higher_is_better,
-        "scale": metric.scale,
-        "digits": metric.digits,
-        "statistic": metric.statistic,
+        **{name: getattr(metric, name) for name in ("higher_is_better", "scale", "digits", "statistic")},
         "low": None,
         "high": None,
         **{key: value for key, value in entry_fields(metric).items() if key in ("low", "high", "source")},
@@ -582,7 +564,7 @@ def _condition(
     condition: str | None,
     found: Tiers,
     values: pl.DataFrame,
-    strata: "_Strata",
+    strata: pl.DataFrame | None,
     family: int,
     options: SamplingKeywords,
 ) -> dict[str, Any]:
@@ -603,10 +585,7 @@ def _condition(
                 **{("rank_" + name if name in ("low", "high") else name): value for name, value in row.items()},
                 "kind": kind_of_group(row["model"]),
                 "metrics": of_model[row["model"]],
-                "link": entry.about.get("link"),
-                "date": entry.about.get("date"),
-                "submitter": entry.about.get("submitter"),
-                "licence": entry.about.get("licence"),
+                **{name: entry.about.get(name) for name in ("link", "date", "submitter", "licence")},
                 "library_version": alone.provenance.library_version,
                 "runs": alone.provenance.runs,
                 "settings": {name: list(value) for name, value in settings.get(group, {}).items()},
@@ -620,27 +599,18 @@ def _condition(
         "exchanges": exchanges_of_all(table, AnalysisOptions(**options).resamples),
         "models": models,
         "pairs": pairs.to_dicts(),
-        "subgroups": strata.rows.filter(here).drop("condition").to_dicts() if strata.rows is not None else [],
+        "subgroups": [] if strata is None else strata.filter(here).drop("condition").to_dicts(),
     }
 
 
-class _Strata(NamedTuple):
-    """The primary metric in the strata of the units' traits after suppression, and notes on traits left out."""
-
-    rows: pl.DataFrame | None
-    notes: Sequence[str]
-
-    @classmethod
-    def of(cls, table: ScoreTable, *, small_cells: bool, options: SamplingKeywords) -> "_Strata":
-        counts = {trait: len(strata_and_known(unit_traits(table), trait)[0]) for trait in table.traits}
-        shown = [trait for trait, count in counts.items() if 1 < count <= _MOST_STRATA]
-        notes = [
-            f"No subgroups by {trait}: it has {plural(count, 'value')}."
-            for trait, count in counts.items()
-            if trait not in shown
-        ]
-        if not shown:
-            return cls(None, notes)
-        found: Iterator[Any] = shown_strata(table, shown, small_cells=small_cells, metrics=[table.primary], **options)
-        rows = [one.rows.select(pl.lit(one.trait).alias("trait"), pl.exclude("metric")) for one in found]
-        return cls(pl.concat(rows) if rows else None, notes)
+def _strata(
+    table: ScoreTable, *, small_cells: bool, options: SamplingKeywords
+) -> tuple[pl.DataFrame | None, Sequence[str]]:
+    """Return the primary metric in the strata of the units' traits after suppression, and notes on traits left out."""
+    counts = {trait: len(strata_and_known(unit_traits(table), trait)[0]) for trait in table.traits}
+    shown = [trait for trait, count in counts.items() if 1 < count <= _MOST_STRATA]
+    others = [trait for trait in counts if trait not in shown]
+    notes = [f"No subgroups by {trait}: it has {plural(counts[trait], 'value')}." for trait in others]
+    found = shown_strata(table, shown, small_cells=small_cells, metrics=[table.primary], **options)
+    rows = [one.rows.select(pl.lit(one.trait).alias("trait"), pl.exclude("metric")) for one in found]
+    return pl.concat(rows) if rows else None, notes

@@ -10,16 +10,7 @@ from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
-from attune_bench.report.columns import (
-    PERSON,
-    Cell,
-    Column,
-    Table,
-    interval,
-    number,
-    percent,
-    text_column,
-)
+from attune_bench.report.columns import PERSON, Cell, Column, Table, interval, number, percent, text_column
 from attune_bench.report.page import document, folded, pairs_matrix, table_element
 from attune_bench.scores.provenance import setting_text
 from attune_data.issues import Html, element
@@ -81,33 +72,22 @@ def _controls(boards: Sequence[Content]) -> Html:
     strata = dict.fromkeys(
         (row["trait"], row["stratum"]) for board in boards for one in board["conditions"] for row in one["subgroups"]
     )
+    of_strata = [(json.dumps(one), f"{one[0].replace('_', ' ')}: {one[1]}") for one in strata]
     choices = [
         ("board", "Board", "All boards", [(str(place), board["title"]) for place, board in enumerate(boards)]),
         ("condition", "Condition", "All conditions", [(title, title) for title in conditions]),
-        (
-            "subgroup",
-            "Subgroup",
-            "All units",
-            [(json.dumps(one), f"{one[0].replace('_', ' ')}: {one[1]}") for one in strata],
-        ),
+        ("subgroup", "Subgroup", "All units", of_strata),
     ]
     shown = [
-        element(
-            "label",
-            f"{label} ",
-            element("select", element("option", every, value=""), *_options(values), id=name),
-        )
+        element("label", f"{label} ", element("select", element("option", every, value=""), *_options(values), id=name))
         for name, label, every, values in choices
         if len(values) > 1
     ]
     search = element(
         "label", "Search ", Html('<input type="search" id="search" autocomplete="off" placeholder="part of a name">')
     )
-    return Html(
-        str(element("form", search, *shown, Html('<output id="found" for="search"></output>'), id="controls")).replace(
-            "<form", "<form hidden", 1
-        )
-    )
+    form = element("form", search, *shown, Html('<output id="found" for="search"></output>'), id="controls")
+    return Html(form.replace("<form", "<form hidden", 1))
 
 
 def _options(values: Iterable[tuple[str, str]]) -> list[Html]:
@@ -149,15 +129,8 @@ def _condition(board: Content, one: Content, metrics: Mapping[str, Metric], plac
         *_subgroups(board, one, metric, called),
     ]
     if len(ranked) > 1:
-        matrix = pairs_matrix(
-            ranked,
-            one["pairs"],
-            metric,
-            f"Pairs: {called}",
-            family=one["family"],
-            exchanges=one["exchanges"],
-            numbers=True,
-        )
+        tests = {"family": one["family"], "exchanges": one["exchanges"]}
+        matrix = pairs_matrix(ranked, one["pairs"], metric, f"Pairs: {called}", **tests, numbers=True)
         parts.append(folded("Which models differ significantly", [matrix], "matrix", is_open=True))
     parts.append(folded("Provenance and signatures", [_provenance(one, called)], "about"))
     return element("section", *parts, class_="condition", data_condition=title, id=f"part-{place}")
@@ -267,12 +240,9 @@ def _subgroups(board: Content, one: Content, metric: Metric, called: str) -> lis
     for trait in dict.fromkeys(row["trait"] for row in one["subgroups"]):
 
         def in_stratum(row: Content, trait: str = trait, stratum: str = "") -> Cell:
-            found = by_place.get((trait, row["model"], stratum))
-            return (
-                Cell("-")
-                if found is None
-                else _estimate(found, metric, "" if found["n"] is None else f"n = {found['n']}")
-            )
+            if (found := by_place.get((trait, row["model"], stratum))) is None:
+                return Cell("-")
+            return _estimate(found, metric, "" if found["n"] is None else f"n = {found['n']}")
 
         strata = dict.fromkeys(row["stratum"] for row in one["subgroups"] if row["trait"] == trait)
         columns = [text_column("model", "model", is_name=True)]
@@ -295,12 +265,9 @@ def _provenance(one: Content, called: str) -> Html:
         url = row["link"]
         return Cell("-", html=element("a", url, href=url, rel="nofollow noopener") if url else None)
 
+    texts = {"model": "model", "submitted by": "submitter", "date": "date", "licence": "licence"}
     columns = [
-        text_column("model", "model", is_name=True),
-        *(
-            text_column(head, key, is_name=True)
-            for head, key in (("submitted by", "submitter"), ("date", "date"), ("licence", "licence"))
-        ),
+        *(text_column(head, key, is_name=True) for head, key in texts.items()),
         Column("link", link, is_name=True),
         Column("settings", settings, is_name=True),
         Column("signature", lambda row: Cell("", html=element("code", row["signature"])), is_name=True),

@@ -244,11 +244,7 @@ def size_column(head: str = "n") -> Column:
     return Column(head, cell)
 
 
-INTERVALS: Mapping[str, str] = {
-    "percentile-expanded": "expanded percentile",
-    "percentile": "percentile",
-    "bca": "BCa",
-}
+INTERVALS: Mapping[str, str] = {"percentile-expanded": "expanded percentile", "percentile": "percentile", "bca": "BCa"}
 """What reports call the intervals."""
 
 RANDOM_ANSWERS = "random answers on these data"

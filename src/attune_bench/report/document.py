@@ -6,6 +6,7 @@ A notebook is saved with its output and forwarded as a page is: it hides what a 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import isnan
 from typing import Any, Literal, get_args
 
@@ -273,9 +274,8 @@ def _markdown(document: Document) -> str:
 def _text(document: Document, columns: int, *, colours: bool) -> str:
     tables, footnotes = text_tables(document.tables)
     notes = [*footnotes, *map(sanitize, [*document.notes, *document.warnings])]
-    first, *others = [
-        paragraph(text, min(columns, WIDTH), colours=colours) for text in (sanitize(document.head), *notes)
-    ]
+    said, prose = [sanitize(document.head), *notes], min(columns, WIDTH)
+    first, *others = [paragraph(text, prose, colours=colours) for text in said]
     # A signature is one word, for copying: it is never broken.
     signature = [document.signature] if document.signature else []
     blocks = [block for table in tables for block in laid_out(table, columns, colours=colours)]
@@ -330,10 +330,7 @@ def settings_notes(table: ScoreTable) -> list[str]:
 def settings_table(table: ScoreTable) -> Table:
     """Return with which settings every model was run, a row a model and condition."""
     held = table.provenance
-    names = [
-        *held.comparability_keys,
-        *dict.fromkeys(name for own in table.settings.values() for name in own if name not in held.comparability_keys),
-    ]
+    names = list(dict.fromkeys([*held.comparability_keys, *chain.from_iterable(table.settings.values())]))
     rows: list[dict[str, Any]] = []
     for model, condition in table.groups:
         own = table.settings.get((model, condition), {})
@@ -353,11 +350,8 @@ def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
     notes = []
     for (condition,), rows in found.group_by("condition", maintain_order=True):
         values = {row["metric"]: row["chance"] for row in rows.iter_rows(named=True)}
-        said = ", ".join(
-            f"{label(table.metrics[name])} {number(values[name], table.metrics[name])}"
-            for name in table.headline
-            if name in values
-        )
+        shown = [table.metrics[name] for name in table.headline if name in values]
+        said = ", ".join(f"{label(metric)} {number(values[metric.name], metric)}" for metric in shown)
         under = under_condition(table, condition) if len(table.conditions) > 1 else ""
         notes.append(f"Random answers on these data{under} score on average: {said}.")
     return notes
@@ -391,9 +385,8 @@ def report_document(
     """
     check_comparable(table)
     if format == "csv":
-        return document(
-            table, [Table("summary", "", (), (), summary(table, **options))], signature=sign(table, **options)
-        )
+        every = Table("summary", "", (), (), summary(table, **options))
+        return document(table, [every], signature=sign(table, **options))
     chosen = AnalysisOptions(**options)
     frame = model_frame(table, chosen)
     shown = [table.primary] if any(metric.group for metric in table.metrics.values()) else table.headline
@@ -401,8 +394,7 @@ def report_document(
     everything = Table("models", "", (), (), frame)
     tables = [everything, top, *metric_tables(table, frame, chosen)]
     tables += [*failure_tables(table), *calls_table(table)]
-    random = chance_of_units(table)
-    if not random.is_empty():
+    if not (random := chance_of_units(table)).is_empty():
         # For JSON alone.
         tables.append(Table("chance", "", (), (), random))
     notes = [_COVERAGE] if any(metric.coverage for metric in table.metrics.values()) else []
@@ -412,11 +404,7 @@ def report_document(
         held = table.provenance
         notes.append(f"No mean over {held.cluster}s, as each {held.unit} counts: {', '.join(lacking)}.")
     return document(
-        table,
-        tables,
-        notes=notes,
-        signature=sign(table, metrics=shown, **options),
-        head=provenance_line(table),
+        table, tables, notes=notes, signature=sign(table, metrics=shown, **options), head=provenance_line(table)
     )
 
 
@@ -450,14 +438,9 @@ def document(
         **(metadata or {}),
     }
     return Document(
-        tables=tables,
-        warnings=warnings,
-        head=head,
-        notes=[*notes, *standing_notes(table)],
-        signature=signature,
-        metadata=about,
-        rename={"condition": held.condition},
-    )
+        tables=tables, head=head, notes=[*notes, *standing_notes(table)], warnings=warnings, signature=signature,
+        metadata=about, rename={"condition": held.condition},
+    )  # fmt: skip
 
 
 _MODELS, _METRICS = 30, 5

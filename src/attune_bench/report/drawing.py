@@ -8,14 +8,11 @@ Colours are of Okabe and Ito's palette, which colour-blind readers can tell apar
 shape too, and heat maps print their values. Every mark says its numbers where the pointer rests on it.
 """
 
-import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import count
 from os.path import commonprefix
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import polars as pl
@@ -23,7 +20,6 @@ import polars as pl
 from attune_bench.report.columns import has_clusters, interval, label, number
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import sorted_groups
-from attune_data.io.documents import write_whole
 from attune_data.references import require
 from attune_data.text import cut_in_middle, plural, sanitize, shortened, width, wrapped
 from attune_metrics.metric import Metric
@@ -435,56 +431,7 @@ def styled(chart: Any) -> "Chart":
     )
 
 
-# Files.
-
-
-def save(figure: "Chart", path: str | os.PathLike[str]) -> None:
-    """Write a figure as SVG, PNG, PDF or HTML, by the ending of the name.
-
-    Parameters
-    ----------
-    figure : altair chart
-        What a function of `attune_bench.report.figures` gives, or any other chart.
-    path : path
-        Ending in ``.svg``, ``.png``, ``.pdf`` or ``.html``. A page of HTML carries its scripts and makes no request.
-
-    Raises
-    ------
-    ValueError
-        Where the name ends in anything else.
-    ImportError
-        Where the extra ``plots`` is not installed.
-
-    Examples
-    --------
-    >>> import altair
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     save(altair.Chart().mark_point(), Path(folder, "point.svg"))
-    ...     Path(folder, "point.svg").read_text()[:4]
-    '<svg'
-    """
-    target = Path(path)
-    ending = target.suffix.lower().removeprefix(".")
-    if ending not in {"svg", "png", "pdf", "html"}:
-        raise ValueError(f"{target.name!r} does not say its format; expected a name in .svg, .png, .pdf or .html")
-    if ending == "html":
-        require("vl_convert", "plots")
-        content = figure.to_html(inline=True, json_kwds={"cls": _ScriptEncoder}).encode()
-    elif ending == "svg":
-        content = svg(figure).encode()
-    else:
-        convert = require("vl_convert", "plots")
-        made = specification(figure)
-        content = convert.vegalite_to_png(made, scale=2) if ending == "png" else convert.vegalite_to_pdf(made)
-    write_whole(target, [content])
-
-
-class _ScriptEncoder(json.JSONEncoder):
-    """JSON within a script of HTML, which a name with ``</script>`` would end."""
-
-    def encode(self, o: Any) -> str:
-        return super().encode(o).replace("<", "\\u003c")
+# Specifications.
 
 
 def svg(figure: "Chart", total: int | None = None) -> str:

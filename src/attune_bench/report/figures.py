@@ -18,8 +18,10 @@ Examples
 'LayerChart'
 """
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,64 +29,20 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench import analyses
+from attune_bench.report import drawing
 from attune_bench.report.columns import RANDOM_ANSWERS, label, number, p_value, profiled
-from attune_bench.report.drawing import (
-    MUTED,
-    ORANGE,
-    RATIO,
-    SKY,
-    STEP,
-    WIDTH,
-    Cells,
-    Rows,
-    altair,
-    axis,
-    best_first,
-    data,
-    estimates,
-    heatmap,
-    hover,
-    labels,
-    line,
-    metric_in,
-    named,
-    names,
-    numbered,
-    rows_of,
-    save,
-    scaled,
-    shown,
-    sizes,
-    styled,
-    unique,
-)
+from attune_bench.report.drawing import Cells, Rows
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, SamplingKeywords
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, chance_under, summary
+from attune_data.io.documents import write_whole
+from attune_data.references import require
 from attune_data.text import sanitize
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
-
-__all__ = [
-    "Numbers",
-    "condition_cells",
-    "condition_differences",
-    "correlation_cells",
-    "metric_correlation",
-    "profile",
-    "profile_cells",
-    "profiles",
-    "ranks",
-    "save",
-    "scores",
-    "subgroup_cells",
-    "unit_difficulty",
-    "win_rate_cells",
-    "win_rates",
-]
 
 Numbers: TypeAlias = Mapping[tuple[str, str | None], int]
 
@@ -140,16 +98,20 @@ def scores(
     'LayerChart'
     """
     of, found = _of_metric(summary, scores, metric, frame, options)
-    rows = best_first(rows_of(found, "value", condition=condition, metric=of.name), "value", of)
+    rows = drawing.best_first(drawing.rows_of(found, "value", condition=condition, metric=of.name), "value", of)
     for row in rows:
-        row["text"] = f"{row['model']}: {shown(row, 'value', of)}, {sizes(scores, row)}"
-    rows = scaled(named(scores, rows, "model"), of, "value", "low", "high")
-    layers = estimates(rows, axis("X", "value", label(of)), names("model", unique(rows, "model")))
+        row["text"] = f"{row['model']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
+    rows = drawing.scaled(drawing.named(scores, rows, "model"), of, "value", "low", "high")
+    layers = drawing.estimates(
+        rows, drawing.axis("X", "value", label(of)), drawing.names("model", drawing.unique(rows, "model"))
+    )
     expected = _chance(scores, found, condition)
     drawn = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
     drawn.update(levels or {})
-    layers[:0] = [line(level * of.scale, name) for name, level in drawn.items()]
-    return styled(altair().layer(*layers).properties(width=WIDTH, height=STEP * len(rows)))
+    layers[:0] = [drawing.line(level * of.scale, name) for name, level in drawn.items()]
+    return drawing.styled(
+        drawing.altair().layer(*layers).properties(width=drawing.WIDTH, height=drawing.STEP * len(rows))
+    )
 
 
 def _of_metric(
@@ -162,7 +124,7 @@ def _of_metric(
     """Return the metric that is drawn, and the frame of the analysis; see `_found`."""
     _check(scores)
     if frame is not None:
-        of = metric_in(scores, frame, metric)
+        of = drawing.metric_in(scores, frame, metric)
     else:
         of = scores.metric(scores.primary if metric is None else metric)
     return of, _found(analysis, scores, frame, options, metrics=[of.name])
@@ -193,7 +155,7 @@ def _check(scores: object) -> None:
         elif isinstance(scores, str | os.PathLike):
             made = "Scores.read(path) reads Scores"
         raise TypeError(f"figures draw Scores, not {type(scores).__name__}: {made}")
-    altair()
+    drawing.altair()
 
 
 def _chance(table: ScoreTable, summary: pl.DataFrame, condition: str | None) -> dict[str, float]:
@@ -214,12 +176,14 @@ def ranks(
     Parameters, results and errors as for `scores`; the analysis is `attune_bench.Scores.rank`.
     """
     of, found = _of_metric(rank, scores, metric, frame, options)
-    alt = altair()
-    rows = rows_of(found, "rank", condition=condition, metric=of.name)
+    alt = drawing.altair()
+    rows = drawing.rows_of(found, "rank", condition=condition, metric=of.name)
     for row in rows:
         ends = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
-        row["text"] = f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {sizes(scores, row)}"
-    rows = named(scores, rows, "model")
+        row["text"] = (
+            f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {drawing.sizes(scores, row)}"
+        )
+    rows = drawing.named(scores, rows, "model")
     last = max(len(rows), *(row["high"] or 1 for row in rows))
     whole = list(range(1, int(last) + 1))
     x = alt.X(
@@ -228,8 +192,10 @@ def ranks(
         scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
         axis=alt.Axis(values=whole, format="d", labelOverlap="greedy", grid=len(whole) <= 30),
     )
-    layers = estimates(rows, x, names("model", unique(rows, "model")))
-    return styled(alt.layer(*layers).properties(width=min(60 * len(whole), WIDTH), height=STEP * len(rows)))
+    layers = drawing.estimates(rows, x, drawing.names("model", drawing.unique(rows, "model")))
+    return drawing.styled(
+        alt.layer(*layers).properties(width=min(60 * len(whole), drawing.WIDTH), height=drawing.STEP * len(rows))
+    )
 
 
 def profile(
@@ -251,51 +217,48 @@ def profile(
     if not chosen:
         raise ValueError("no metric is said to reach from 0 to 1, which a profile draws; give metrics=...")
     found = _found(summary, scores, frame, options, metrics=chosen)
-    alt = altair()
-    places = labels(scores, chosen)
-    rows = [row for row in rows_of(found, "value", condition=condition) if row["metric"] in places]
+    alt = drawing.altair()
+    places = drawing.labels(scores, chosen)
+    rows = [row for row in drawing.rows_of(found, "value", condition=condition) if row["metric"] in places]
     for row in rows:
         row["place"] = places[row["metric"]]
         of = scores.metrics[row["metric"]]
-        row["text"] = f"{row['model']}, {row['place']}: {shown(row, 'value', of)}, {sizes(scores, row)}"
+        row["text"] = f"{row['model']}, {row['place']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
     own = [row for row in rows if row["model"] == sanitize(model)]
     if not own:
         raise ValueError(f"nothing to draw: no score of model {model!r} among {', '.join(chosen)}")
     present = {row["place"] for row in own}
-    x = axis("X", "value", "score", domain=(0, 1))
-    y = names("place", [place for place in places.values() if place in present])
+    x = drawing.axis("X", "value", "score", domain=(0, 1))
+    y = drawing.names("place", [place for place in places.values() if place in present])
     # Columns that are not drawn would be copied for every layer of every model.
     others = [
         {key: row[key] for key in ("value", "place", "text")}
         for row in rows
         if row["model"] != sanitize(model) and row["place"] in present
     ]
-    ticks = alt.Chart(data(others)).mark_tick(color=MUTED, thickness=1.5, height=12).encode(x, y, **hover())
-    expected = _chance(scores, found, condition)
-    random = [
-        {
-            "value": level,
-            "place": places[name],
-            "text": f"{RANDOM_ANSWERS}, {places[name]}: {number(level, scores.metrics[name])}",
-        }
-        for name, level in expected.items()
-        if places.get(name) in present
-    ]
-    crosses = alt.Chart(data(random)).mark_point(shape="cross", filled=True, color=ORANGE, size=60, opacity=1)
+    ticks = (
+        alt.Chart(drawing.data(others))
+        .mark_tick(color=drawing.MUTED, thickness=1.5, height=12)
+        .encode(x, y, **drawing.hover())
+    )
+    random = []
+    for name, level in _chance(scores, found, condition).items():
+        if (place := places.get(name)) in present:
+            text = f"{RANDOM_ANSWERS}, {place}: {number(level, scores.metrics[name])}"
+            random.append({"value": level, "place": place, "text": text})
+    crosses = alt.Chart(drawing.data(random)).mark_point(
+        shape="cross", filled=True, color=drawing.ORANGE, size=60, opacity=1
+    )
     layers = [
         *([ticks] if others else []),
-        *([crosses.encode(x, y, **hover())] if random else []),
-        *estimates(own, x, y),
+        *([crosses.encode(x, y, **drawing.hover())] if random else []),
+        *drawing.estimates(own, x, y),
     ]
-    return styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))
+    return drawing.styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))
 
 
 def unit_difficulty(
-    scores: ScoreTable,
-    metric: str | None = None,
-    *,
-    frame: pl.DataFrame | None = None,
-    condition: str | None = None,
+    scores: ScoreTable, metric: str | None = None, *, frame: pl.DataFrame | None = None, condition: str | None = None
 ) -> "Chart":
     """Draw, a point for each unit, the mean of the models on it and how far they differ; units are not named.
 
@@ -303,13 +266,15 @@ def unit_difficulty(
     nothing is drawn at random.
     """
     of, found = _of_metric(analyses.unit_difficulty, scores, metric, frame, {})
-    alt = altair()
-    rows = rows_of(found.drop("unit", strict=False), "sd", condition=condition, metric=of.name)
+    alt = drawing.altair()
+    rows = drawing.rows_of(found.drop("unit", strict=False), "sd", condition=condition, metric=of.name)
     for row in rows:
         row["text"] = f"mean {number(row['mean'], of)}, SD {number(row['sd'], of)}, {row['models']} models"
-    points = alt.Chart(data(scaled(rows, of, "mean", "sd"))).mark_point(color=SKY, size=45, strokeWidth=1.5)
-    x, y = axis("X", "mean", f"{label(of)}: mean of models"), axis("Y", "sd", "SD of models")
-    return styled(alt.layer(points.encode(x, y, **hover())).properties(width=WIDTH, height=260))
+    points = alt.Chart(drawing.data(drawing.scaled(rows, of, "mean", "sd"))).mark_point(
+        color=drawing.SKY, size=45, strokeWidth=1.5
+    )
+    x, y = drawing.axis("X", "mean", f"{label(of)}: mean of models"), drawing.axis("Y", "sd", "SD of models")
+    return drawing.styled(alt.layer(points.encode(x, y, **drawing.hover())).properties(width=drawing.WIDTH, height=260))
 
 
 def win_rates(
@@ -325,7 +290,7 @@ def win_rates(
     Parameters, results and errors as for `scores`; the analysis is `attune_bench.analyses.win_rates`.
     """
     of, found = _of_metric(analyses.win_rates, scores, metric, frame, options)
-    return heatmap(win_rate_cells(scores, found, of.name, condition=condition))
+    return drawing.heatmap(win_rate_cells(scores, found, of.name, condition=condition))
 
 
 def win_rate_cells(
@@ -337,12 +302,12 @@ def win_rate_cells(
     numbers: Numbers | None = None,
 ) -> Cells:
     """Return what `win_rates` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
-    rows = rows_of(rates, "rate", condition=condition, metric=metric_in(table, rates, metric).name)
+    rows = drawing.rows_of(rates, "rate", condition=condition, metric=drawing.metric_in(table, rates, metric).name)
     for row in rows:
         row["shown"] = f"{row['rate']:.2f}"
         against = f"{row['model_a']} against {row['model_b']}"
-        row["text"] = f"{against}: {shown(row, 'rate', RATIO)}, {sizes(table, row)}"
-    models = numbered(table, rows, "model_a", "model_b", numbers=numbers)
+        row["text"] = f"{against}: {drawing.shown(row, 'rate', drawing.RATIO)}, {drawing.sizes(table, row)}"
+    models = drawing.numbered(table, rows, "model_a", "model_b", numbers=numbers)
     return Cells(
         rows=rows, value="rate", x=("model_b", [*models]), y=("model_a", [*models]), middle=0.5, reach=0.5,
         numbers=models,
@@ -362,19 +327,23 @@ def metric_correlation(
     analysis is `attune_bench.analyses.metric_correlation`.
     """
     found = _found(analyses.metric_correlation, scores, frame, options)
-    return heatmap(correlation_cells(scores, found, condition=condition))
+    return drawing.heatmap(correlation_cells(scores, found, condition=condition))
 
 
 def correlation_cells(table: ScoreTable, correlations: pl.DataFrame, *, condition: str | None = None) -> Cells:
     """Return what `metric_correlation` draws."""
-    rows = rows_of(correlations, "rho", condition=condition)
-    places = labels(table, dict.fromkeys([*unique(rows, "metric_a"), *unique(rows, "metric_b")]))
+    rows = drawing.rows_of(correlations, "rho", condition=condition)
+    places = drawing.labels(
+        table, dict.fromkeys([*drawing.unique(rows, "metric_a"), *drawing.unique(rows, "metric_b")])
+    )
     for row in rows:
         row["first"], row["second"] = places[row["metric_a"]], places[row["metric_b"]]
         row["shown"] = f"{round(row['rho'], 2) + 0.0:.2f}"
-        row["text"] = f"{row['second']} and {row['first']}: {shown(row, 'rho', RATIO)}, {row['models']} models"
+        row["text"] = (
+            f"{row['second']} and {row['first']}: {drawing.shown(row, 'rho', drawing.RATIO)}, {row['models']} models"
+        )
     # Each pair once: the triangle below the diagonal.
-    columns, lines = unique(rows, "first"), unique(rows, "second")
+    columns, lines = drawing.unique(rows, "first"), drawing.unique(rows, "second")
     return Cells(rows=rows, value="rho", x=("first", columns), y=("second", lines), middle=0, reach=1)
 
 
@@ -396,7 +365,7 @@ def condition_differences(
     metric of its largest value.
     """
     found = _found(analyses.condition_differences, scores, frame, options)
-    return heatmap(condition_cells(scores, found, condition=condition, reference=reference))
+    return drawing.heatmap(condition_cells(scores, found, condition=condition, reference=reference))
 
 
 def condition_cells(
@@ -413,11 +382,11 @@ def condition_cells(
         if reference not in known:
             raise ValueError(f"nothing is set against {reference!r}; expected one of {', '.join(map(repr, known))}")
         differences = differences.filter(reference=reference)
-    rows = rows_of(differences, "difference", condition=condition)
-    references = unique(rows, "reference")
+    rows = drawing.rows_of(differences, "difference", condition=condition)
+    references = drawing.unique(rows, "reference")
     if len(references) > 1:
         raise ValueError(f"the references are {', '.join(map(repr, references))}; choose one with reference=...")
-    places = labels(table, unique(rows, "metric"))
+    places = drawing.labels(table, drawing.unique(rows, "metric"))
     widths = {name: _width(table.metrics[name], rows) for name in places}
     for row in rows:
         of = table.metrics[row["metric"]]
@@ -425,14 +394,14 @@ def condition_cells(
         row["place"] = places[row["metric"]]
         row["shown"] = number(row["difference"], of, signed=True)
         row["text"] = (
-            f"{row['model']}, {row['place']}: {shown(row, 'difference', of, signed=True)}, "
-            f"Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+            f"{row['model']}, {row['place']}: {drawing.shown(row, 'difference', of, signed=True)}, "
+            f"Holm p {p_value(row['p_holm'])}, {drawing.sizes(table, row)}"
         )
     reach = max(abs(row["share"]) for row in rows) or 1
-    models = numbered(table, rows, "model", numbers=numbers)
+    models = drawing.numbered(table, rows, "model", numbers=numbers)
     return Cells(
-        rows=rows, value="share", x=("model", [*models]), y=("place", unique(rows, "place")), middle=0, reach=reach,
-        numbers=models,
+        rows=rows, value="share", x=("model", [*models]), y=("place", drawing.unique(rows, "place")), middle=0,
+        reach=reach, numbers=models,
     )  # fmt: skip
 
 
@@ -463,7 +432,7 @@ def profiles(
     _check(scores)
     chosen = profiled(scores) if metrics is None else metrics
     found = _found(summary, scores, frame, options, metrics=chosen)
-    return heatmap(profile_cells(scores, found, metrics=chosen, condition=condition))
+    return drawing.heatmap(profile_cells(scores, found, metrics=chosen, condition=condition))
 
 
 def profile_cells(
@@ -479,15 +448,15 @@ def profile_cells(
 
     `chance` is the frame of `attune_bench.stats.summary.chance_of_units` after suppression; by default all of it.
     """
-    places = labels(table, profiled(table) if metrics is None else metrics)
-    rows = [row for row in rows_of(summary, "value", condition=condition) if row["metric"] in places]
+    places = drawing.labels(table, profiled(table) if metrics is None else metrics)
+    rows = [row for row in drawing.rows_of(summary, "value", condition=condition) if row["metric"] in places]
     if not rows:
         raise ValueError(f"nothing to draw: no value of {', '.join(places)}")
-    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
     own_condition = summary["condition"][0] if condition is None else condition
+    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
     known = known.filter(pl.col("condition").eq_missing(pl.lit(own_condition)))
     expected = dict(known.select("metric", "chance").iter_rows())
-    models = numbered(table, rows, "model", numbers=numbers)
+    models = drawing.numbered(table, rows, "model", numbers=numbers)
     random = []
     several = len({row["model"] for row in rows}) > 1
     for name, place in places.items():
@@ -499,20 +468,13 @@ def profile_cells(
         for row in own:
             row["place"], row["shown"] = place, number(row["value"], of)
             row["share"] = None if middle is None else of.sign * (row["value"] - middle) / (of.high - of.low)
-            row["text"] = f"{row['model']}, {place}: {shown(row, 'value', of)}, {sizes(table, row)}"
+            row["text"] = f"{row['model']}, {place}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}"
         if own and name in expected:
             said = number(expected[name], of)
-            random.append(
-                {
-                    "model": _RANDOM,
-                    "place": place,
-                    "shown": said,
-                    "share": None,
-                    "text": f"{RANDOM_ANSWERS}, {place}: {said}",
-                }
-            )
+            text = f"{RANDOM_ANSWERS}, {place}: {said}"
+            random.append({"model": _RANDOM, "place": place, "shown": said, "share": None, "text": text})
     reach = max((abs(row["share"]) for row in rows if row["share"] is not None), default=0)
-    present = unique(rows, "metric")
+    present = drawing.unique(rows, "metric")
     return Cells(
         rows=[*rows, *random], value="share", x=("model", [*models, *([_RANDOM] if random else [])]),
         y=("place", [place for name, place in places.items() if name in present]), middle=0, reach=max(reach, 0.1),
@@ -537,20 +499,70 @@ def subgroup_cells(
     numbers : mapping, optional
         As for `attune_bench.report.drawing.numbered`.
     """
-    rows = rows_of(strata, "value", condition=condition)
+    rows = drawing.rows_of(strata, "value", condition=condition)
     of = table.metrics[rows[0]["metric"]]
-    sign = of.sign
     for row in rows:
         apart = row["p_holm"] is not None and row["p_holm"] < ALPHA
         row["shown"] = f"{number(row['value'], of)}{'*' if apart else ''}"
-        row["better"] = None if row["difference"] is None else sign * row["difference"]
+        row["better"] = None if row["difference"] is None else of.sign * row["difference"]
         against = "" if row["difference"] is None else (
             f"; minus the others {number(row['difference'], of, signed=True)}, Holm p {p_value(row['p_holm'])}"
         )  # fmt: skip
-        row["text"] = f"{row['model']}, {row['stratum']}: {shown(row, 'value', of)}, {sizes(table, row)}{against}"
-    models = numbered(table, rows, "model", numbers=numbers)
+        row["text"] = (
+            f"{row['model']}, {row['stratum']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}{against}"
+        )
+    models = drawing.numbered(table, rows, "model", numbers=numbers)
     reach = max((abs(row["better"]) for row in rows if row["better"] is not None), default=0) or 1
     return Cells(
-        rows=rows, value="better", x=("model", [*models]), y=("stratum", unique(rows, "stratum")), middle=0,
+        rows=rows, value="better", x=("model", [*models]), y=("stratum", drawing.unique(rows, "stratum")), middle=0,
         reach=reach, numbers=models,
     )  # fmt: skip
+
+
+def save(figure: "Chart", path: str | os.PathLike[str]) -> None:
+    """Write a figure as SVG, PNG, PDF or HTML, by the ending of the name.
+
+    Parameters
+    ----------
+    figure : altair chart
+        What a function of `attune_bench.report.figures` gives, or any other chart.
+    path : path
+        Ending in ``.svg``, ``.png``, ``.pdf`` or ``.html``. A page of HTML carries its scripts and makes no request.
+
+    Raises
+    ------
+    ValueError
+        Where the name ends in anything else.
+    ImportError
+        Where the extra ``plots`` is not installed.
+
+    Examples
+    --------
+    >>> import altair
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save(altair.Chart().mark_point(), Path(folder, "point.svg"))
+    ...     Path(folder, "point.svg").read_text()[:4]
+    '<svg'
+    """
+    target = Path(path)
+    ending = target.suffix.lower().removeprefix(".")
+    if ending not in {"svg", "png", "pdf", "html"}:
+        raise ValueError(f"{target.name!r} does not say its format; expected a name in .svg, .png, .pdf or .html")
+    if ending == "html":
+        require("vl_convert", "plots")
+        content = figure.to_html(inline=True, json_kwds={"cls": _ScriptEncoder}).encode()
+    elif ending == "svg":
+        content = drawing.svg(figure).encode()
+    else:
+        convert = require("vl_convert", "plots")
+        made = drawing.specification(figure)
+        content = convert.vegalite_to_png(made, scale=2) if ending == "png" else convert.vegalite_to_pdf(made)
+    write_whole(target, [content])
+
+
+class _ScriptEncoder(json.JSONEncoder):
+    """JSON within a script of HTML, which a name with ``</script>`` would end."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")

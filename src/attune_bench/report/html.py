@@ -120,9 +120,9 @@ def _random_answers(page: PageScores, condition: str | None, models: Rows) -> li
     best = models[0]["model"]
     compared = [
         (one, row)
-        for row in rows_under(page.summary, condition)
-        if row["model"] == best and row["metric"] in known and row["metric"] in table.headline
-        if row["low"] is not None and (one := table.metric(row["metric"])).higher_is_better is not None
+        for row in rows_under(page.summary.filter(model=best).drop_nulls("low"), condition)
+        if row["metric"] in known and row["metric"] in table.headline
+        if (one := table.metric(row["metric"])).higher_is_better is not None
     ]
     if not compared:
         return []
@@ -144,7 +144,8 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     table = page.table
     metric = table.metric(table.primary)
     better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
-    if better == "higher" and not _is_described(table):
+    # Of anybody's table, nothing may be known of a metric beside its name.
+    if table.provenance.benchmark is None and metric == Metric(name=metric.name, label=metric.name):
         better = "higher (taken to be: the table does not say)"
     found = [("better", better), ("possible", range_words(metric) or "any number")]
     random = chances(page, condition).get(metric.name)
@@ -152,12 +153,6 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     if random is not None or not any(row["model"] == CHANCE_BASELINE for row in _with_value(page, condition)):
         found.append(("random answers, on average", "not known" if random is None else number(random, metric)))
     return found
-
-
-def _is_described(table: ScoreTable) -> bool:
-    """Tell whether anything is known of the primary metric of anybody's table beside its name."""
-    metric = table.metric(table.primary)
-    return table.provenance.benchmark is not None or metric != Metric(name=metric.name, label=metric.name)
 
 
 def _with_value(page: PageScores, condition: str | None) -> Rows:
@@ -236,25 +231,21 @@ def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
     metric = table.metric(table.primary)
     random = chances(page, condition).get(metric.name)
     low, high = _axis(rows, metric, random)
-    titled = under_condition(table, condition) if len(table.conditions) > 1 else ""
     has_tiers = any(row["tier"] is not None for row in rows)
     key = [] if random is None else [
         Html(" "), element("span", f"\u2506 random answers {number(random, metric)}", class_="random-key")
     ]  # fmt: skip
     ends = [element("span", number(end, metric)) for end in (low, high)]
     axis = element("span", element("span", ""), element("span", *ends, class_="ends"), class_="at", aria_hidden="true")
-    heads = [
-        element("th", "rank", scope="col"),
-        element("th", "model", scope="col"),
-        element("th", label(metric), *key, axis, scope="col", class_="text"),
-    ]
+    heads = [element("th", name, scope="col") for name in ("rank", "model")]
+    heads.append(element("th", label(metric), *key, axis, scope="col", class_="text"))
     bodies = []
     for tier, group in groupby(rows, lambda row: row["tier"]):
         inside = [_row(table, row, metric, (low, high), random) for row in group]
         if tier is not None:
             inside.insert(0, element("tr", element("th", f"Tier {tier}", colspan="3", scope="rowgroup"), class_="tier"))
         bodies.append(element("tbody", *inside))
-    caption = element("caption", f"Ranking by {label(metric)}{titled}")
+    caption = element("caption", f"Ranking by {label(metric)}{_under(table, condition)}")
     drawn = element("table", caption, element("thead", element("tr", *heads)), *bodies, class_="ranking")
     has_ranks = any(row["rank_low"] is not None for row in rows)
     of_ranks = " In brackets beside a rank: its own, resampled." if has_ranks else ""
@@ -276,23 +267,13 @@ def _row(
     marks = [Html(" "), element("small", kind.strip())] if kind else []
     why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []
     said = f"{called(row['model'])}: {value} {within}, n = {plural(row['n'], table.provenance.unit)}"
-    return element(
-        "tr",
+    shown = element("span", value, Html(" "), element("small", within), *why)
+    cells = [
         element("td", rank, *([Html(" "), element("small", span)] if span else [])),
         element("th", breakable(row["model"]), *marks, *near, scope="row"),
-        element(
-            "td",
-            element(
-                "span",
-                element("span", value, Html(" "), element("small", within), *why),
-                _bar(row, ends, random),
-                class_="at",
-            ),
-            class_="bar",
-        ),
-        data_model=sanitize(row["model"]),
-        title=said,
-    )
+        element("td", element("span", shown, _bar(row, ends, random), class_="at"), class_="bar"),
+    ]
+    return element("tr", *cells, data_model=sanitize(row["model"]), title=said)
 
 
 def _axis(rows: Rows, metric: Metric, random: float | None) -> tuple[float, float]:
@@ -401,9 +382,8 @@ def html_report(
     table = scores.keep(groups=[group for group in scores.groups if group not in few]) if few else scores
     why = f"run on {too_few(scores)}"
     if table.values.is_empty():
-        raise ValueError(
-            f"every model was {why}, whose values are not shown; show them with small_cells=True (--small-cells)"
-        )
+        hint = "show them with small_cells=True (--small-cells)"
+        raise ValueError(f"every model was {why}, whose values are not shown; {hint}")
     check_comparable(table)
     own = resolve(benchmark.analyses) if benchmark else {}
     asked = PageScores(
@@ -419,21 +399,23 @@ def html_report(
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
     if transcripts is not False:
         folder = None if transcripts is True else transcripts
-        sections.append(
-            transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
-        )
+        made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
+        sections.append(made)
     warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
-    if data is not None:
-        sections.append(_data(table, data))
-    left_out = [f"{_called(*group)}: {why} (--small-cells)" for group in few]
+    sections += [] if data is None else [_data(table, data)]
+    left_out = [f"{model if under is None else f'{model} [{under}]'}: {why} (--small-cells)" for model, under in few]
     left_out += [f"{section.title}: {section.left_out}" for section in sections if not section.parts]
-    left_out += _beyond_board(table)
+    if others := [name for name in table.metrics if name not in table.headline]:
+        named = ", ".join([*others[:12], *(["..."] if len(others) > 12 else [])])
+        left_out.append(f"{plural(len(others), 'metric')} not on the board; the report as JSON has them: {named}")
     shown = [section for section in sections if section.parts]
     if left_out:
         shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
-    return page(_title(table), _top(table, notice), shown, answer=answer, models=table.models)
+    title = table.provenance.title
+    title = title if title.lower().endswith("scores") else f"{title} scores"
+    return page(title, _top(table, notice), shown, answer=answer, models=table.models)
 
 
 def _labels_of(
@@ -449,11 +431,6 @@ def _labels_of(
     return held
 
 
-def _title(table: ScoreTable) -> str:
-    title = table.provenance.title
-    return title if title.lower().endswith("scores") else f"{title} scores"
-
-
 def _top(table: ScoreTable, notice: str) -> list[Html]:
     """Return the paragraphs below the title, which apply to all numbers."""
     parts = [element("p", provenance_line(table), class_="quiet")]
@@ -463,19 +440,6 @@ def _top(table: ScoreTable, notice: str) -> list[Html]:
     if table.provenance.mixed and differences(table):
         parts.append(element("p", "MIXED: the runs differ in what changes an answer.", class_="notice"))
     return [*parts, *([element("p", notice, class_="notice")] if notice else [])]
-
-
-def _called(model: str, condition: str | None) -> str:
-    return model if condition is None else f"{model} [{condition}]"
-
-
-def _beyond_board(table: ScoreTable) -> list[str]:
-    """Say how many metrics the board does not show."""
-    others = [name for name in table.metrics if name not in table.headline]
-    if not others:
-        return []
-    named = ", ".join(others) if len(others) <= 12 else f"{', '.join(others[:12])}, ..."
-    return [f"{plural(len(others), 'metric')} not on the board; the report as JSON has them: {named}"]
 
 
 def _methods(
@@ -510,8 +474,7 @@ def _methods(
         "of one trait for each model; metrics are not pooled."
     )
     parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
-    if table.provenance.comparability_keys:
-        parts.append(settings_table(table))
+    parts += [settings_table(table)] if held.comparability_keys else []
     parts += [f"Warning: {text.rstrip('.')}." for text in warned]
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
     made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]
@@ -547,24 +510,25 @@ def _choices(table: ScoreTable, benchmark: Benchmark | None) -> list[str]:
 def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
     """Return how the metrics of the board are understood."""
     metrics = [table.metric(name) for name in table.headline]
-    columns = [
-        text_column("metric", "label", is_name=True),
-        text_column("range", "range"),
-        text_column("better", "better"),
-        text_column("value of a model", "statistic"),
-        *([text_column("source", "source", is_name=True)] if any(metric.source for metric in metrics) else []),
-    ]
     better = {True: "higher", False: "lower", None: "neither"}
     rows = [
         {
-            "label": metric.label,
+            "metric": metric.label,
             "range": range_words(metric) or "unbounded",
             "better": better[metric.higher_is_better],
-            "statistic": _statistic(table, metric, options),
+            "value of a model": _statistic(table, metric, options),
             "source": metric.source or None,
         }
         for metric in metrics
     ]
+    shown = [
+        "metric",
+        "range",
+        "better",
+        "value of a model",
+        *(["source"] if any(one.source for one in metrics) else []),
+    ]
+    columns = [text_column(name, name, is_name=name in {"metric", "source"}) for name in shown]
     return Table("metrics", "Metrics of the board", columns, rows)
 
 
@@ -603,7 +567,6 @@ def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:
 
 
 def _data(table: ScoreTable, data: Collection[Any]) -> Section:
-    unit = table.provenance.unit
-    licences = named_licences(data)
+    unit, licences = table.provenance.unit, named_licences(data)
     said = f"Licence of the {unit}s: {'; '.join(licences)}." if licences else f"The {unit}s state no licence."
     return Section("Data", [" ".join(filter(None, (said, lacking_units(table, data))))])

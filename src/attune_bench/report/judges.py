@@ -1,6 +1,7 @@
 """Tables of judges beside people: scores corrected by ratings, ratings needed, agreement with experts."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -16,15 +17,14 @@ from attune_bench.report.columns import (
     interval_words,
     label,
     number_column,
-    p_column,
     size_column,
     text_column,
     under_condition,
-    yes_column,
 )
-from attune_bench.report.tables import group_name, significant_words, with_frame
+from attune_bench.report.tables import frame_columns, group_name, significant_words, with_frame
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant
+from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.text import plural
 from attune_metrics.metric import Metric
@@ -42,8 +42,8 @@ def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Tabl
     A table of pairs is followed by a table of their tests.
     """
     paired = "model_a" in frame.columns
-    heads = {"model_a": "A", "model_b": "B"} if paired else {"model": "model"}
-    names = [text_column(head, name, is_name=True) for name, head in heads.items()]
+    models = ["model_a", "model_b"] if paired else ["model"]
+    names = frame_columns(table, JUDGED_PAIRS | JUDGED_MODELS, models)
 
     def of_group(metric: Metric, condition: str | None, rows: pl.DataFrame) -> Iterator[Table]:
         columns = [
@@ -56,19 +56,16 @@ def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Tabl
             _of_corrected("equivalent", "equivalent_ratings", 0),
         ]
         title, under = f"{label(metric)}{', A minus B' if paired else ''}", under_condition(table, condition)
-        yield Table(key, f"{title}{under}", columns, [one for row in rows.to_dicts() for one in _three(row, [*heads])])
+        yield Table(key, f"{title}{under}", columns, [one for row in rows.to_dicts() for one in _three(row, models)])
         if paired and rows["p"].count():
             [count] = count_significant(rows).to_dicts()
-            tests = [p_column("p", "p"), p_column("p min", "p_min"), p_column("Holm p", "p_holm")]
-            columns = [*names, *tests, yes_column("differ", "significant")]
-            yield Table(
-                "tests", f"{title} corrected{under}: {significant_words(count, rows)}", columns, rows.to_dicts()
-            )
+            tests = frame_columns(table, JUDGED_PAIRS, ["p", "p_min", "p_holm", "significant"])
+            said = f"{title} corrected{under}: {significant_words(count, rows)}"
+            yield Table("tests", said, [*names, *tests], rows.to_dicts())
 
     groups = frame.group_by("metric", "condition", maintain_order=True)
-    return with_frame(
-        key, frame, (one for (name, under), rows in groups for one in of_group(table.metrics[name], under, rows))
-    )
+    tables = chain.from_iterable(of_group(table.metrics[name], under, rows) for (name, under), rows in groups)
+    return with_frame(key, frame, tables)
 
 
 def _three(row: Row, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -129,10 +126,8 @@ def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
     def of(row: Row) -> Metric:
         return metrics.get(str(row["metric"]), plain)
 
-    rows = frame.to_dicts()
-    name = [text_column("model", "model", is_name=True)] if any(row["model"] is not None for row in rows) else []
     columns = [
-        *name,
+        *([text_column("model", "model", is_name=True)] if frame["model"].count() else []),
         number_column("width", "width", of),
         number_column("sd", "sd", of),
         _rounded("r", "correlation"),
@@ -141,7 +136,7 @@ def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
         count_column("scored", "n"),
         count_column("ratings needed", "labels"),
     ]
-    return Table("plan", "How many ratings", columns, rows, frame)
+    return Table("plan", "How many ratings", columns, frame.to_dicts(), frame)
 
 
 def _rounded(head: str, key: str) -> Column:
@@ -155,12 +150,6 @@ def plan_note(level: float, fewest: int) -> str:
         "correlation of judge and people. A pilot says both only roughly: plan for a lower r. Rate at least "
         f"{fewest}, drawn at random by labels draw."
     )
-
-
-_KAPPA = Metric(name="kappa", label="Kappa", digits=3)
-
-
-_RATING = Metric(name="rating", label="Rating", digits=2)
 
 
 def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bool) -> list[Table]:
@@ -188,7 +177,8 @@ def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bo
         _shift("B minus A"),
         size_column(),
     ]
-    tables = with_frame("judges", judges, _by_dataset("judges", _AGREEMENT, agreement, judges))
+    title = "Kappa of a judge with experts, and of experts among themselves"
+    tables = with_frame("judges", judges, _by_dataset("judges", title, agreement, judges))
     # The first tables have their frame and footnotes already.
     moved = judges.filter(pl.col("shift").is_not_null()).with_columns(reason=pl.lit(None, dtype=pl.String))
     tables += _by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
@@ -196,15 +186,12 @@ def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bo
     return [*tables, *with_frame("pairs", pairs, of_pairs)]
 
 
-_AGREEMENT = "Kappa of a judge with experts, and of experts among themselves"
-
-
 def _kappa(_: Row) -> Metric:
-    return _KAPPA
+    return Metric(name="kappa", label="Kappa", digits=3)
 
 
 def _rating(_: Row) -> Metric:
-    return _RATING
+    return Metric(name="rating", label="Rating", digits=2)
 
 
 def _shift(head: str = "shift") -> Column:

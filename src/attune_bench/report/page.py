@@ -169,19 +169,15 @@ def table_element(
     kind = {"class_": "sortable"} if len(rows) > 1 else {}
     drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **kind)
     notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
-    return _joined(
-        *([element("h3", table.title)] if table.title else []),
-        scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows."),
-        *(element("p", note, class_="quiet") for note in [*notes, *table.notes]),
-    )
+    parts = [element("h3", table.title)] if table.title else []
+    parts.append(scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows."))
+    return Html("".join([*parts, *(element("p", note, class_="quiet") for note in [*notes, *table.notes])]))
 
 
 def _of_models(row: Row, models: Collection[str]) -> dict[str, str]:
     """Return the attributes that name the model of a row, or its two models, for the script."""
-    names = (row.get("model", row.get("model_a")), row.get("model_b"))
-    return {
-        key: sanitize(name) for key, name in zip(("data_model", "data_other"), names, strict=True) if name in models
-    }
+    named = {"data_model": row.get("model", row.get("model_a")), "data_other": row.get("model_b")}
+    return {key: sanitize(name) for key, name in named.items() if name in models}
 
 
 def _cell(cell: Cell, text: bool) -> Html:
@@ -193,10 +189,6 @@ def _cell(cell: Cell, text: bool) -> Html:
 
 def _small(cell: Cell) -> list[Html]:
     return [Html(" "), element("small", cell.small)] if cell.small and not cell.html else []
-
-
-def _joined(*parts: Html) -> Html:
-    return Html("".join(parts))
 
 
 _STEPS = 5
@@ -303,16 +295,9 @@ def page(
     folded_contents = element("details", element("summary", "Contents"), element("ul", *contents))
     bar = [element("nav", folded_contents, class_="contents", aria_label="Contents")]
     bar += [_CONTROLS] if len(models) > 1 else []
-    body = [
-        element("h1", title),
-        *top,
-        element("div", *bar, class_="tools"),
-        answer,
-        *(
-            section_element(section, name=address, models=models)
-            for section, address in zip(sections, addresses, strict=True)
-        ),
-    ]
+    named = zip(sections, addresses, strict=True)
+    shown = [section_element(section, name=address, models=models) for section, address in named]
+    body = [element("h1", title), *top, element("div", *bar, class_="tools"), answer, *shown]
     return document(title, body, style=asset("report.css"), script=asset("report.js"))
 
 

@@ -303,11 +303,8 @@ Strata = Mapping[str, Sequence[str]]
 def lacking_units(table: ScoreTable, data: Queryable) -> str:
     """Say how many scored units the data lack; nothing where they have all."""
     lacking = len(set(table.units["unit"]).difference(data.unit_ids))
-    return (
-        f"The data lack {lacking} of {plural(table.units.height, f'scored {table.provenance.unit}')}."
-        if lacking
-        else ""
-    )
+    every = plural(table.units.height, f"scored {table.provenance.unit}")
+    return f"The data lack {lacking} of {every}." if lacking else ""
 
 
 def subgroup_section(
@@ -340,38 +337,37 @@ def subgroup_section(
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
     """
-    if table.metric(table.primary).statistic not in STATISTICS:
-        return Section(title, left_out=f"{label(table.metrics[table.primary])} is not made of {table.provenance.unit}s")
-    if why := AnalysisOptions(**options).lacks_weight(table, table.primary):
-        return Section(title, left_out=f"{label(table.metrics[table.primary])} is {why}")
+    metric = table.metric(table.primary)
+    if metric.statistic not in STATISTICS:
+        return Section(title, left_out=f"{label(metric)} is not made of {table.provenance.unit}s")
+    if why := AnalysisOptions(**options).lacks_weight(table, metric.name):
+        return Section(title, left_out=f"{label(metric)} is {why}")
     source = unit_traits(table) if data is None else data
     scored = set(table.units["unit"])
     if scored.isdisjoint(source.unit_ids):
-        return Section(
-            title, left_out=f"none of the {plural(len(scored), table.provenance.unit)} scored is in the data"
-        )
-    parts: list[Part] = []
+        none = f"none of the {plural(len(scored), table.provenance.unit)} scored is in the data"
+        return Section(title, left_out=none)
     tables: list[Table] = []
     figures: list[Figure] = []
     frames: list[pl.DataFrame] = []
+    left_out: list[str] = []
     given: dict[str, tuple[Strata, list[str]]] = {}
     for trait in traits:
         every, known = strata_and_known(source, trait)
         strata = {name: units for name, units in every.items() if not scored.isdisjoint(units)}
-        if not 1 < len(strata) <= _MOST_STRATA:
-            parts.append(f"{trait}: left out, it has {plural(len(strata), 'value')}.")
-            continue
-        given[trait] = strata, known
+        if 1 < len(strata) <= _MOST_STRATA:
+            given[trait] = strata, known
+        else:
+            left_out.append(f"{trait}: left out, it has {plural(len(strata), 'value')}.")
     if not given:
-        return Section(title, left_out=" ".join(map(str, parts)) or f"{table.provenance.unit}s have no traits")
+        return Section(title, left_out=" ".join(left_out) or f"{table.provenance.unit}s have no traits")
     hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=small_cells) else {}
+    more, less = ("higher", "lower") if metric.higher_is_better is None else ("better", "worse")
     for trait, (of_trait, known) in given.items():
         frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
         shown = conceal_strata(table, trait, frame, hidden)
         frames.append(shown)
         tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
-        metric = table.metrics[table.primary]
-        more, less = ("higher", "lower") if metric.higher_is_better is None else ("better", "worse")
         caption = (
             f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other {table.provenance.unit}s, "
             f"orange: {less}; *: Holm p below {ALPHA:g}."
@@ -383,9 +379,8 @@ def subgroup_section(
         notes.append(f"Values of {few} are not shown, nor others from which they would follow by subtraction.")
     if data is not None and (lacking := lacking_units(table, data)):
         notes.append(lacking)
-    return Section(
-        title, [*figures, Folded("Subgroups with their numbers", with_note(tables, " ".join(notes))), *parts]
-    )
+    folded = Folded("Subgroups with their numbers", with_note(tables, " ".join(notes)))
+    return Section(title, [*figures, folded, *left_out])
 
 
 def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int, numbers: Numbers | None) -> Table:
@@ -408,12 +403,6 @@ def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int,
 
 _MIN_PROFILED = 3
 _MIN_POINTS = 10
-
-
-def general_sections(page: PageScores) -> list[Section]:
-    """Return the sections that any scores have, in their order."""
-    found = (section(page) for section in _SECTIONS)
-    return [section for section in found if section is not None]
 
 
 def _scores(page: PageScores) -> Section:
@@ -439,14 +428,8 @@ def _profiles(page: PageScores) -> Section:
         ((models > 1).any(), (models > 1).all()), "the median of the models, of one model than random answers"
     )
     caption = f"Metrics of a finite range. Blue: better than {against}, orange: worse, by the part of the range."
-    return drawn_section(
-        page,
-        "Profiles",
-        known,
-        "value",
-        caption,
-        partial(profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance),
-    )  # fmt: skip
+    draw = partial(profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
+    return drawn_section(page, "Profiles", known, "value", caption, draw)
 
 
 def _ranks(page: PageScores) -> Section:
@@ -477,10 +460,9 @@ def _comparisons(page: PageScores) -> Section:
         return Section("Comparisons", parts)
     if page.hidden:
         return Section("Comparisons", left_out=f"models of {too_few(table)} are not compared")
-    where = "the scores have one model"
-    if len(table.models) > 1:
-        where = f"no {table.provenance.condition} has two models"
-    return Section("Comparisons", left_out=where)
+    several = len(table.models) > 1
+    why = f"no {table.provenance.condition} has two models" if several else "the scores have one model"
+    return Section("Comparisons", left_out=why)
 
 
 def _judged(page: PageScores) -> Section | None:
@@ -517,7 +499,8 @@ def _conditions(page: PageScores) -> Section | None:
     title = in_words(table, entry.title)
     if len(table.conditions) < 2:
         # A table without conditions lacks nothing.
-        return None if table.conditions == (None,) else Section(title, left_out=in_words(table, _ONE_CONDITION))
+        lacking = in_words(table, "needs scores under at least two conditions")
+        return None if table.conditions == (None,) else Section(title, left_out=lacking)
     metrics = page.metrics_of("condition_differences", table.headline)
     if not metrics:
         return Section(title, left_out="no metric of the board is a mean of units")
@@ -535,9 +518,6 @@ def _conditions(page: PageScores) -> Section | None:
     own = frame.filter(metric=table.primary)
     tables = analysis_tables(table, "condition_differences", entry, own) if own.height else []
     return Section(title, [*parts, *with_note(tables, analysis_note(table, entry, frame, page.chosen))])
-
-
-_ONE_CONDITION = "needs scores under at least two conditions"
 
 
 def _metric_of_units(page: PageScores, name: str) -> Metric | Section:
@@ -560,10 +540,9 @@ def _win_rates(page: PageScores) -> Section:
         f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than the model "
         "of the column; ties count half."
     )
-    return drawn_section(
-        page, entry.title, page.analysis("win_rates", [metric.name]), "rate", caption,
-        partial(win_rate_cells, table, metric=metric.name, numbers=page.numbers), rows_need=entry.rows_need,
-    )  # fmt: skip
+    frame = page.analysis("win_rates", [metric.name])
+    draw = partial(win_rate_cells, table, metric=metric.name, numbers=page.numbers)
+    return drawn_section(page, entry.title, frame, "rate", caption, draw, rows_need=entry.rows_need)
 
 
 def _ratings(page: PageScores) -> Section:
@@ -612,10 +591,8 @@ def _correlation(page: PageScores) -> Section:
         "Spearman's correlation of the models' values, as they are: an error and a score correlate negatively. "
         f"n = {' to '.join(map(str, dict.fromkeys((*models[:1], *models[-1:]))))} models."
     )
-    return drawn_section(
-        page, entry.title, frame, "rho", caption, partial(correlation_cells, table),
-        rows_need=entry.rows_need,
-    )  # fmt: skip
+    draw = partial(correlation_cells, table)
+    return drawn_section(page, entry.title, frame, "rho", caption, draw, rows_need=entry.rows_need)
 
 
 def _subgroups(page: PageScores) -> Section | None:
@@ -645,7 +622,7 @@ def _difficulty(page: PageScores) -> Section:
     caption = f"A point is a {table.provenance.unit}: the mean of the models on it, and how far they differ."
     return drawn_section(
         page, title, frame, "sd", caption, lambda rows: unit_difficulty(table, metric.name, frame=rows)
-    )  # fmt: skip
+    )
 
 
 def _failed(page: PageScores) -> Section | None:
@@ -655,13 +632,12 @@ def _failed(page: PageScores) -> Section | None:
         # Two treatments of the few that failed differ by these few.
         tables = [one for one in tables if one.key == "failed"]
     title = f"Failed {table.provenance.unit}s{' and choices of scoring' if table.choices else ''}"
-    counts = [name for name in table.values.columns if name.startswith("failed.")]
-    none = []
+    counts = table.values.select("^failed\\..*$")
     # A result that does not say whether it failed may have.
-    known = counts and not table.values.select(pl.any_horizontal(pl.col(counts).is_null()).any()).item()
+    known = counts.width and not any(counts.null_count().row(0))
+    parts: list[Part] = [*tables]
     if known and not any(one.key == "failed" for one in tables):
-        none = [f"No {table.provenance.unit} failed."]
-    parts: list[Part] = [*none, *tables]
+        parts.insert(0, f"No {table.provenance.unit} failed.")
     return Section(title, parts) if parts else None
 
 
@@ -670,22 +646,14 @@ def _calls(page: PageScores) -> Section | None:
     return Section("Calls", tables) if tables else None
 
 
-_SECTIONS: tuple[Callable[[PageScores], Section | None], ...] = (
-    _scores,
-    _profiles,
-    _ranks,
-    _comparisons,
-    _judged,
-    _conditions,
-    _win_rates,
-    _ratings,
-    _repeats,
-    _correlation,
-    _subgroups,
-    _difficulty,
-    _failed,
-    _calls,
-)
+def general_sections(page: PageScores) -> list[Section]:
+    """Return the sections that any scores have, in their order."""
+    found = [
+        _scores(page), _profiles(page), _ranks(page), _comparisons(page), _judged(page), _conditions(page),
+        _win_rates(page), _ratings(page), _repeats(page), _correlation(page), _subgroups(page), _difficulty(page),
+        _failed(page), _calls(page),
+    ]  # fmt: skip
+    return [section for section in found if section is not None]
 
 
 _TABLED = 300  # pairs listed with their numbers; more of them would fill most of the page
@@ -693,18 +661,15 @@ _TABLED = 300  # pairs listed with their numbers; more of them would fill most o
 
 def comparison_parts(page: PageScores, name: str) -> list[Part]:
     """Return the comparisons of every two models of a metric, as matrices and, folded, as tables; none of one model."""
-    table = page.table
-    is_primary = name == table.primary
+    table, is_primary = page.table, name == page.table.primary
     frame = page.pairs if is_primary else page.compared(name)
     if frame.is_empty():
         return []
     matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
     if frame.height > _TABLED:
         command = element("code", f"attune-bench compare --metric {name} --format csv")
-        listed = element(
-            "p", f"The numbers of all {frame.height:,} pairs are what ", command, " prints.", class_="quiet"
-        )
-        return [*matrices, Markup(listed)]
+        said = f"The numbers of all {frame.height:,} pairs are what "
+        return [*matrices, Markup(element("p", said, command, " prints.", class_="quiet"))]
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
     return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
@@ -712,8 +677,7 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
 
 def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:
     """Return the matrix of a metric under one condition, and how it is read."""
-    table = page.table
-    metric = table.metric(name)
+    table, metric = page.table, page.table.metric(name)
     models = [(page.numbers[row["model"], condition], row["model"]) for row in rows_under(page.ranking, condition)]
     pairs = rows_under(frame, condition)
     if not pairs:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, starmap
 from typing import Any
 
@@ -32,13 +33,14 @@ from attune_bench.report.columns import (
     under_condition,
     yes_column,
 )
-from attune_bench.scores.columns import Analysis, undeclared
+from attune_bench.scores.columns import Analysis, Columns, undeclared
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.compare import EQUAL, count_significant, enough_exchanges
+from attune_bench.stats.compare import COMPARISONS, EQUAL, PLAN, SAME, count_significant, enough_exchanges
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, points, sorted_groups
-from attune_bench.stats.rank import in_tiers
-from attune_bench.stats.summary import coverage, z_scores
+from attune_bench.stats.rank import RANKS, in_tiers
+from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
+from attune_bench.stats.summary import DISTRIBUTION, coverage, z_scores
 from attune_data.text import plural, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
@@ -103,16 +105,18 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
     columns.append(size_column())
     if any(row["coverage"] is not None for row in rows):
         columns.append(Column("least coverage", _least_coverage))
-    return Table("summary", "Models", columns, rows, summary, (_board_note(table, summary, options),))
+    held = table.provenance
+    size = f"{held.unit}s ({held.cluster}s)" if has_clusters(table) else f"{held.unit}s"
+    note = f"In brackets: {interval_words(table, options, summary)}. n: {size} with a value."
+    return Table("summary", "Models", columns, rows, summary, (note,))
 
 
 def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:
     """Return why metrics have no interval: the first reason, then the other reasons with their metrics."""
     first = own[0]["reason"]
-    others = [
-        f"{table.metrics[row['metric']].label}: {row['reason']}" for row in own if row["reason"] not in (None, first)
-    ]
-    return "; ".join(filter(None, (first, *others))) or None
+    others = [row for row in own if row["reason"] not in (None, first)]
+    said = [f"{table.metrics[row['metric']].label}: {row['reason']}" for row in others]
+    return "; ".join(filter(None, (first, *said))) or None
 
 
 def _board_column(metric: Metric) -> Column:
@@ -121,16 +125,9 @@ def _board_column(metric: Metric) -> Column:
 
 
 def _least_coverage(row: Row) -> Cell:
-    share = row["coverage"]
-    text = percent(share)
+    text = percent(row["coverage"])
     # Sorted by the number shown.
-    return Cell(text, value=None if share is None else float(text.rstrip("%")) / 100)
-
-
-def _board_note(table: ScoreTable, summary: pl.DataFrame, options: AnalysisOptions) -> str:
-    held = table.provenance
-    size = f"{held.unit}s ({held.cluster}s)" if has_clusters(table) else f"{held.unit}s"
-    return f"In brackets: {interval_words(table, options, summary)}. n: {size} with a value."
+    return Cell(text, value=None if row["coverage"] is None else float(text.rstrip("%")) / 100)
 
 
 def model_frame(table: ScoreTable, options: AnalysisOptions | None = None) -> pl.DataFrame:
@@ -189,14 +186,12 @@ def metric_tables(table: ScoreTable, frame: pl.DataFrame, options: AnalysisOptio
     tables = []
     for title, metrics in groups.items():
         if len(models) <= _MOST_COLUMNS and all(width(name) <= _WIDEST_HEAD for name in models):
-            columns = [text_column("metric", "name"), *(_model_column(name, row) for name, row in models.items())]
+            columns = [text_column("metric", "name")]
+            columns += [_model_column(name, of_model) for name, of_model in models.items()]
             rows: list[dict[str, Any]] = [{"name": label(metric), "metric": metric} for metric in metrics]
         else:
-            columns = [
-                text_column("model", "name", is_name=True),
-                count_column("n", "n"),
-                *(_metric_column(metric) for metric in metrics),
-            ]
+            columns = [text_column("model", "name", is_name=True), count_column("n", "n")]
+            columns += [Column(one.short or one.label, partial(_point, metric=one)) for one in metrics]
             rows = [{**row, "name": name} for name, row in models.items()]
         tables.append(Table(f"metrics {title}", title, columns, rows))
     return tables
@@ -204,10 +199,6 @@ def metric_tables(table: ScoreTable, frame: pl.DataFrame, options: AnalysisOptio
 
 def _model_column(name: str, of_model: Row) -> Column:
     return Column(name, lambda row: _point(of_model, row["metric"]), head_is_name=True)
-
-
-def _metric_column(metric: Metric) -> Column:
-    return Column(metric.short or metric.label, lambda row: _point(row, metric))
 
 
 def _point(row: Row, metric: Metric) -> Cell:
@@ -224,25 +215,11 @@ def _point(row: Row, metric: Metric) -> Cell:
 
 def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Table]:
     """Return a table of the pairs of models for each metric and condition; all their numbers go with the first."""
-    of = metric_of(table)
-    columns = [
-        text_column("A", "model_a", is_name=True),
-        text_column("B", "model_b", is_name=True),
-        estimate_column("A minus B", "difference", of, signed=True),
-        p_column("p", "p"),
-        p_column("Holm p", "p_holm"),
-        yes_column("differ", "significant"),
-        size_column(),
-    ]
-    if "margin" in comparisons.columns:
-        columns += [
-            number_column("margin", "margin", of),
-            p_column("p same", "p_same"),
-            p_column("Holm p same", "p_same_holm"),
-            text_column("verdict", "verdict"),
-        ]
-    # Last, where a narrow terminal continues a table.
-    columns += [p_column("p min", "p_min"), number_column("mde", "mde", of)]
+    of_margin = "margin p_same p_same_holm verdict" if "margin" in comparisons.columns else ""
+    # Last what a narrow terminal may show in a second part of the table.
+    shown = f"model_a model_b difference low high p p_holm significant n clusters {of_margin} p_min mde"
+    heads = {"difference": "A minus B", "p_same_holm": "Holm p same"}
+    columns = frame_columns(table, COMPARISONS | SAME, shown.split(), estimate="difference", heads=heads)
     keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
 
     def of_family(count: Row) -> Table:
@@ -295,26 +272,14 @@ def comparison_note(table: ScoreTable, options: AnalysisOptions, exchanges: int,
 
 def difference_columns(table: ScoreTable) -> list[Column]:
     """Return the columns of a stratum set against its complement."""
-    low, high = "difference_low", "difference_high"
-    return [
-        estimate_column("difference", "difference", metric_of(table), low=low, high=high, signed=True),
-        p_column("p", "p"),
-        p_column("Holm p", "p_holm"),
-        p_column("p min", "p_min"),
-    ]
+    return frame_columns(table, COMPARED, ["difference", "difference_low", "difference_high", "p", "p_holm", "p_min"])
 
 
 def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     """Return a table of the strata for each metric, model and condition."""
-    of = metric_of(table)
     compared = "difference" in frame.columns
-    columns = [
-        text_column("stratum", "stratum", is_name=True),
-        size_column(),
-        estimate_column("value", "value", of),
-    ]
-    if compared:
-        columns += difference_columns(table)
+    columns = frame_columns(table, SUBGROUPS, "stratum n clusters value low high".split(), estimate="value")
+    columns += difference_columns(table) if compared else []
 
     def of_group(group: tuple[Any, ...], rows: pl.DataFrame) -> Table:
         metric, model, condition = group
@@ -369,12 +334,7 @@ def overlap_note(table: ScoreTable, overlapping: int) -> str:
 
 def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:
     """Return a table of the ranks of models for each metric and condition."""
-    columns = [
-        Column("rank", _rank),
-        text_column("model", "model", is_name=True),
-        number_column("value", "value", metric_of(table)),
-        size_column(),
-    ]
+    columns = [Column("rank", _rank), *frame_columns(table, RANKS, ["model", "value", "n", "clusters"])]
     tables = (
         Table(
             "ranks",
@@ -448,7 +408,9 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     if (why := only_reason(frame, analysis.estimate)) is not None:
         return [Table(key, f"Nothing to show: {why}.", (), (), frame)]
     headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
-    columns = _columns(scores, analysis, frame, headed)
+    declared = {name: analysis.columns.get(name) or undeclared(dtype) for name, dtype in frame.schema.items()}
+    shown = [name for name in frame.columns if name not in {*headed, "reason", "mark"}]
+    columns = frame_columns(scores, declared, shown, estimate=analysis.estimate)
 
     def of_group(said: Mapping[str, Any], rows: pl.DataFrame) -> Table:
         title = [in_words(scores, analysis.title)]
@@ -466,11 +428,27 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     return with_frame(key, frame, (of_group(dict(zip(headed, values, strict=True)), rows) for values, rows in groups))
 
 
-def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed: list[str]) -> list[Column]:
-    """Return the columns as they are declared: an estimate with its interval in one, as are units and clusters."""
+def frame_columns(
+    table: ScoreTable, declared: Columns, names: Sequence[str], *, estimate: str = "", heads: Mapping[str, str] = {}
+) -> list[Column]:
+    """Return columns of a frame as they are declared: an estimate with its interval in one, as are units and clusters.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    declared : mapping of str to FrameColumn
+        The columns of the frame.
+    names : sequence of str
+        The columns to show, with the ends of intervals and the clusters that one column shows with another.
+    estimate : str
+        The column that the interval from ``low`` to ``high`` belongs to.
+    heads : mapping of str to str
+        By column another heading than the declared one.
+    """
 
     def metric(row: Row) -> Metric:
-        return scores.metrics[row["metric"]] if "metric" in row else _PLAIN
+        return table.metrics[row["metric"]] if "metric" in row else _PLAIN
 
     shown: dict[str, Callable[[Row], Metric]] = {
         "metric": metric,
@@ -479,26 +457,26 @@ def _columns(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, headed
         "square": lambda row: replace(metric(row), scale=metric(row).scale ** 2),
     }
     # What one cell shows beside an estimate or a number of units.
-    beside = {analysis.estimate: ("low", "high"), "share": ("share_low", "share_high"), "n": ("clusters",)}
-    joined = {name: also for name, also in beside.items() if {name, *also} <= {*frame.columns}}
-    hidden = {*headed, "reason", "mark", *chain(*joined.values())}
+    ends = {name: (f"{name}_low", f"{name}_high") for name in ("share", "difference")}
+    beside = {**ends, estimate: ("low", "high"), "n": ("clusters",)}
+    joined = {name: also for name, also in beside.items() if {name, *also} <= {*names}}
     columns = []
-    for name in (name for name in frame.columns if name not in hidden):
-        declared = analysis.columns.get(name) or undeclared(frame.schema[name])
-        head, signed = declared.head or name.replace("_", " "), declared.signed
-        if declared.type == "text":
-            columns.append(text_column(head, name, is_name=name.startswith(("model", "metric"))))
-        elif declared.type == "true or false":
+    for name in (name for name in names if name not in {*chain(*joined.values())}):
+        own = declared[name]
+        head = heads.get(name) or own.head or name.replace("_", " ")
+        if own.type == "text":
+            columns.append(text_column(head, name, is_name=name.startswith(("model", "metric", "stratum"))))
+        elif own.type == "true or false":
             columns.append(yes_column(head, name))
-        elif declared.type == "whole number":
-            columns.append(size_column() if name in joined else count_column(head, name))
-        elif declared.shown == "p-value":
+        elif own.type == "whole number":
+            columns.append(size_column(head) if name in joined else count_column(head, name))
+        elif own.shown == "p-value":
             columns.append(p_column(head, name))
         elif name in joined:
             low, high = joined[name]
-            columns.append(estimate_column(head, name, shown[declared.shown], low=low, high=high, signed=signed))
+            columns.append(estimate_column(head, name, shown[own.shown], low=low, high=high, signed=own.signed))
         else:
-            columns.append(number_column(head, name, shown[declared.shown], signed=signed))
+            columns.append(number_column(head, name, shown[own.shown], signed=own.signed))
     return columns
 
 
@@ -522,9 +500,7 @@ def failure_tables(table: ScoreTable) -> list[Table]:
             each = "" if table.repeats is None else ", each repeat counted"
             title = f"Failed {table.provenance.unit}s, by kind{each}"
             tables.append(Table("failed", title, columns, rows, frame))
-    for name, options in table.choices.items():
-        tables.append(_variant_table(table, name, options))
-    return tables
+    return [*tables, *(_variant_table(table, name, options) for name, options in table.choices.items())]
 
 
 def _counted(table: ScoreTable) -> pl.DataFrame:
@@ -539,21 +515,13 @@ def _variant_table(table: ScoreTable, name: str, options: Sequence[str]) -> Tabl
     for option in options:
         series = ScoreSeries(table.variant(**{name: option}))
         values[option] = dict(zip(series.groups, points(series, metric.name), strict=True))
-    rows = [
-        {
-            "name": group_name(table, *group),
-            "model": group[0],
-            "condition": group[1],
-            **{option: values[option].get(group) for option in options},
-        }
-        for group in sorted_groups(table)
-    ]
-    columns = [
-        text_column("model", "name", is_name=True),
-        *(number_column(option, option, lambda _: metric) for option in options),
-    ]
+    groups = sorted_groups(table)
     schema = {"model": pl.String, "condition": pl.String, **dict.fromkeys(options, pl.Float64)}
-    frame = pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema)
+    found = [(*group, *(values[option].get(group) for option in options)) for group in groups]
+    frame = pl.DataFrame(found, schema=schema, orient="row")
+    rows = [{"name": group_name(table, *group), **row} for group, row in zip(groups, frame.to_dicts(), strict=True)]
+    columns = [text_column("model", "name", is_name=True)]
+    columns += [number_column(option, option, lambda _: metric) for option in options]
     return Table(f"by_{name}", f"{label(metric)} under each choice of {name}", columns, rows, frame)
 
 
@@ -575,24 +543,16 @@ def calls_table(table: ScoreTable) -> list[Table]:
         .agg(pl.col("unit").n_unique().cast(pl.Int64).alias("n"), pl.col(outcomes).sum().cast(pl.Int64))
     )
     by_group = {(row["model"], row["condition"]): row for row in counts.iter_rows(named=True)}
-    rows: list[dict[str, Any]] = [
-        {
-            "name": group_name(table, *group),
-            "total": sum(by_group[group][outcome] for outcome in outcomes),
-            **by_group[group],
-        }
+    rows = [
+        {"name": group_name(table, *group), "total": sum(own[outcome] for outcome in outcomes), **own}
         for group in sorted_groups(table)
-        if group in by_group
+        if (own := by_group.get(group))
     ]
     if not rows:
         return []
-    heads: Iterable[tuple[str, str]] = ((name.removeprefix("calls."), name) for name in outcomes)
-    columns = [
-        text_column("model", "name", is_name=True),
-        count_column("calls", "total"),
-        *(count_column(head, name) for head, name in heads),
-        count_column(f"of {table.provenance.unit}s", "n"),
-    ]
+    columns = [text_column("model", "name", is_name=True), count_column("calls", "total")]
+    columns += [count_column(name.removeprefix("calls."), name) for name in outcomes]
+    columns.append(count_column(f"of {table.provenance.unit}s", "n"))
     return [Table("calls", "Calls", columns, rows, notes=(_CALLS_NOTE,))]
 
 
@@ -637,20 +597,12 @@ def ranking_frame(
         tier where a model has no value, or no direction of the metric is better, and without a tier where no two models
         can be compared.
     """
-    place = pl.DataFrame(
-        [(model, condition, position) for position, (model, condition) in enumerate(order)],
-        schema={"model": pl.String, "condition": pl.String, "place": pl.Int64},
-        orient="row",
-    )
     keys = ["model", "condition"]
+    place = pl.DataFrame(order, schema=dict.fromkeys(keys, pl.String), orient="row").with_row_index("place")
     rows = summary.join(place, on=keys, nulls_equal=True).sort("place").drop("place")
     higher = table.metric(table.primary).higher_is_better
-    if higher is None:
-        found = rows.with_columns(pl.lit(None, pl.Float64).alias("rank"))
-    else:
-        found = rows.with_columns(
-            pl.col("value").rank("average", descending=higher).over("condition").cast(pl.Float64).alias("rank")
-        )
+    rank = pl.lit(None) if higher is None else pl.col("value").rank("average", descending=higher).over("condition")
+    found = rows.with_columns(rank.cast(pl.Float64).alias("rank"))
     ends = ("rank_low", "rank_high")
     if ranks is None:
         found = found.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ends)
@@ -687,22 +639,15 @@ _TEST = (
 
 def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     """Return a table for each metric and condition of `frame`, from `attune_bench.stats.compare.plan`."""
-    of = metric_of(table)
     cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
-    columns = [
-        text_column("A", "model_a", is_name=True),
-        text_column("B", "model_b", is_name=True),
-        size_column("pilot"),
-        number_column("mde of pilot", "mde", of),
-        number_column("difference", "difference", of),
-        *_sizes(cluster, unit),
-    ]
-    shown = frame.with_columns(mark=pl.when(pl.col("clusters") < FEW).then(pl.lit("few")).otherwise(pl.lit("")))
+    shown, heads = "model_a model_b n clusters mde difference".split(), {"n": "pilot", "mde": "mde of pilot"}
+    columns = [*frame_columns(table, PLAN, shown, heads=heads), *_sizes(cluster, unit)]
+    marked = frame.with_columns(mark=pl.when(pl.col("clusters") < FEW).then(pl.lit("few")).otherwise(pl.lit("")))
     tables = (
         Table(
             "plan", f"Plan: {label(table.metrics[metric])}{under_condition(table, condition)}", columns, rows.to_dicts()
         )
-        for (metric, condition), rows in shown.group_by("metric", "condition", maintain_order=True)
+        for (metric, condition), rows in marked.group_by("metric", "condition", maintain_order=True)
     )
     return with_frame("plan", frame, tables)
 
@@ -752,15 +697,8 @@ def assumed_notes() -> list[str]:
 
 def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[Table]:
     """Return a table of the distribution of each metric, for each model and condition."""
-    of = metric_of(table)
-    columns = [
-        text_column("metric", "label"),
-        count_column("n", "n"),
-        *(
-            number_column(name if name != "sd" else "SD", name, of)
-            for name in ("mean", "sd", "lowest", "median", "highest")
-        ),
-    ]
+    shown = "n mean sd lowest median highest".split()
+    columns = [text_column("metric", "label"), *frame_columns(table, DISTRIBUTION, shown, heads={"sd": "SD"})]
     tables = (
         Table(
             "distribution",

@@ -181,7 +181,8 @@ def transcript_section(
     closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
     reasons = {row: _withheld(page, records, row, closed) for row in table.values.select(KEYS).iter_rows()}
     picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
-    suppressed = _withheld_words(records, reasons)
+    counts, made = Counter(filter(None, reasons.values())), records.made
+    suppressed = [f"{plural(count, made.noun, made.plural)} not shown: {why}" for why, count in counts.items()]
     if not picks:
         return Section(_TITLE, left_out="; ".join(suppressed) or "no result has a value")
     units = _units(page, metric, records, picks, {row for row, why in reasons.items() if not why})
@@ -211,13 +212,6 @@ def _withheld(page: "PageScores", records: ScoredRecords, row: Row, closed: Mapp
     return ""
 
 
-def _withheld_words(records: ScoredRecords, reasons: Mapping[Row, str]) -> list[str]:
-    """Say how many results are not shown, by reason; none is named."""
-    counts = Counter(why for why in reasons.values() if why)
-    made = records.made
-    return [f"{plural(count, made.noun, made.plural)} not shown: {why}" for why, count in counts.items()]
-
-
 def _picks(
     table: ScoreTable, metric: Metric, group: tuple[str, str | None], reasons: Mapping[Row, str]
 ) -> Iterator[_Pick]:
@@ -226,12 +220,11 @@ def _picks(
     rows = under(table.values, condition).filter(model=model)
     values = rows.select("unit", term_columns(metric)[0]).rows()
     sign = -metric.sign
-    found = [
+    ranked = sorted(
         (sign * value, unit)
         for unit, value in values
         if value is not None and isfinite(value) and not reasons[model, condition, unit]
-    ]
-    ranked = sorted(found)
+    )
     best = ranked[: min(_EACH, (len(ranked) + 1) // 2)]
     worst = sorted(ranked[len(best) :], key=lambda one: (-one[0], one[1]))[:_EACH]
     for why, picked in zip(_ENDS[metric.higher_is_better is None], (best, worst), strict=True):
@@ -239,11 +232,7 @@ def _picks(
 
 
 def _units(
-    page: "PageScores",
-    metric: Metric,
-    records: ScoredRecords,
-    picks: Sequence[_Pick],
-    shown: Collection[Row],
+    page: "PageScores", metric: Metric, records: ScoredRecords, picks: Sequence[_Pick], shown: Collection[Row]
 ) -> list[_Unit]:
     """Return the units of results that are shown, each once."""
     table, found = page.table, []
@@ -257,13 +246,9 @@ def _units(
             called = group_name(table, *pick.row[:2])
             anchors[pick.row] = anchor = f"transcript-{count}-{place}"
             said.append(f"one of the {pick.why} of {called}")
-            parts += [
-                element(
-                    "h3", f"{called}: {metric.label} {number(pick.value, metric)}, one of its {pick.why}", id=anchor
-                ),
-                *_scores_of(table, pick.row),
-                *_result(records, record, records.results[pick.row]),
-            ]
+            heading = f"{called}: {metric.label} {number(pick.value, metric)}, one of its {pick.why}"
+            parts += [element("h3", heading, id=anchor), *_scores_of(table, pick.row)]
+            parts += _result(records, record, records.results[pick.row])
         shown_parts = (figure_element(part, table.models) if isinstance(part, Figure) else part for part in parts)
         content = element("div", *shown_parts, class_="attune")
         found.append(_Unit(f"{count:03}-{safe_name([name], name)}.html", name, "; ".join(said), content, anchors))
