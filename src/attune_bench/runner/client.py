@@ -19,15 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from attune_bench.runner.calls import (
-    SHORTEST_SECRET,
-    Call,
-    CallFailedError,
-    Decoding,
-    Endpoint,
-    FinishReason,
-    Response,
-)
+from attune_bench.runner.calls import SHORTEST_SECRET, Call, CallFailedError, Decoding, Endpoint, FinishReason, Response
 from attune_bench.runner.cost import Budget, Price
 from attune_data.text import sanitize, shortened
 

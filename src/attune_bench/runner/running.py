@@ -862,12 +862,7 @@ def _of_repeat(settings: S, repeat: int) -> S:
 
 @contextmanager
 def _results(
-    task: Task[U, S],
-    folder: Path,
-    units: Sequence[U],
-    settings: S,
-    servers: Mapping[Role, Endpoint],
-    repeats: int,
+    task: Task[U, S], folder: Path, units: Sequence[U], settings: S, servers: Mapping[Role, Endpoint], repeats: int
 ) -> Iterator[None]:
     """Enter the results of a task in the folder of each repeat."""
     with ExitStack() as stack:

@@ -586,10 +586,7 @@ class _Plan:
             for turn in calls.turns
         ]
         reader = partial(
-            parsing.read_post,
-            codebook=settings.codebook,
-            strategy=settings.panas_strategy,
-            pre_items=calls.pre_items,
+            parsing.read_post, codebook=settings.codebook, strategy=settings.panas_strategy, pre_items=calls.pre_items
         )
         self._post = _step(calls.post(), reader)
         self._judging: dict[int, list[Step]] = {}

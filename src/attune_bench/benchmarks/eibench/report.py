@@ -301,12 +301,7 @@ def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: 
     if not episodes:
         return Section(title, left_out="the episodes are not those that were scored")
     states = mean_states(
-        episodes,
-        data,
-        resamples=options.resamples,
-        seed=options.seed,
-        level=options.level,
-        interval=options.interval,
+        episodes, data, resamples=options.resamples, seed=options.seed, level=options.level, interval=options.interval
     )
     last = max([round_limit(episodes), *states["round"]])
     drawn = [model for model, _ in sorted_groups(scores) if states.filter(model=model)["mean"].count()]

@@ -232,11 +232,7 @@ def _check_models(held: Sequence[Episode], scored: Sequence[Episode], scenarios:
 
 
 def _variant(
-    episodes: Sequence[Episode],
-    scenarios: Mapping[str, Scenario],
-    scenes: Sequence[str],
-    rule: Rule,
-    failed: Treatment,
+    episodes: Sequence[Episode], scenarios: Mapping[str, Scenario], scenes: Sequence[str], rule: Rule, failed: Treatment
 ) -> pl.DataFrame:
     """Return the values of episodes, which are of these scenes, under one rule and treatment."""
     pairs = [(episode, scenarios[episode.scenario_id]) for episode in episodes]
