@@ -443,7 +443,7 @@ class Client:
                     began = min(began, loop.time())
                     bound, price = await self._budget.reserve(call, decoding.max_tokens), 0.0
                     self._check_stopped()
-                    await self._budget.sent(bound)
+                    await self._budget.note(bound, charged=True)
                     price = bound  # Also where this is cancelled: the server may go on and charge for it.
                     result = await self._post(call, decoding)
                     if isinstance(result, Response):
@@ -456,7 +456,7 @@ class Client:
                     result = self._named_refusal(call, result)
                     if not result.charged:
                         price = 0.0
-                        await self._budget.not_charged(bound)
+                        await self._budget.note(bound, charged=False)
                     if result.status == 429:
                         self._throttle.too_many(call_number=call_number, wait=result.wait)
             finally:
