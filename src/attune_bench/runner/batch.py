@@ -133,10 +133,6 @@ class _Open:
     size: int = 0
     digest: Any = field(default_factory=sha256)
 
-    def has_room(self, size: int) -> bool:
-        """Tell whether a service would take so many bytes more."""
-        return self.calls < _MOST_LINES and self.size + size <= _MOST_BYTES
-
     def write(self, line: bytes) -> None:
         """Write a line."""
         self.file.write(line)
@@ -149,17 +145,10 @@ class CallFiles:
     """Writes calls to files, each for one model and no larger than services take; all at the end, or none."""
 
     target: Path
+    stack: ExitStack
     found: dict[str, tuple[str, str | None, str]] = field(default_factory=dict)
-    _stack: ExitStack = field(default_factory=ExitStack)
     _files: list[_Open] = field(default_factory=list)
     _latest: dict[tuple[str, str], _Open] = field(default_factory=dict)
-
-    def __enter__(self) -> "CallFiles":
-        self._stack.__enter__()
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self._stack.__exit__(*exception)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -175,7 +164,7 @@ class CallFiles:
         request = {"custom_id": asked.key, "method": "POST", "url": "/v1/chat/completions", "body": body}
         line = json.dumps(request).encode() + b"\n"
         file = self._latest.get((provider, call.model))
-        if file is None or not file.has_room(len(line)):
+        if file is None or file.calls == _MOST_LINES or file.size + len(line) > _MOST_BYTES:
             file = self._latest[provider, call.model] = self._next(provider, call.model)
         file.write(line)
         self.found[asked.key] = asked.job.unit_id, asked.job.condition, call.id
@@ -183,7 +172,7 @@ class CallFiles:
     def _next(self, provider: str, model: str) -> _Open:
         number = len(self._files) + 1
         name = self.target.name if number == 1 else f"{self.target.stem}-{number}{self.target.suffix}"
-        file = self._stack.enter_context(whole_file(self.target.with_name(name)))
+        file = self.stack.enter_context(whole_file(self.target.with_name(name)))
         self._files.append(_Open(file, name, provider, model))
         return self._files[-1]
 
@@ -269,21 +258,15 @@ def check_answers(
                 places.setdefault(answer["custom_id"], []).append(place)
     doubled = [" and ".join(found[:2]) for found in places.values() if len(found) > 1]
     missing = [] if partial else [_call_text(manifest, one) for one in models if one not in places]
-    said = [
-        f"{text}: {listed(found, _NAMED)}"
-        for found, text in (
-            (broken, f"{plural(len(broken), 'line')} without a JSON object, as in a file that is cut off"),
-            (unnamed, f"{plural(len(unnamed), 'line')} without a custom_id"),
-            (foreign, f"{plural(len(foreign), 'answer')} to no call of {calls.name}"),
-            (doubled, f"{plural(len(doubled), 'call')} answered twice"),
-            (
-                missing,
-                f"{plural(len(missing), 'call')} without an answer (give a service's file of errors too, or --partial)",
-            ),
-        )
-        if found
-    ]
-    if said:
+    without = f"{plural(len(missing), 'call')} without an answer (give a service's file of errors too, or --partial)"
+    faults = {
+        f"{plural(len(broken), 'line')} without a JSON object, as in a file that is cut off": broken,
+        f"{plural(len(unnamed), 'line')} without a custom_id": unnamed,
+        f"{plural(len(foreign), 'answer')} to no call of {calls.name}": foreign,
+        f"{plural(len(doubled), 'call')} answered twice": doubled,
+        without: missing,
+    }
+    if said := [f"{fault}: {listed(found, _NAMED)}" for fault, found in faults.items() if found]:
         raise RunError(f"the answers do not fit {calls.name}, and none is taken: {'; '.join(said)}")
 
 
@@ -430,7 +413,8 @@ def export_batch(
     with TemporaryDirectory() as empty, disk_errors(calls.parent):
         folder, used = prepare(task, units, each, again or Path(empty))
         jobs = jobs_of(task, used, each, served, getattr(units, "files", {}))
-        with CallFiles(calls) as files:
+        with ExitStack() as stack:
+            files = CallFiles(calls, stack)
             _, failed = asyncio.run(_go_through(jobs, served, folder, files.add, task.unit))
         if files.found:
             files.write_manifest(_hash(jobs), command or {})

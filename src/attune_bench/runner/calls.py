@@ -181,11 +181,7 @@ def provider_name(provider: str) -> str:
 
 
 def endpoint(
-    provider: str,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    ask: Callable[[str], str] | None = None,
+    provider: str, *, base_url: str | None = None, api_key: str | None = None, ask: Callable[[str], str] | None = None
 ) -> Endpoint:
     """Find a provider's address and key.
 

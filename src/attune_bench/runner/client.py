@@ -13,22 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from types import TracebackType
 from typing import Any, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from attune_bench.runner.calls import (
-    SHORTEST_SECRET,
-    Call,
-    CallFailedError,
-    Decoding,
-    Endpoint,
-    FinishReason,
-    Response,
-)
-from attune_bench.runner.cost import Budget, Price
+from attune_bench.runner.calls import SHORTEST_SECRET, Call, CallFailedError, Decoding, Endpoint, FinishReason, Response
+from attune_bench.runner.cost import Budget, Price, RunOptions
 from attune_data.text import sanitize, shortened
 
 LARGEST = 1_000_000
@@ -331,12 +322,9 @@ class Client:
     ----------
     endpoint : Endpoint
         The server.
-    concurrency : int
-        The most calls under way; fewer while the server says that they are too many.
-    call_timeout : float
-        Seconds for one try of a call, from its sending to the last byte of its response.
-    prices : mapping of str to Price
-        Prices of models, used where the server states no cost.
+    options : RunOptions, optional
+        Of the run: the most calls under way, fewer while the server says that they are too many; the seconds for one
+        try of a call, from its sending to the last byte of its response; prices, used where the server states no cost.
     budget : Budget, optional
         The limit of the cost.
     shared : asyncio.Semaphore, optional
@@ -363,10 +351,7 @@ class Client:
     def __init__(
         self,
         endpoint: Endpoint,
-        *,
-        concurrency: int = 8,
-        call_timeout: float = 120.0,
-        prices: Mapping[str, Price] | None = None,
+        options: RunOptions | None = None,
         budget: Budget | None = None,
         shared: asyncio.Semaphore | None = None,
     ) -> None:
@@ -374,11 +359,10 @@ class Client:
 
         self.endpoint = endpoint
         self.stopped: str | None = None
-        self._timeout = call_timeout
-        self._prices = prices or {}
+        self._options = options or RunOptions()
         self._budget = budget or Budget()
-        self._shared = shared or asyncio.Semaphore(concurrency)
-        self._throttle = Throttle(concurrency)
+        self._shared = shared or asyncio.Semaphore(self._options.concurrency)
+        self._throttle = Throttle(self._options.concurrency)
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._begun: set[str] = set()
         self._taken: set[tuple[str, str]] = set()
@@ -389,7 +373,7 @@ class Client:
         self._connect = partial(
             httpx2.AsyncClient,
             headers={"Content-Type": "application/json", "Accept-Encoding": "identity", **dict(endpoint.headers)},
-            timeout=httpx2.Timeout(None, connect=call_timeout),  # A try has a timeout of its own.
+            timeout=httpx2.Timeout(None, connect=self._options.call_timeout),  # A try has a timeout of its own.
             limits=httpx2.Limits(max_connections=1),
             follow_redirects=False,
             trust_env=is_remote,
@@ -413,9 +397,7 @@ class Client:
         record.msg, record.args = self.endpoint.redact(record.getMessage()), ()
         return True
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         try:
             for http in self._idle:
                 await http.aclose()
@@ -461,7 +443,7 @@ class Client:
                     began = min(began, loop.time())
                     bound, price = await self._budget.reserve(call, decoding.max_tokens), 0.0
                     self._check_stopped()
-                    await self._budget.sent(bound)
+                    await self._budget.note(bound, charged=True)
                     price = bound  # Also where this is cancelled: the server may go on and charge for it.
                     result = await self._post(call, decoding)
                     if isinstance(result, Response):
@@ -474,7 +456,7 @@ class Client:
                     result = self._named_refusal(call, result)
                     if not result.charged:
                         price = 0.0
-                        await self._budget.not_charged(bound)
+                        await self._budget.note(bound, charged=False)
                     if result.status == 429:
                         self._throttle.too_many(call_number=call_number, wait=result.wait)
             finally:
@@ -491,7 +473,7 @@ class Client:
             wait = result.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * random.uniform(0.5, 1.0)  # noqa: S311
             # Since the first try, as other calls that are tried again may have all places.
             spent = loop.time() - began
-            if tries == _TRIES or spent + wait > _TOTAL * self._timeout:
+            if tries == _TRIES or spent + wait > _TOTAL * self._options.call_timeout:
                 raise self._failed(f"{reason}; tried for {spent:.0f} s")
             await asyncio.sleep(wait)
 
@@ -538,7 +520,7 @@ class Client:
         began = loop.time()
         try:
             async with (
-                asyncio.timeout(self._timeout),
+                asyncio.timeout(self._options.call_timeout),
                 http.stream("POST", self._url, content=body, extensions=dict(self._extensions)) as response,
             ):
                 async for piece in response.aiter_bytes():
@@ -546,7 +528,7 @@ class Client:
                     if len(data) > LARGEST:
                         return Fault(TOO_LARGE, retried=True, charged=response.is_success)
         except TimeoutError:
-            return Fault(f"no response within {self._timeout:g} s", retried=True, charged=True)
+            return Fault(f"no response within {self._options.call_timeout:g} s", retried=True, charged=True)
         except self._error as error:
             name = type(error).__name__
             unsent = name in ("ConnectError", "ConnectTimeout")
@@ -560,7 +542,7 @@ class Client:
             status=0 if response.is_success else response.status_code,
             wait=asked_wait(response.headers.get("Retry-After"), _LONGEST_WAIT),
             endpoint=self.endpoint,
-            price=self._prices.get(call.model),
+            price=self._options.prices.get(call.model),
         )
         return replace(found, seconds=seconds) if isinstance(found, Response) else found
 

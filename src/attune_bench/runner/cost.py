@@ -162,12 +162,6 @@ class Meter:
     def _cost(self) -> float:
         return math.fsum(self.costs.values())
 
-    def _spent(self) -> list[str]:
-        if self.responses == self.unpriced:
-            return []
-        others = ", ".join(f"{role} {dollars(cost)}" for role, cost in self.costs.items() if role != "model" and cost)
-        return [f"{dollars(self._cost)} USD ({others})" if others else f"{dollars(self._cost)} USD"]
-
     @property
     def share(self) -> float:
         """The share of the planned calls that have a response, 0 to 1."""
@@ -187,9 +181,12 @@ class Meter:
             parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
             if is_going:
                 parts.append(f"{_duration((self.calls - self.responses) / self.rate)} left")
-        parts += self._spent()
-        if is_going and self.unpriced < self.responses:
-            parts.append(f"about {dollars(self._cost / (self.responses - self.unpriced) * self.calls)} expected")
+        if self.unpriced < self.responses:
+            named = {role: dollars(cost) for role, cost in self.costs.items() if role != "model" and cost}
+            others = ", ".join(f"{role} {cost}" for role, cost in named.items())
+            parts.append(f"{dollars(self._cost)} USD" + (f" ({others})" if others else ""))
+            if is_going:
+                parts.append(f"about {dollars(self._cost / (self.responses - self.unpriced) * self.calls)} expected")
         return [*parts, f"{self.tokens:,} tokens"]
 
     def text(self) -> str:
@@ -277,9 +274,7 @@ def estimate_text(each: Mapping[str, Estimate], prices: Mapping[str, Price]) -> 
         if model in prices:
             about = dollars(prices[model].of(one.prompt, one.completion))
             most = dollars(prices[model].of(one.most_prompt, one.most_completion)) if is_limited else ""
-            lines.append(
-                f"  cost: about {about} USD, " + (f"at most {most} USD" if is_limited else "at most not known")
-            )
+            lines.append(f"  cost: about {about} USD, at most {f'{most} USD' if is_limited else 'not known'}")
         else:
             lines.append("  cost: not known, as the price is not")
     return "\n".join(lines)
@@ -575,15 +570,10 @@ class Budget:
             self._under_way += 1
         return bound
 
-    async def sent(self, bound: float | None) -> None:
-        """Record that a call of this bound is about to be sent."""
+    async def note(self, bound: float | None, *, charged: bool) -> None:
+        """Record that a call of this bound is about to be sent, or that the server charged nothing for the call."""
         if self._record is not None and bound is not None:
-            await self._record(bound)
-
-    async def not_charged(self, bound: float | None) -> None:
-        """Record that the server charged nothing for a call of this bound."""
-        if self._record is not None and bound is not None:
-            await self._record(-bound)
+            await self._record(bound if charged else -bound)
 
     async def settle(self, bound: float | None, price: float | None) -> None:
         """Replace a reserved bound by the price of its call, 0 where the server charged nothing."""

@@ -239,38 +239,27 @@ async def execute(
     """
     if len({job.file_name.casefold() for job in jobs}) < len(jobs):
         raise RunError(f"two results would have the same file; name each {unit}, model and condition once")
-    execution = _Execution(jobs, endpoints, folder, options, unit, offline)
+    execution = _Execution(jobs, folder, options)
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder), within or nullcontext():
             earlier = execution.complete_files()
             async with Cache(folder / CACHE) as cache:
-                return await execution.run(cache, earlier, watch)
+                return await execution.run(cache, earlier, endpoints, watch, unit, offline)
 
 
 def check_results(jobs: Sequence[Job], folder: Path, options: RunOptions) -> None:
     """Raise a `RunError` where a folder has results that the jobs must not replace, before anything is written."""
-    _Execution(jobs, {}, folder, options, "", None).complete_files()
+    _Execution(jobs, folder, options).complete_files()
 
 
 class _Execution:
     """The jobs of a run and what they share."""
 
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        endpoints: Mapping[Role, Endpoint],
-        folder: Path,
-        options: RunOptions,
-        unit: str,
-        offline: Callable[[Cache, Meter], CachedCalls] | None,
-    ) -> None:
+    def __init__(self, jobs: Sequence[Job], folder: Path, options: RunOptions) -> None:
         self._jobs = {job.file_name: (job, cache_key(**job.file_inputs)) for job in jobs}
-        self._endpoints = endpoints
         self._folder = folder
         self._options = options
-        self._unit = unit
-        self._offline = offline
         self._unread: dict[str, int] = {}
         self._outdated: dict[str, Mapping[str, Any]] = {}
 
@@ -311,18 +300,31 @@ class _Execution:
                 f"settings ({', '.join(said[:_NAMED_SETTINGS])}{', ...' if len(said) > _NAMED_SETTINGS else ''})"
             )
 
-    async def run(self, cache: Cache, earlier: set[str], watch: Watch | None) -> RunOutcome:
+    async def run(
+        self,
+        cache: Cache,
+        earlier: set[str],
+        endpoints: Mapping[Role, Endpoint],
+        watch: Watch | None,
+        unit: str,
+        offline: Callable[[Cache, Meter], CachedCalls] | None,
+    ) -> RunOutcome:
         """Run the other jobs."""
         options = self._options
         budget = self._budget(cache)
         pending = {name: job for name, job in self._jobs.items() if name not in earlier}
-        meter = Meter(len(pending), sum(job.calls for job, _ in pending.values()), self._unit)
+        meter = Meter(len(pending), sum(job.calls for job, _ in pending.values()), unit)
         skipped: dict[str, Skipped] = {}
         async with AsyncExitStack() as stack:
-            if self._offline is not None:
-                client = self._offline(cache, meter)
+            if offline is not None:
+                client = offline(cache, meter)
             else:
-                client = await stack.enter_async_context(self._connected(cache, meter, budget))
+                shared = asyncio.Semaphore(options.concurrency)
+                clients = {
+                    endpoint: await stack.enter_async_context(Client(endpoint, options, budget, shared))
+                    for endpoint in dict.fromkeys(endpoints.values())
+                }
+                client = CachedClient({role: clients[endpoint] for role, endpoint in endpoints.items()}, cache, meter)
             await stack.enter_async_context(_watched(meter, watch))
             queue = iter(pending.values())
             try:
@@ -347,26 +349,6 @@ class _Execution:
             unread=sum(unread),
             unread_in=len(unread),
         )
-
-    @asynccontextmanager
-    async def _connected(self, cache: Cache, meter: Meter, budget: Budget) -> AsyncIterator[CachedCalls]:
-        """Connect to each endpoint."""
-        options, shared = self._options, asyncio.Semaphore(self._options.concurrency)
-        async with AsyncExitStack() as stack:
-            clients = {
-                endpoint: await stack.enter_async_context(
-                    Client(
-                        endpoint,
-                        concurrency=options.concurrency,
-                        call_timeout=options.call_timeout,
-                        prices=options.prices,
-                        budget=budget,
-                        shared=shared,
-                    )
-                )
-                for endpoint in dict.fromkeys(self._endpoints.values())
-            }
-            yield CachedClient({role: clients[endpoint] for role, endpoint in self._endpoints.items()}, cache, meter)
 
     async def _work(
         self, queue: Iterator[tuple[Job, str]], client: CachedCalls, meter: Meter, skipped: dict[str, Skipped]
@@ -862,12 +844,7 @@ def _of_repeat(settings: S, repeat: int) -> S:
 
 @contextmanager
 def _results(
-    task: Task[U, S],
-    folder: Path,
-    units: Sequence[U],
-    settings: S,
-    servers: Mapping[Role, Endpoint],
-    repeats: int,
+    task: Task[U, S], folder: Path, units: Sequence[U], settings: S, servers: Mapping[Role, Endpoint], repeats: int
 ) -> Iterator[None]:
     """Enter the results of a task in the folder of each repeat."""
     with ExitStack() as stack:

@@ -638,13 +638,16 @@ class ModelSettings:
 
         Models in other roles are not among them: other judges change no answer of the model, which is not paid again.
         """
-        left_out = ("prompts", *WHERE_SET, *self.models_in_roles())
-        told = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in left_out}
-        wording = self.prompts
-        of_wording = (
-            {"prompt_version": wording.version, "prompt_hash": wording.hash} if isinstance(wording, Prompts) else {}
-        )
-        return told | of_wording | self.decoding["model"].where_set()
+        return settings_as_json(self, *self.models_in_roles())
+
+
+def settings_as_json(settings: Any, *left_out: str) -> dict[str, Any]:
+    """Return the fields of a dataclass of `RunSettings`; of the wording its version and hash, `WHERE_SET` where set."""
+    names = [one.name for one in fields(settings) if one.name not in ("prompts", *WHERE_SET, *left_out)]
+    told: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    if isinstance(settings.prompts, Prompts):
+        told |= {"prompt_version": settings.prompts.version, "prompt_hash": settings.prompts.hash}
+    return {**told, **settings.decoding["model"].where_set()}
 
 
 def condition_of(settings: RunSettings) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from model_server import Json, ModelServer, answer_to, reply, said
 
-from attune_bench.runner import Call, CallFailedError, Endpoint, client
+from attune_bench.runner import Call, CallFailedError, Endpoint, RunOptions, client
 from attune_bench.runner.calls import Decoding, Response
 from attune_bench.runner.client import Client
 
@@ -31,7 +31,7 @@ def ask(
 
     async def each() -> list[Any]:
         came: list[Any] = []
-        async with Client(Endpoint(provider, server.url), call_timeout=30.0) as asked:
+        async with Client(Endpoint(provider, server.url), RunOptions(call_timeout=30.0)) as asked:
             for content in contents:
                 try:
                     came.append(await asked.request(call(content), decoding or Decoding(None, None, 10), keep))
@@ -100,7 +100,7 @@ def test_as_many_connections_are_made_as_calls_are_under_way_at_once(concurrency
         pass
 
     async def ask_in_waves(server: ModelServer) -> None:
-        async with Client(Endpoint("openai-compatible", server.url), concurrency=concurrency) as asked:
+        async with Client(Endpoint("openai-compatible", server.url), RunOptions(concurrency=concurrency)) as asked:
             for _ in range(3):
                 calls = (asked.request(call(str(n)), Decoding(None, None, 10), keep) for n in range(10))
                 await asyncio.gather(*calls)

@@ -72,9 +72,7 @@ BENCHMARK = Benchmark(
     transcripts=f"{_ROOM}.report:transcript",
     commands=(
         Command(
-            name="rejudge",
-            help="Let judges judge the drafts of run files anew.",
-            command=f"{_ROOM}.rejudging:rejudge",
+            name="rejudge", help="Let judges judge the drafts of run files anew.", command=f"{_ROOM}.rejudging:rejudge"
         ),
         Command(
             name="profile",

@@ -31,11 +31,12 @@ Scores of whole turns do not say which question was missed, so this needs the co
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from math import fsum, isnan
+from operator import itemgetter
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,7 +47,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     BINARY_TASKS,
     CELLS,
     IN_COMPOSITE,
-    Truth,
+    POOLED,
     hp_asked,
     prepare_truth,
 )
@@ -394,9 +395,8 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
     """
     chosen: AnalysisKeywords = {**options, "metrics": AnalysisOptions(**options).names_of_means(scores, IN_COMPOSITE)}
     scored = set(scores.units["unit"])
-    strata = {
-        name: units for name, of in strata_of(data, "diagnosis_group").items() if (units := scored.intersection(of))
-    }
+    groups = strata_of(data, "diagnosis_group").items()
+    strata = {name: units for name, of in groups if (units := scored.intersection(of))}
     without, unknown = (strata.pop(name, set[str]()) for name in (NO_DIAGNOSIS, UNKNOWN))
     if strata:
         strata = {ANY: set().union(*strata.values()), **strata}
@@ -446,15 +446,7 @@ ALL = "all"
 JUDGED = "avg_draft_judge_score"
 _ANSWERS = "binary answers"
 _CODES = {"yes": 0.0, "no": 1.0, "na": 2.0}
-
-
-class _Judgement(NamedTuple):
-    """What the judges of a draft said: by dimension or question, then by judge."""
-
-    mode: str
-    conversation: str
-    ratings: Mapping[str, Mapping[str, float]]
-    answers: Mapping[str, Mapping[str, float]]
+_Judgement = tuple[str, Mapping[str, float]]  # The conversation of a draft, and what each judge gave.
 
 
 JUDGE_AGREEMENT = columns(
@@ -507,18 +499,16 @@ def judge_agreement(scores: ScoreTable, *, results: Iterable[Run], **options: Un
     chosen = AnalysisOptions(**options)
     series = ScoreSeries(scores)
     ResampleCache(series, chosen)  # refuses what this analysis does not do
-    judgements = sorted(_judgements(scores, results), key=lambda one: (one.mode, one.conversation))
+    judgements: dict[tuple[str, str], list[_Judgement]] = {}
+    for mode, rated, conversation, said in sorted(_judgements(scores, results), key=itemgetter(0, 2)):
+        judgements.setdefault((mode, rated), []).append((conversation, said))
     rows: list[dict[str, Any]] = []
-    for mode in dict.fromkeys(one.mode for one in judgements):
-        own = [one for one in judgements if one.mode == mode]
-        for rated in (*JUDGE_DIMENSIONS, _ANSWERS):
-            found = list(_rated(own, rated))
-            judges = sorted({judge for _, said in found for judge in said})
-            groups = [*([judges] if len(judges) > 2 else []), *map(list, combinations(judges, 2))]
-            rows += [
-                {"condition": mode, "rated": rated, **_agreement(found, group, rated, series, chosen)}
-                for group in groups
-            ]
+    for mode, rated in product(dict.fromkeys(mode for mode, _ in judgements), (*JUDGE_DIMENSIONS, _ANSWERS)):
+        found = judgements.get((mode, rated), [])
+        judges = sorted({judge for _, said in found for judge in said})
+        groups = [*([judges] if len(judges) > 2 else []), *combinations(judges, 2)]
+        about = {"condition": mode, "rated": rated}
+        rows += [about | _agreement(found, group, rated, series, chosen) for group in groups]
     return build_frame(JUDGE_AGREEMENT, rows)
 
 
@@ -594,8 +584,8 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
     return found.with_columns(named.alias("judge")).select(*JUDGE_RANKS)
 
 
-def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[_Judgement]:
-    """Yield what judges with a recorded name said of each draft."""
+def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[tuple[str, str, *_Judgement]]:
+    """Yield what judges with a recorded name said of each draft: its mode, what is rated, and the judgement."""
     for run in scored_runs(scores, results):
         for turn in run.turns:
             ratings: dict[str, dict[str, float]] = {}
@@ -610,23 +600,12 @@ def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[_Judgeme
                     code = _CODES.get(ANSWER(answer, "", IssueCollector("")))
                     if code is not None:
                         answers.setdefault(question, {})[judge] = code
-            if ratings or answers:
-                yield _Judgement(run.mode, run.conversation_id, ratings, answers)
-
-
-def _rated(judgements: Iterable[_Judgement], rated: str) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield the conversation of each draft, or of each answer, with what each judge gave."""
-    for one in judgements:
-        if rated != _ANSWERS:
-            if rated in one.ratings:
-                yield one.conversation, one.ratings[rated]
-        else:
-            for said in one.answers.values():
-                yield one.conversation, said
+            for rated, given in [*ratings.items(), *((_ANSWERS, of_question) for of_question in answers.values())]:
+                yield run.mode, rated, run.conversation_id, given
 
 
 def _agreement(
-    found: Sequence[tuple[str, Mapping[str, float]]],
+    found: Sequence[_Judgement],
     judges: Sequence[str],
     rated: str,
     series: ScoreSeries,
@@ -637,13 +616,10 @@ def _agreement(
     table = np.array([[said.get(judge, np.nan) for judge in judges] for _, said in both]).reshape(-1, len(judges))
     conversations = {conversation for conversation, _ in both}
     drawn = dict(zip(series.units, series.clusters(options), strict=True))
-    resamples = draw_resamples(
-        [drawn[conversation] for conversation, _ in both], n_resamples=options.resamples, seed=options.seed
-    )
+    clusters_of = [drawn[conversation] for conversation, _ in both]
+    draws = draw_resamples(clusters_of, n_resamples=options.resamples, seed=options.seed)
     level: MeasurementLevel = "nominal" if rated == _ANSWERS else "interval"
-    interval = krippendorff_alpha_interval(
-        table, resamples, level=level, method=options.interval, confidence=options.level
-    )
+    interval = krippendorff_alpha_interval(table, draws, level=level, method=options.interval, confidence=options.level)
     clusters = len({label for unit, label in zip(series.units, series.labels, strict=True) if unit in conversations})
     low, high, reason = interval_ends(interval, clusters, series.table)
     pair = len(judges) == 2
@@ -747,10 +723,8 @@ def _counts(
     """Return by task and question the number right, asked and predicted (groups, 3, units), nan where not asked."""
     protocol = get_protocol(scores.provenance.protocol or DOCUMENTED)
     place_of = {unit: place for place, unit in enumerate(series.units)}
-    truths: dict[str, Truth] = {}
-    for conversation in data:
-        if conversation.id in place_of and conversation.id not in truths:
-            truths[conversation.id] = prepare_truth(conversation, protocol)
+    known = {one.id: one for one in reversed(list(data))}
+    truths = {unit: prepare_truth(known[unit], protocol) for unit in place_of if unit in known}
     group_of = {group: place for place, group in enumerate(series.groups)}
     shape = len(series.groups), 3, len(series.units)
     counts: dict[tuple[str, str], Any] = {}
@@ -833,12 +807,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             title="Agreement by question",
             note="Agreement: the share of answers that are the participant's, a missing one being a no; coverage: the "
             "share that is not missing.",
-            metrics=(
-                "pooled_binary_om_metrics.accuracy",
-                "pooled_binary_human_metrics.accuracy",
-                "pooled_binary_om_metrics_hp.accuracy",
-                "pooled_binary_human_metrics_hp.accuracy",
-            ),
+            metrics=tuple(f"{name}.accuracy" for name in POOLED),
             takes_metrics=False,
             needs=("data", "results"),
             rows_need="binary questions that participants answered",
@@ -880,9 +849,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=branch_errors,
             title="Errors by branch",
             note="MAE on the scale of 1 to 7; lower is better.",
-            metrics=tuple(
-                f"four_branch_{branch}_mae" for branch in ("perceiving", "facilitating", "understanding", "managing")
-            ),
+            metrics=tuple(f"four_branch_{branch}_mae" for branch in BRANCHES),
             takes_metrics=False,
             estimate="mae",
             row="a model, mode and branch",

@@ -129,9 +129,8 @@ def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
 def _prepare_turn(turn: Turn) -> TurnTruth:
     annotations = turn.annotations
     judgements = {judgement.question_id: judgement for judgement in annotations.binary_judgements}.items()
-    comparisons = prepare_comparisons(
-        [Comparison(c.response_a, c.response_b, c.winner) for c in annotations.pairwise_comparisons]
-    )
+    compared = [Comparison(c.response_a, c.response_b, c.winner) for c in annotations.pairwise_comparisons]
+    comparisons = prepare_comparisons(compared)
     return TurnTruth(
         prepare_tags((tag.emotion, tag.intensity) for tag in turn.mood_shift_tags),
         prepare_answers({q: om_reference(j.observed_behavior, j.llm_value) for q, j in judgements}),
@@ -218,10 +217,10 @@ def count_predictions(truth: Truth, predicted: Mapping[int, RunTurn], form: Prep
         for name, sides in BINARY_TASKS.items():
             answered, answers = sides(turn_truth, turn)
             expected[name] += len(answered.yes) + len(answered.no)
-            present[name] += _answered(answers, answered)
+            present[name] += _present(answers, answered.yes) + _present(answers, answered.no)
         positions = [position for position, _ in turn_truth.comparisons.keyed]
         expected["pairwise"] += len(positions)
-        present["pairwise"] += len(positions) - list(map(turn.em_pairwise_selections.get, positions)).count(None)
+        present["pairwise"] += _present(turn.em_pairwise_selections, positions)
     present["panas"], expected["panas"] = _panas_coverage(truth.post_panas, form)
     return {name: {"present": present[name], "expected": expected[name]} for name in present}
 
@@ -235,10 +234,8 @@ def _panas_coverage(truth: PreparedPanas, form: PreparedPanas) -> tuple[int, int
     return sum(there), len(there)
 
 
-def _answered(answers: CheckedAnswers, reference: PreparedAnswers) -> int:
-    return sum(
-        len(questions) - list(map(answers.get, questions)).count(None) for questions in (reference.yes, reference.no)
-    )
+def _present(answers: Mapping[str, str | None], asked: Sequence[str]) -> int:
+    return len(asked) - list(map(answers.get, asked)).count(None)
 
 
 def count_calls(run: Run) -> CallCounts | None:
@@ -385,6 +382,7 @@ class ConversationScore(TypedDict):
 
 _EMOTION = _attributes(TurnScore, "emotion_")
 PANAS = tuple(name for name in _attributes(PostScore, "panas_") if name != "item_errors")
+POOLED = tuple(f"pooled_{counts_key(task)}" for task in BINARY_TASKS)
 AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
 """The metrics of turns that a conversation averages: its key ``avg_<name>`` is the mean of the turns' ``name``."""
 
@@ -395,9 +393,9 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
     shared = [number for number in truth.turns if number in predicted]
     if not shared:
         return None
-    asks_hp = hp_asked(run)
-    pooled = {task: BinaryCounts() for task in BINARY_TASKS}
-    turns = [_score_turn(number, truth.turns[number], predicted[number], asks_hp, pooled) for number in shared]
+    asked = [task for task in BINARY_TASKS if not task.endswith("_hp") or hp_asked(run)]
+    pooled = {task: BinaryCounts() for task in asked}
+    turns = [_score_turn(number, truth.turns[number], predicted[number], pooled) for number in shared]
     post, form = None, prepare_panas(Panas())
     if run.post_conversation is not None and run.complete:
         form = prepare_panas(panas_form(run.post_conversation.predicted_post_panas), protocol=protocol)
@@ -417,9 +415,8 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
         [turn["emotion_hit_rate"] for turn in turns if truth.turns[turn["turnNumber"]].tags.words]
     )
     record["avg_four_branch_mae"] = post and post["four_branch_mae"]
-    for task, counts in pooled.items():
-        asked = asks_hp or not task.endswith("_hp")
-        record[f"pooled_{counts_key(task)}"] = count_scores(counts) if asked else None
+    for task, name in zip(BINARY_TASKS, POOLED, strict=True):
+        record[name] = count_scores(pooled[task]) if task in pooled else None
     _add_perspective(record)
     _add_composites(record)
     record["coverage"] = count_predictions(truth, predicted, form)
@@ -443,19 +440,13 @@ def count_scores(counts: BinaryCounts) -> CountScores:
     return {name: getattr(counts, name) for name in COUNTS}  # type: ignore[return-value]  # COUNTS are its keys
 
 
-def _score_turn(
-    number: int, truth: TurnTruth, turn: RunTurn, asks_hp: bool, pooled: dict[str, BinaryCounts]
-) -> TurnScore:
-    """Score one turn; its binary counts are added to `pooled`."""
+def _score_turn(number: int, truth: TurnTruth, turn: RunTurn, pooled: dict[str, BinaryCounts]) -> TurnScore:
+    """Score one turn; its counts of each binary task that was asked are added to `pooled`."""
     emotion = score_tags(truth.tags, prepare_tags((tag.emotion, tag.intensity) for tag in turn.em_emotion_tags))
     pairwise = score_comparisons(truth.comparisons, turn.em_pairwise_selections)
     response = score_response(truth.responses, turn.em_drafted_response)
 
-    counts = {
-        task: count_answers(*sides(truth, turn))
-        for task, sides in BINARY_TASKS.items()
-        if asks_hp or not task.endswith("_hp")
-    }
+    counts = {task: count_answers(*BINARY_TASKS[task](truth, turn)) for task in pooled}
     for task, own in counts.items():
         pooled[task] += own
     om, human = counts["binary_om"], counts["binary_human"]
@@ -489,24 +480,19 @@ def _score_turn(
 
 def _score_post(truth: Truth, post: PostConversation, form: PreparedPanas, protocol: Protocol) -> PostScore:
     panas = score_panas(truth.post_panas, form, baseline=truth.pre_panas)
-    actual, predicted = truth.wide, post.predicted_conversation_wide
-    branches = score_four_branch(truth.branches, branch_ratings(predicted.four_branch_scores))
+    told, said = truth.wide, post.predicted_conversation_wide
+    off = holistic.q3_follow_up_score(told.q3_follow_up_what_felt_off, said.q3_follow_up_what_felt_off)
+    branches = score_four_branch(truth.branches, branch_ratings(said.four_branch_scores))
     return {
         **{f"panas_{name}": nan_to_none(getattr(panas, name)) for name in PANAS},  # type: ignore[typeddict-item]
         "panas_item_errors": panas.item_errors,
         "q1_looking_for_score": holistic.q1_looking_for_score(
-            actual.q1_looking_for, predicted.q1_looking_for, protocol=protocol
+            told.q1_looking_for, said.q1_looking_for, protocol=protocol
         ),
-        "q2_emotion_clarity_match": holistic.q2_emotion_clarity_match(
-            actual.q2_emotion_clarity, predicted.q2_emotion_clarity
-        ),
-        "q3_model_fit_match": holistic.q3_model_fit_match(actual.q3_model_fit, predicted.q3_model_fit),
-        "q3_model_fit_ordinal_distance": holistic.q3_model_fit_ordinal_distance(
-            actual.q3_model_fit, predicted.q3_model_fit
-        ),
-        "q3_follow_up_score": holistic.q3_follow_up_score(
-            actual.q3_follow_up_what_felt_off, predicted.q3_follow_up_what_felt_off
-        ),
+        "q2_emotion_clarity_match": holistic.q2_emotion_clarity_match(told.q2_emotion_clarity, said.q2_emotion_clarity),
+        "q3_model_fit_match": holistic.q3_model_fit_match(told.q3_model_fit, said.q3_model_fit),
+        "q3_model_fit_ordinal_distance": holistic.q3_model_fit_ordinal_distance(told.q3_model_fit, said.q3_model_fit),
+        "q3_follow_up_score": off,
         "four_branch_mae": branches.mae,
         "four_branch_normalized": branches.normalized,
         "four_branch_per_branch": branches.per_branch,
@@ -520,12 +506,8 @@ def _add_perspective(record: dict[str, Any]) -> None:
         ("", record["avg_binary_human_accuracy"], record["avg_binary_human_accuracy_hp"]),
         ("_mcc", pooled["mcc"], pooled_hp and pooled_hp["mcc"]),
     ):
-        gap = alignment = None
-        if hp is not None:
-            gap = questions.hp_perspective_gap(observer=observer, hp=hp)
-            alignment = questions.hp_perspective_alignment(observer=observer, hp=hp)
-        record[f"hp_perspective_gap{suffix}"] = gap
-        record[f"hp_perspective_alignment{suffix}"] = alignment
+        for score in (questions.hp_perspective_gap, questions.hp_perspective_alignment):
+            record[f"{score.__name__}{suffix}"] = None if hp is None else score(observer=observer, hp=hp)
 
 
 def _add_composites(record: dict[str, Any]) -> None:
@@ -535,31 +517,22 @@ def _add_composites(record: dict[str, Any]) -> None:
         binary_mean=composite.binary_mean(record["avg_binary_om_accuracy"], record["avg_binary_human_accuracy"]),
         pairwise_accuracy=record["avg_pairwise_accuracy"],
     )
-    wide_average = whole = equal_weight = None
-    if record["post_score"] is not None:
-        wide_average = composite.conversation_wide_average(**wide_parts(record["post_score"]))
-        whole = composite.composite_score(**own)
-        equal_weight = composite.equal_weight_composite(
-            turn_level_average=turn_level, conversation_wide_average=wide_average
-        )
-    record |= {
-        "turn_level_average": turn_level,
-        "conversation_wide_average": wide_average,
-        "composite_score": whole,
-        "equal_weight_composite": equal_weight,
-    }
+    post = record["post_score"]
+    wide = post and composite.conversation_wide_average(**wide_parts(post))
+    averages = {"turn_level_average": turn_level, "conversation_wide_average": wide}
+    record |= averages
+    record["composite_score"] = post and composite.composite_score(**own)
+    record["equal_weight_composite"] = post and composite.equal_weight_composite(**averages)
+
+
+_WIDE = ("q1_looking_for_score", "q2_emotion_clarity_match", "q3_model_fit_match", "q3_follow_up_score")
 
 
 def wide_parts(post: Mapping[str, Any]) -> dict[str, float]:
     """Return the three parts of the holistic pillar from a conversation's ``post_score``."""
     return {
         "panas01": composite.panas01(post["panas_baseline_adjusted"]),
-        "conversation_wide": composite.conversation_wide(
-            post["q1_looking_for_score"],
-            post["q2_emotion_clarity_match"],
-            post["q3_model_fit_match"],
-            post["q3_follow_up_score"],
-        ),
+        "conversation_wide": composite.conversation_wide(*(post[name] for name in _WIDE)),
         "four_branch_normalized": post["four_branch_normalized"],
     }
 
@@ -679,10 +652,8 @@ def similarity_metrics(names: Sequence[str]) -> dict[str, Metric]:
     found = {}
     for name in names:
         overlap, _, measure = name.partition(".")
-        entry = CATALOG[overlap]
-        found[name] = replace(
-            entry, name=name, label=f"{entry.label}, {measure}", short="", low=-math.inf, high=math.inf
-        )
+        label = f"{CATALOG[overlap].label}, {measure}"
+        found[name] = replace(CATALOG[overlap], name=name, label=label, short="", low=-math.inf, high=math.inf)
     return found
 
 
@@ -704,9 +675,8 @@ def add_similarities(scored: Sequence[Scored], other: OtherSimilarity) -> None:
         Where the measure gives too few or too many values, or a value that is not finite.
     """
     turns = [list(_turns(one)) for one in scored]
-    pairs = dict.fromkeys(
-        (draft, text) for of_run in turns for draft, texts, _ in of_run for text in texts if draft and text
-    )
+    texts_of = [(draft, text) for of_run in turns for draft, texts, _ in of_run for text in texts]
+    pairs = dict.fromkeys((draft, text) for draft, text in texts_of if draft and text)
     values = list(other.function([draft for draft, _ in pairs], [text for _, text in pairs])) if pairs else []
     if len(values) != len(pairs):
         raise MetricInputError(f"{other.name} gives {len(values)} values for {len(pairs)} pairs of texts")
@@ -742,7 +712,6 @@ def _shown(text: str | None) -> str:
 
 IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
 CELLS = ("tp", "tn", "fp", "fn")
-POOLED = tuple(f"pooled_{counts_key(task)}" for task in BINARY_TASKS)
 IN_COMPOSITE = (
     "avg_emotion_f1",
     "avg_emotion_va_score",
@@ -750,10 +719,7 @@ IN_COMPOSITE = (
     "avg_binary_human_accuracy",
     "avg_pairwise_accuracy",
     "panas_baseline_adjusted",
-    "q1_looking_for_score",
-    "q2_emotion_clarity_match",
-    "q3_model_fit_match",
-    "q3_follow_up_score",
+    *_WIDE,
     "four_branch_normalized",
     "composite_score",
 )

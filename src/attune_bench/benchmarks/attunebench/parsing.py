@@ -39,10 +39,7 @@ def draft(*, verbose: bool) -> Schema:
 def read(codebook: Codebook, questions: Iterable[str], *, verbose: bool) -> Schema:
     """Return the schema of emotion tags, and of answers where there are questions."""
     tag = object_schema(
-        {
-            "emotion": choice_schema(emotion.word for emotion in codebook.emotions.values()),
-            "intensity": _INTENSITY,
-        }
+        {"emotion": choice_schema(emotion.word for emotion in codebook.emotions.values()), "intensity": _INTENSITY}
     )
     asked = list(questions)
     return object_schema(

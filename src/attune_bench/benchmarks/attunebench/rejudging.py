@@ -277,14 +277,7 @@ def _noted(runs: Path) -> str:
 @asking_options
 @click.pass_context
 def profile(
-    ctx: click.Context,
-    /,
-    provider: str,
-    model: str,
-    data: str,
-    output: Path,
-    limit: int | None,
-    **given: Any,
+    ctx: click.Context, /, provider: str, model: str, data: str, output: Path, limit: int | None, **given: Any
 ) -> int:
     """Ask MODEL for each participant's profile from the conversation alone, and score it. An experiment.
 

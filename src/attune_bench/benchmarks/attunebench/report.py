@@ -93,7 +93,7 @@ def sections(
         The runs that were scored.
     """
     return [
-        _terms(),
+        Section("What the metrics are about", [tuple(f"{term}: {meaning}." for term, meaning in _TERMS.items())]),
         _pairwise(page),
         _gap(page),
         *(_drift(page, metric) for metric in _DRIFTING),
@@ -101,10 +101,6 @@ def sections(
         _diagnoses(page, data),
         *_questions(page, data, results),
     ]
-
-
-def _terms() -> Section:
-    return Section("What the metrics are about", [tuple(f"{term}: {meaning}." for term, meaning in _TERMS.items())])
 
 
 def _tables(page: PageScores, name: str, frame: pl.DataFrame) -> list[Table]:
@@ -205,7 +201,8 @@ def _without_few(table: ScoreTable, frame: pl.DataFrame, data: Collection[Conver
 
 
 def _questions(page: PageScores, data: Collection[Conversation] | None, results: Sequence[Run] | None) -> list[Section]:
-    entry, title = ANALYSES["question_agreement"], ANALYSES["question_agreement"].title
+    entry = ANALYSES["question_agreement"]
+    title = entry.title
     if data is None or results is None:
         return [Section(title, left_out="needs the conversations and the run files (--data, --results)")]
     if why := counts_units(page.table, page.chosen):
@@ -216,22 +213,10 @@ def _questions(page: PageScores, data: Collection[Conversation] | None, results:
         # Its text names a conversation, which a page does not.
         why = lacking_units(page.table, data).rstrip(".") or "the run files are not all those that were scored"
         return [Section(title, left_out=why)]
-    return [*_drawn_questions(page, frame), _asked(frame)]
-
-
-def _asked(frame: pl.DataFrame) -> Section:
-    """Say what the questions of agreement by question ask."""
-    asked = [one for one in load_codebook().binary.values() if one.id in frame["question"]]
-    said = tuple(f"{one.id}, {one.category.replace('_', ' ')}: {one.observer_text}" for one in asked)
-    return Section("Binary questions", [said] if said else (), left_out="none was asked")
-
-
-def _drawn_questions(page: PageScores, frame: pl.DataFrame) -> list[Section]:
-    entry = ANALYSES["question_agreement"]
-    return [
+    drawn = [
         drawn_section(
             page,
-            f"{entry.title}: {what}",
+            f"{title}: {what}",
             frame.filter(task=task),
             "agreement",
             f"Share of turns on which a model answers as the participant: {what}.",
@@ -240,6 +225,14 @@ def _drawn_questions(page: PageScores, frame: pl.DataFrame) -> list[Section]:
         )
         for task, what in _TASKS.items()
     ]
+    return [*drawn, _asked(frame)]
+
+
+def _asked(frame: pl.DataFrame) -> Section:
+    """Say what the questions of agreement by question ask."""
+    asked = [one for one in load_codebook().binary.values() if one.id in frame["question"]]
+    said = tuple(f"{one.id}, {one.category.replace('_', ' ')}: {one.observer_text}" for one in asked)
+    return Section("Binary questions", [said] if said else (), left_out="none was asked")
 
 
 _LINE = 19

@@ -26,7 +26,6 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     POOLED,
     TASKS,
     ConversationScore,
-    CountScores,
     TurnScore,
     count_scores,
     counts_key,
@@ -85,7 +84,9 @@ def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
                 row[f"{name}_se"] = _sd(known) / sqrt(len(known)) if len(known) > 1 else None
         own = frame.filter(pl.col("model") == model, pl.col("condition") == mode)
         for name in POOLED:
-            row[name] = _pool(own.select(f"{name}.{cell}" for cell in CELLS).drop_nulls())
+            counts = own.select(f"{name}.{cell}" for cell in CELLS).drop_nulls()
+            pooled = BinaryCounts(*(int(column.sum()) for column in counts))
+            row[name] = None if counts.is_empty() else count_scores(pooled)
         for task in TASKS:
             row[f"coverage_{task}"] = covered[model, mode].get(task)
         calls = own.select(f"calls.{outcome}" for outcome in OUTCOMES).drop_nulls()
@@ -95,13 +96,6 @@ def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
         row["composite_z"] = z[place]
         rows.append(row)
     return rows
-
-
-def _pool(counts: pl.DataFrame) -> CountScores | None:
-    """Return the scores of the counts of all runs, None where no run has any."""
-    if counts.is_empty():
-        return None
-    return count_scores(BinaryCounts(*(int(column.sum()) for column in counts)))
 
 
 def _sd(values: Sequence[float]) -> float:

@@ -27,14 +27,7 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
 )
 from attune_bench.scores.benchmark import frame_of
 from attune_bench.scores.provenance import result_digests
-from attune_bench.scores.table import (
-    CHANCE,
-    KEYS,
-    REPEAT,
-    JsonColumn,
-    Provenance,
-    ScoreTable,
-)
+from attune_bench.scores.table import CHANCE, KEYS, REPEAT, JsonColumn, Provenance, ScoreTable
 from attune_bench.scores.tables_in import over_repeats
 from attune_bench.stats.signing import codebook_hash
 from attune_data import Collection, Conversation, Issue, Run
@@ -102,9 +95,8 @@ def scores_of(
     frame = frame_of(keys | columns_of(records, others))
     repeated = frame.filter(pl.struct(KEYS).is_duplicated())
     for model, mode, unit in repeated.select(KEYS).head(1).iter_rows():
-        raise MetricInputError(
-            f"two records of conversation {unit!r}, model {model!r}, mode {mode!r}; leave one of them out"
-        )
+        where = f"conversation {unit!r}, model {model!r}, mode {mode!r}"
+        raise MetricInputError(f"two records of {where}; leave one of them out")
     return scores_from(frame, JsonColumn.of(records), _participants(records), provenance, chance or {}, others)
 
 
@@ -265,11 +257,8 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
     for row, (run, text) in enumerate(zip(runs, frame["problem"], strict=True)):
         problem = None if text is None else from_json(text)
         if run.key in seen:
-            problem = (
-                "$",
-                "duplicate-run",
-                "another run of the same conversation, model, mode and repeat came before it",
-            )
+            message = "another run of the same conversation, model, mode and repeat came before it"
+            problem = ("$", "duplicate-run", message)
         if problem:
             path, rule, message = problem
             value = shown(run.conversation_id)

@@ -32,6 +32,7 @@ from attune_bench.runner.task import (
     read_answer,
     read_prompts,
     recorded_settings,
+    settings_as_json,
 )
 from attune_data import Codebook, Conversation, Run, load_codebook
 from attune_data.io.documents import write_whole
@@ -156,17 +157,8 @@ class AttuneBenchSettings:
             ``mode``, ``seed``, ``temperature``, ``max_tokens``, ``answer_format``, ``prompt_version``,
             ``prompt_hash``, ``codebook_hash``; ``reasoning_effort`` and ``extra_body`` where set.
         """
-        return {
-            "mode": self.mode,
-            "seed": self.seed,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-            "answer_format": self.answer_format,
-            "prompt_version": self.prompts.version,
-            "prompt_hash": self.prompts.hash,
-            "codebook_hash": self._codebook_hash,
-            **self.decoding["model"].where_set(),
-        }
+        left_out = ("model", "judges", "panas_strategy", "codebook", "judges_alone", "_codebook_hash")
+        return settings_as_json(self, *left_out) | {"codebook_hash": self._codebook_hash}
 
 
 def _hash(codebook: Codebook) -> str:
@@ -586,10 +578,7 @@ class _Plan:
             for turn in calls.turns
         ]
         reader = partial(
-            parsing.read_post,
-            codebook=settings.codebook,
-            strategy=settings.panas_strategy,
-            pre_items=calls.pre_items,
+            parsing.read_post, codebook=settings.codebook, strategy=settings.panas_strategy, pre_items=calls.pre_items
         )
         self._post = _step(calls.post(), reader)
         self._judging: dict[int, list[Step]] = {}

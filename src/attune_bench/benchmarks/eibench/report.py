@@ -94,9 +94,8 @@ def mean_states(
     rows: list[tuple[Any, ...]] = []
     warned: set[type[Warning]] = set()
     for (model, scene), found in sorted(paths.items(), key=lambda item: (item[0][0], SCENES.index(item[0][1]))):
-        rounds = max(
-            len(path) for (_, other), them in paths.items() if other == scene for each in them.values() for path in each
-        )
+        of_scene = [them.values() for (_, other), them in paths.items() if other == scene]
+        rounds = max(len(path) for scenarios_of in of_scene for each in scenarios_of for path in each)
         values = np.array([_mean_path(each, rounds) for _, each in sorted(found.items())])
         # Scenarios, rounds, axes, to one series for each axis and round.
         series = values.transpose(2, 1, 0).reshape(len(AXES) * rounds, len(found))
@@ -261,18 +260,12 @@ def sections(
 def _scenes(scores: ScoreTable) -> Section:
     """Say what the two axes of the person's state stand for in each scene that was played."""
     played = set(scores.units["scene"]) if "scene" in scores.units.columns else set(scenes())
-    rows = [
-        {"scene": one.title, "person": one.person, "model": one.model, "anger": one.anger, "trust": one.trust}
-        for name, one in scenes().items()
-        if name in played
-    ]
-    columns = [
-        text_column("scene", "scene", is_name=True),
-        text_column("the person", "person", is_name=True),
-        text_column("the model", "model", is_name=True),
-        text_column("anger stands for", "anger", is_name=True),
-        text_column("trust stands for", "trust", is_name=True),
-    ]
+    heads = {
+        "title": "scene", "person": "the person", "model": "the model", "anger": "anger stands for",
+        "trust": "trust stands for",
+    }  # fmt: skip
+    rows = [{key: getattr(one, key) for key in heads} for name, one in scenes().items() if name in played]
+    columns = [text_column(head, key, is_name=True) for key, head in heads.items()]
     note = "The person's state has two axes, 0 to 100, which stand for other things in each scene."
     return Section("Scenes", [note, Table("scenes", "", columns, rows)])
 
@@ -301,12 +294,7 @@ def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: 
     if not episodes:
         return Section(title, left_out="the episodes are not those that were scored")
     states = mean_states(
-        episodes,
-        data,
-        resamples=options.resamples,
-        seed=options.seed,
-        level=options.level,
-        interval=options.interval,
+        episodes, data, resamples=options.resamples, seed=options.seed, level=options.level, interval=options.interval
     )
     last = max([round_limit(episodes), *states["round"]])
     drawn = [model for model, _ in sorted_groups(scores) if states.filter(model=model)["mean"].count()]
@@ -346,10 +334,9 @@ def transcript(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[
     paths = {name: _path(episode, scenario) for name, episode in episodes.items()}
     if any(state is not None for path in paths.values() for step in path for state in step):
         longest = max(len(path) for path in paths.values()) - 1
-        of_axes = {
-            axis: {name: [step[place] for step in path] for name, path in paths.items()}
-            for place, axis in enumerate(AXES)
-        }
+        of_axes: dict[str, Any] = {}
+        for place, axis in enumerate(AXES):
+            of_axes[axis] = {name: [step[place] for step in path] for name, path in paths.items()}
         anchors = {axis: named_anchors(scenario, axis) for axis in AXES}
         yield Figure(
             state_paths(of_axes, anchors=anchors, last=max(longest, round_limit(episodes.values()))),

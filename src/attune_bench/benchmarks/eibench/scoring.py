@@ -22,7 +22,6 @@ import numpy as np
 import polars as pl
 
 from attune_bench.scores.provenance import (
-    GroupSettings,
     fingerprint,
     group_settings,
     of_server,
@@ -116,15 +115,12 @@ def score(
     _check_models(held, scored, len(known), len(given) - len(known))
     played = sorted({episode.scenario_id for episode in scored})
     scenes = [scene for scene in SCENES if scene in {known[unit].scene for unit in played}]
-    parts = [_variant(scored, known, scenes, rule, failed) for rule, failed in product(_RULES, _TREATMENTS)]
-    variants = pl.concat(parts)
+    variants = pl.concat([_variant(scored, known, scenes, *of) for of in product(_RULES, _TREATMENTS)])
     chosen = {"rule": _RULES[0], "failed": "start" if published else _TREATMENTS[0]}
     # A scene without episodes is in no mean.
     terms = tuple(f"{term}.{scene}" for scene in scenes for term in ("reward", "n"))
-    metrics = {
-        **{name: CATALOG[name] for name in NUMBERS},
-        "reward_macro": replace(CATALOG["reward_macro"], terms=terms),
-    }
+    metrics = {name: CATALOG[name] for name in NUMBERS}
+    metrics["reward_macro"] = replace(CATALOG["reward_macro"], terms=terms)
     if progress:
         progress(len(held))
     provenance = Provenance(
@@ -140,7 +136,7 @@ def score(
         data=fingerprint(known[unit] for unit in played),
         runs=results_fingerprint(held, EPISODE),
         notes=(*_notes(held, given), *_notes_on_anchors(held, given, published)),
-        settings=settings_of_episodes(scored),
+        settings=group_settings((one.model, None, _settings(one)) for one in scored),
         comparability_keys=dict(DECISIVE),
     )
     units = pl.DataFrame(
@@ -160,11 +156,6 @@ def score(
 def row(episode: Episode) -> tuple[str, None, str]:
     """Return the model, no condition, and the scenario of an episode: its row in the scores."""
     return episode.model, None, episode.scenario_id
-
-
-def settings_of_episodes(episodes: Iterable[Episode]) -> tuple[GroupSettings, ...]:
-    """Return the settings that episodes record, by model."""
-    return group_settings((episode.model, None, _settings(episode)) for episode in episodes)
 
 
 def _settings(episode: Episode) -> dict[str, Any]:
@@ -232,11 +223,7 @@ def _check_models(held: Sequence[Episode], scored: Sequence[Episode], scenarios:
 
 
 def _variant(
-    episodes: Sequence[Episode],
-    scenarios: Mapping[str, Scenario],
-    scenes: Sequence[str],
-    rule: Rule,
-    failed: Treatment,
+    episodes: Sequence[Episode], scenarios: Mapping[str, Scenario], scenes: Sequence[str], rule: Rule, failed: Treatment
 ) -> pl.DataFrame:
     """Return the values of episodes, which are of these scenes, under one rule and treatment."""
     pairs = [(episode, scenarios[episode.scenario_id]) for episode in episodes]
@@ -326,9 +313,8 @@ def _notes(episodes: Sequence[Episode], scenarios: Mapping[str, Scenario]) -> tu
         if episode.scenario_hash is not None and episode.scenario_id in scenarios
     )
     if other_text:
-        notes.append(
-            f"Caution: {plural(other_text, 'episode')} played on another text of the scenario than the data's."
-        )
+        played = plural(other_text, "episode")
+        notes.append(f"Caution: {played} played on another text of the scenario than the data's.")
     return tuple(notes)
 
 
@@ -375,11 +361,8 @@ def model_summary(scores: ScoreTable) -> dict[str, Any]:
         by_scene = {scene: _block(scores.keep(units=units)) for scene, units in of_scene.items() if units}
     macro = summary(scores, metrics=["reward_macro"], resamples=1)["value"].item()
     failed = {kind: int(scores.values[f"failed.{kind}"].sum()) for kind in FAILURES}
-    treatments = scores.choices["failed"]
-    rewards = {
-        name: summary(scores.variant(failed=name), metrics=["reward"], resamples=1)["value"].item()
-        for name in treatments
-    }
+    under = {name: scores.variant(failed=name) for name in scores.choices["failed"]}
+    rewards = {name: summary(one, metrics=["reward"], resamples=1)["value"].item() for name, one in under.items()}
     expected = scores.provenance.expected or 0
     return {
         "model": scores.models[0],

@@ -108,6 +108,7 @@ from attune_bench.runner.task import (
     find_object,
     load_prompts,
     read_prompts,
+    settings_as_json,
 )
 from attune_bench.scores.provenance import fingerprint
 from attune_data import Episode, Scenario
@@ -223,21 +224,7 @@ class EIBenchSettings:
 
     def provenance(self) -> dict[str, Any]:
         """Return all of it, the wording by version and hash, as JSON."""
-        return {
-            "model": self.model,
-            "simulator": self.simulator,
-            "max_rounds": self.max_rounds,
-            "judge_all": self.judge_all,
-            "language": self.language or "of the scenario",
-            "seed": self.seed,
-            "temperature": self.temperature,
-            "simulator_temperature": self.simulator_temperature,
-            "max_tokens": self.max_tokens,
-            "answer_format": self.answer_format,
-            "prompt_version": self.prompts.version,
-            "prompt_hash": self.prompts.hash,
-            **self._of_model.where_set(),
-        }
+        return settings_as_json(self) | {"language": self.language or "of the scenario"}
 
 
 _CHANGE = integer_schema(-10, 10)
@@ -682,27 +669,18 @@ class _Episode:
     def play(self) -> Generator[tuple[Call, int], str, str]:
         """Play the rounds: yield each call, take the text of its answer; return what ended them."""
         settings, model_opens = self._settings, self._calls.opens()
+        if not model_opens:
+            self._person_says(visible(self._scenario.aggressor_profile.opening_line or SILENCE))
+        for number in range(1, settings.max_rounds + 1):
+            if not (yield from self._reply()):
+                return "simulator_stop"
+            if ended_by := (yield from self._judge(number)):
+                return ended_by
         if model_opens:
             if not (yield from self._reply()):
                 return "simulator_stop"
-        else:
-            self._person_says(visible(self._scenario.aggressor_profile.opening_line or SILENCE))
-        for number in range(1, settings.max_rounds + 1):
-            if not model_opens and not (yield from self._reply()):
-                return "simulator_stop"
-            reaction = yield from self._judge(number)
-            if reaction is None:
-                return "parse_failed"
-            if reaction.stops or not reaction.reply:
-                return "simulator_stop"
-            if model_opens and not (yield from self._reply()):
-                return "simulator_stop"
-        if model_opens and settings.judge_all:
-            last = yield from self._judge(settings.max_rounds + 1)
-            if last is None:
-                return "parse_failed"
-            if last.stops or not last.reply:
-                return "simulator_stop"
+            if settings.judge_all and (ended_by := (yield from self._judge(settings.max_rounds + 1))):
+                return ended_by
         return "max_rounds"
 
     def _reply(self) -> Generator[tuple[Call, int], str, bool]:
@@ -721,8 +699,8 @@ class _Episode:
             self._history.append({"role": "defender", "content": words, **thought})
         return bool(words)
 
-    def _judge(self, number: int) -> Generator[tuple[Call, int], str, Reaction | None]:
-        """Let the person judge the last reply and answer it; None where the judgement cannot be read."""
+    def _judge(self, number: int) -> Generator[tuple[Call, int], str, str | None]:
+        """Let the person judge the last reply and answer it; return what ends the episode then, None if it goes on."""
         call = self._calls.simulator(self._lines, number, self._anger, self._trust)
         answer = ""
         for attempt in range(TRIES):
@@ -733,10 +711,10 @@ class _Episode:
             reaction = read_reaction(answer, self._anger, self._trust)
             if reaction is not None:
                 self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")
-                return reaction
+                return "simulator_stop" if reaction.stops or not reaction.reply else None
         preview = without_surrogates(answer)[-_PREVIEW:]
         self._person_says(SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
-        return None
+        return "parse_failed"
 
     def _take(self, reaction: Reaction, how: str) -> None:
         """Update the state and note the judgement."""
@@ -835,9 +813,8 @@ def _config_hash_with_seed(configuration: Mapping[str, Any]) -> str:
 
 def _fields(scenario: Scenario, settings: EIBenchSettings, source: Source) -> Mapping[str, Any]:
     """Return what an episode records of its run."""
-    config_hash = _config_hash(_configuration(settings, source.providers))
     return {
-        "config_hash": config_hash,
+        "config_hash": _config_hash(_configuration(settings, source.providers)),
         "scenario_hash": fingerprint([scenario]),
         "prompt_hash": settings.prompts.hash,
         "provider": source.providers["model"],

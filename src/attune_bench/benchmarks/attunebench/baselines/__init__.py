@@ -32,6 +32,7 @@ from attune_data.attunebench.records import (
 )
 from attune_data.query import text_key
 from attune_metrics.attunebench.panas import Panas, panas_totals
+from attune_metrics.attunebench.preferences import jaccard
 from attune_metrics.attunebench.questions import hp_reference, om_reference
 
 PairwiseChoices = dict[str, Literal["A", "B"] | None]
@@ -201,12 +202,9 @@ def prior(conversations: Iterable[Conversation], *, folds: int = 10) -> Runs:
     if folds < 2:
         raise ValueError(f"folds is {folds}; at least 2 are needed to learn from the others")
     records = list(conversations)
-    fold_of = _deal(records, folds)
-    counted = {
-        fold: _count([record for record, other in zip(records, fold_of, strict=True) if other != fold])
-        for fold in set(fold_of)
-    }
-    return Runs([_prior_run(see(record), counted[fold]) for record, fold in zip(records, fold_of, strict=True)])
+    dealt = list(zip(records, _deal(records, folds), strict=True))
+    counted = {fold: _count(record for record, other in dealt if other != fold) for fold in {fold for _, fold in dealt}}
+    return Runs([_prior_run(see(record), counted[fold]) for record, fold in dealt])
 
 
 def _deal(records: Sequence[Conversation], folds: int) -> list[int]:
@@ -475,18 +473,8 @@ def _advice(reply: str) -> frozenset[str]:
     return content_words(" ".join(sentence for sentence in sentences if _has("advice", sentence)))
 
 
-def _advises_first(exchange: Exchange) -> bool:
-    """Tell whether advice comes before the first question, or without one."""
-    return _has("advice", exchange.reply.partition("?")[0])
-
-
 def _formal(exchange: Exchange) -> bool:
     return len(load_words().cues["formality"].findall(exchange.reply.lower())) > 1
-
-
-def _generic(exchange: Exchange) -> bool:
-    """Tell whether the reply advises without taking up more than one word of the message."""
-    return bool(exchange.advice) and len(exchange.mirrored) < 2
 
 
 def _fits(exchange: Exchange) -> bool:
@@ -519,9 +507,9 @@ OBSERVED: Mapping[str, Callable[[Exchange], bool]] = {
     "B109": lambda e: next(iter(e.felt), None) in e.named,
     "B206": _formal,
     "B207": lambda e: sum(e.named.values()) > 16,
-    "B310": _generic,
+    "B310": lambda e: bool(e.advice) and len(e.mirrored) < 2,
     "B311": lambda e: not e.mirrored,
-    "B313": _advises_first,
+    "B313": lambda e: _has("advice", e.reply.partition("?")[0]),  # before the first question
     "B315": lambda e: not e.mirrored,
     "B316": lambda e: bool(e.advice) and e.says("constraint"),
     "B406": lambda e: bool(e.earlier) and e.says("adaptation"),
@@ -601,16 +589,13 @@ def _lexicon_turn(turn: SeenTurn, exchange: Exchange, emotions: Mapping[str, int
 
 def _choices(turn: SeenTurn) -> PairwiseChoices:
     message = content_words(turn.message)
-    likeness = {label: _likeness(message, content_words(text)) for label, text in turn.responses.items()}
+    # A message without content words is like no response.
+    likeness = {label: jaccard(message, content_words(text)) for label, text in turn.responses.items() if message}
 
-    def choice(pair: Pair) -> Literal["A", "B"]:
-        return "B" if likeness.get(pair.b or "", 0) > likeness.get(pair.a or "", 0) else "A"
-
-    return {str(position): choice(pair) for position, pair in enumerate(turn.pairs)}
-
-
-def _likeness(first: frozenset[str], second: frozenset[str]) -> float:
-    return len(first & second) / len(first | second) if first and second else 0.0
+    return {
+        str(position): "B" if likeness.get(pair.b or "", 0) > likeness.get(pair.a or "", 0) else "A"
+        for position, pair in enumerate(turn.pairs)
+    }
 
 
 def _draft(message: str, emotions: Mapping[str, int]) -> str:
@@ -640,10 +625,7 @@ def _wide(exchanges: Sequence[Exchange], codebook: Codebook) -> PredictedConvers
     def share(test: Callable[[Exchange], bool]) -> float:
         return fmean(map(test, exchanges)) if exchanges else 0.0
 
-    def has_mixed_feelings(exchange: Exchange) -> bool:
-        return len({codebook.emotions[word.lower()].affect for word in exchange.felt}) > 1
-
-    mixed_share = share(has_mixed_feelings)
+    mixed_share = share(lambda e: len({codebook.emotions[word.lower()].affect for word in e.felt}) > 1)
     seeks_advice = share(lambda e: e.told("asking_for_advice")) > 0
     is_afraid = share(lambda e: "Scared" in e.felt or "Afraid" in e.felt) > 0
     goals = {
