@@ -1,6 +1,5 @@
 """The pages of docs/metrics name every metric with its range and direction, and every public function."""
 
-import inspect
 import re
 from importlib import import_module
 from math import inf
@@ -8,6 +7,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
+from public_names import public_functions
 
 import attune_metrics
 from attune_metrics import CATALOG
@@ -22,6 +22,12 @@ TOOLS = (
     "attune_metrics.testing",
 )
 """What metrics are made with: argument checks, arrays; `testing` has a guide of its own."""
+PARTS = {
+    "with_mean", "fleiss_sums", "as_categories", "cohen_sums", "tally_units", "krippendorff_sums", "symmetric_levels",
+    "distribution_of_sums", "intervals_of", "bca_correction", "t_ends", "exchanged_differences", "random_exchanges",
+    "count_reached", "count_reached_by_means", "in_turn", "clusters_needed",
+}  # fmt: skip
+"""Steps that several statistics share."""
 SECTIONS = ("Formula", "Empty, missing and", "Example", "Pitfalls", "Source")
 
 
@@ -36,15 +42,14 @@ def declared() -> dict[str, tuple[float, float, bool | None]]:
     return found
 
 
-def public_functions() -> dict[str, str]:
+def documented_functions() -> dict[str, str]:
     """Return every public function and the module that it is imported from."""
     modules = [one.name for one in walk_packages(attune_metrics.__path__, "attune_metrics.") if "._" not in one.name]
     return {
         name: module
         for module in modules
         if not module.startswith(TOOLS)
-        for name in getattr(import_module(module), "__all__", ())
-        if inspect.isfunction(getattr(import_module(module), name))
+        for name in public_functions(import_module(module))
     }
 
 
@@ -56,9 +61,9 @@ def test_tables_say_what_the_catalogue_says() -> None:
 
 def test_every_public_function_is_named() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in FOLDER.glob("*.md"))
-    functions = public_functions()
+    functions = documented_functions()
     assert {"emotion_f1", "krippendorff_alpha", "sage_scores", "trace_advantages"} <= functions.keys()
-    missing = {name: module for name, module in functions.items() if f"`{name}`" not in text}
+    missing = {name: module for name, module in functions.items() if f"`{name}`" not in text and name not in PARTS}
     assert not missing
 
 

@@ -186,7 +186,7 @@ if not TYPE_CHECKING:
         if name in __all__:
             for place in _MODULES:
                 module = import_module(f"attune_metrics.{place}")
-                if name in module.__all__:
+                if hasattr(module, name):
                     globals()[name] = value = getattr(module, name)
                     return value
         raise AttributeError(f"module 'attune_metrics' has no attribute {name!r}")

@@ -11,8 +11,6 @@ from attune_metrics import curves, eibench, emobench, eqbench, sage
 from attune_metrics.attunebench import composite, emotion, holistic, panas, preferences, questions
 from attune_metrics.metric import Metric
 
-__all__ = ["CATALOG"]
-
 _MODULES = (composite, emotion, questions, preferences, panas, holistic, eibench, sage, emobench, eqbench, curves)
 
 CATALOG: Mapping[str, Metric] = MappingProxyType(

@@ -13,8 +13,6 @@ from math import inf, nan
 
 from attune_metrics.metric import Metric, MetricInputError, check_list, check_number, warn_undefined
 
-__all__ = ["METRICS", "emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"]
-
 
 def _check_curve(curve: object) -> list[float]:
     values = [check_number(value, "state", 0, 100) for value in check_list(curve, "curve", "states")]

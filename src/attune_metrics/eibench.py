@@ -29,23 +29,6 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.metric import Metric, MetricInputError, check_list, check_number
 from attune_metrics.stats.sums import Floats, check_array
 
-__all__ = [
-    "METRICS",
-    "SCENES",
-    "Anchors",
-    "Axis",
-    "Rule",
-    "SceneMeans",
-    "Treatment",
-    "anchor_reward",
-    "anchor_score",
-    "clip_delta",
-    "scene_means",
-    "score_anchors",
-    "state_curve",
-    "treat_failed",
-]
-
 SCENES = ("support", "defense", "repair", "charm")
 
 Axis = Literal["anger", "trust"]

@@ -12,8 +12,6 @@ from functools import partial
 
 from attune_metrics.metric import Metric, MetricInputError, check_list, check_whole
 
-__all__ = ["METRICS", "majority_accuracy"]
-
 
 def majority_accuracy(labels: Sequence[int], predictions: Sequence[Sequence[int | None]]) -> float:
     """Whether an item is answered right: 1 if the most frequent answer to each of its parts is the right one, else 0.

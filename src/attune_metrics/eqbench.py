@@ -21,8 +21,6 @@ from typing import Literal
 
 from attune_metrics.metric import Metric, MetricInputError, check_mapping, check_number, warn_undefined
 
-__all__ = ["CONSTANTS", "METRICS", "EQBenchRun", "eqbench_score", "score_run", "score_runs"]
-
 CONSTANTS: Mapping[str, float] = MappingProxyType({"repository": 0.7477})
 """By the name of a protocol, what the sum of the scaled differences is multiplied by; the repository publishes one."""
 

@@ -7,26 +7,6 @@ from math import inf, isfinite, isnan, nan
 from numbers import Integral, Real
 from typing import Literal
 
-__all__ = [
-    "Metric",
-    "MetricInputError",
-    "SkewedScoresWarning",
-    "UndefinedMetricWarning",
-    "UnknownEmotionWarning",
-    "UnreliableIntervalWarning",
-    "check_level",
-    "check_list",
-    "check_mapping",
-    "check_number",
-    "check_positive",
-    "check_text",
-    "check_whole",
-    "defined",
-    "mean_over_turns",
-    "nan_to_none",
-    "warn_undefined",
-]
-
 
 class MetricInputError(ValueError):
     """The input breaks the metric's contract; the message names the value and guesses the mistake."""

@@ -20,8 +20,6 @@ from attune_metrics.metric import Metric, check_list, check_number, warn_undefin
 from attune_metrics.stats.bootstrap import Interval
 from attune_metrics.stats.cluster_means import wilson_interval
 
-__all__ = ["METRICS", "SageScores", "round_half_up", "sage_failure", "sage_scores", "sage_success"]
-
 
 @dataclass(frozen=True, slots=True)
 class SageScores:

@@ -21,8 +21,6 @@ from urllib.parse import quote, unquote
 
 from attune_metrics.metric import MetricInputError
 
-__all__ = ["Signature", "hash_digests", "hash_records"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:

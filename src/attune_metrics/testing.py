@@ -26,19 +26,6 @@ from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarni
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = [
-    "Call",
-    "Declared",
-    "answers",
-    "calls",
-    "check_metric",
-    "perfect_calls",
-    "ratings",
-    "require_hypothesis",
-    "tags",
-    "texts",
-]
-
 _EMOTIONS = ("Afraid", "Ashamed", "Excited", "Guilty", "Inspired", "Nervous", "Proud", "Upset")
 _QUESTIONS = ("B1", "B2", "B3", "B4", "B5", "B6")
 _WORDS = ("i", "feel", "so", "tired", "of", "it", "Today", "sad")

@@ -19,8 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.metric import MetricInputError, check_number
 from attune_metrics.stats.sums import Floats, check_array
 
-__all__ = ["process_rewards", "token_advantages", "trace_advantages", "turn_advantages"]
-
 _EPSILON = 1e-6  # of the definition: added to the floor, it changes the sixth digit
 
 

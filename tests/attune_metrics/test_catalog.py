@@ -3,7 +3,6 @@
 import inspect
 import itertools
 import re
-import types
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from public_names import public_functions
 
 from attune_metrics import CATALOG, Metric, UndefinedMetricWarning, curves, eibench, emobench, eqbench, sage
 from attune_metrics.attunebench import (
@@ -97,10 +97,8 @@ def test_every_public_function_of_a_module_is_in_the_catalogue(name: str) -> Non
     module = MODULES[name]
     public = {
         name
-        for name in module.__all__
-        if isinstance(getattr(module, name), types.FunctionType)
-        and not name.startswith(("prepare_", "score_", "count_"))
-        and name not in NOT_METRICS
+        for name in public_functions(module)
+        if not name.startswith(("prepare_", "score_", "count_")) and name not in NOT_METRICS
     }
     families = {metric.family for metric in module.METRICS}
     assert {plain(metric).__name__ for metric in FUNCTIONS.values() if metric.family in families} == public

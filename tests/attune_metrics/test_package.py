@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from public_names import public_names
 
 import attune_metrics
 
@@ -56,7 +57,7 @@ def test_the_root_has_the_functions_of_the_catalogue() -> None:
 @pytest.mark.parametrize("name", attune_metrics.__all__)
 def test_names_of_the_root_are_those_of_a_module(name: str) -> None:
     member = getattr(attune_metrics, name)
-    homes = [module for module in PUBLIC[1:] if name in importlib.import_module(module).__all__]
+    homes = [module for module in PUBLIC[1:] if name in public_names(importlib.import_module(module))]
     assert any(getattr(importlib.import_module(home), name) is member for home in homes)
     assert member.__doc__ or name == "CATALOG"
 
@@ -76,14 +77,14 @@ def test_public_names_are_defined_in_one_module() -> None:
     homes: dict[str, set[str]] = {}
     for name in PUBLIC[1:]:
         module = importlib.import_module(name)
-        for entry in module.__all__:
+        for entry in public_names(module):
             if entry != "METRICS" and not hasattr(module, "__path__"):
                 homes.setdefault(entry, set()).add(name)
     assert {entry: found for entry, found in homes.items() if len(found) > 1} == {}
 
 
 def test_names_in_public_signatures_are_public() -> None:
-    exported = {entry for name in PUBLIC for entry in importlib.import_module(name).__all__}
+    public = {entry for name in PUBLIC[1:] for entry in public_names(importlib.import_module(name))}
     defined, used = set[str](), set[str]()
     for name in MODULES[1:]:
         module = importlib.import_module(name)
@@ -92,12 +93,12 @@ def test_names_in_public_signatures_are_public() -> None:
                 defined |= {target.id for target in member.targets if isinstance(target, ast.Name)}
             elif isinstance(member, ast.FunctionDef | ast.ClassDef):
                 defined.add(member.name)
-                parts = ast.walk(member) if member.name in exported else ()
+                parts = ast.walk(member) if member.name in public else ()
                 given = [getattr(part, key, None) for part in parts for key in ("annotation", "returns")]
                 found = [node for annotation in given if annotation for node in ast.walk(annotation)]
                 used |= {node.id for node in found if isinstance(node, ast.Name)}
     assert {"Floats", "Interval", "MeasurementLevel", "Rule"} <= used & defined
-    assert used & defined <= exported
+    assert used & defined <= public
 
 
 # Importing.

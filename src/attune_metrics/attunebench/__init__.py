@@ -4,8 +4,6 @@ from functools import partial
 
 from attune_metrics.metric import Metric, mean_over_turns
 
-__all__: list[str] = []
-
 COMPOSITE, TURN_BY_TURN, CONVERSATION_WIDE = "Composite", "Turn by turn", "Conversation-wide"
 
 _PAPER = "AttuneBench (arXiv:2605.21739)"

@@ -32,25 +32,6 @@ from typing import Literal
 from attune_metrics.attunebench import COMPOSITE, composite_entry
 from attune_metrics.metric import Metric, MetricInputError, check_number
 
-__all__ = [
-    "DOCUMENTED",
-    "METRICS",
-    "PROTOCOLS",
-    "RELEASED",
-    "Protocol",
-    "binary_mean",
-    "composite_score",
-    "conversation_wide",
-    "conversation_wide_average",
-    "emotion_blend",
-    "equal_weight_composite",
-    "evaluation_quality",
-    "get_protocol",
-    "holistic",
-    "panas01",
-    "turn_level_average",
-]
-
 
 def check_parts(low: float = 0, **values: object) -> None:
     """Raise unless every value is a number from `low` to 1, or nan."""

@@ -44,29 +44,6 @@ from attune_metrics.metric import (
     warn_undefined,
 )
 
-__all__ = [
-    "METRICS",
-    "NEGATIVE_AFFECT",
-    "POSITIVE_AFFECT",
-    "SIMILARITY",
-    "VALENCE_AROUSAL",
-    "EmotionScores",
-    "PreparedTags",
-    "Tag",
-    "emotion_f1",
-    "emotion_f1_intensity",
-    "emotion_hit_rate",
-    "emotion_intensity_mae",
-    "emotion_precision",
-    "emotion_recall",
-    "emotion_scores",
-    "emotion_similarity",
-    "emotion_va_intensity_score",
-    "emotion_va_score",
-    "prepare_tags",
-    "score_tags",
-]
-
 POSITIVE_AFFECT = (
     "Proud", "Alert", "Inspired", "Determined", "Attentive",
     "Active", "Excited", "Strong", "Enthusiastic", "Interested",

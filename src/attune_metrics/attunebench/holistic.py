@@ -28,24 +28,6 @@ from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_proto
 from attune_metrics.attunebench.preferences import jaccard, tokenize
 from attune_metrics.metric import Metric, MetricInputError, check_list, check_mapping, check_number, check_text
 
-__all__ = [
-    "BRANCHES",
-    "METRICS",
-    "MODEL_FIT_OPTIONS",
-    "Branches",
-    "FourBranchScores",
-    "Texts",
-    "four_branch_mae",
-    "four_branch_normalized",
-    "four_branch_scores",
-    "q1_looking_for_score",
-    "q2_emotion_clarity_match",
-    "q3_follow_up_score",
-    "q3_model_fit_match",
-    "q3_model_fit_ordinal_distance",
-    "score_four_branch",
-]
-
 BRANCHES = ("perceiving", "facilitating", "understanding", "managing")
 MODEL_FIT_OPTIONS = (
     "Very well-matched and adaptive",

@@ -27,30 +27,6 @@ from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_proto
 from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.metric import Metric, MetricInputError, check_mapping, check_number, defined, warn_undefined
 
-__all__ = [
-    "METRICS",
-    "Panas",
-    "PanasScores",
-    "PanasTotals",
-    "PreparedPanas",
-    "panas_baseline_adjusted",
-    "panas_item_baseline_adjusted",
-    "panas_item_mae",
-    "panas_item_normalized",
-    "panas_mae",
-    "panas_na_baseline_adjusted",
-    "panas_na_mae",
-    "panas_na_normalized",
-    "panas_normalized",
-    "panas_pa_baseline_adjusted",
-    "panas_pa_mae",
-    "panas_pa_normalized",
-    "panas_scores",
-    "panas_totals",
-    "prepare_panas",
-    "score_panas",
-]
-
 _WORDS = POSITIVE_AFFECT + NEGATIVE_AFFECT
 
 

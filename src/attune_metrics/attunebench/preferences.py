@@ -55,42 +55,6 @@ from attune_metrics.attunebench.questions import (
 )
 from attune_metrics.metric import Metric, MetricInputError, check_list, check_mapping, check_number, check_text, defined
 
-__all__ = [
-    "JUDGE_DIMENSIONS",
-    "METRICS",
-    "RESPONSE_LABELS",
-    "Choices",
-    "Comparison",
-    "PairwiseScores",
-    "PreparedComparisons",
-    "PreparedResponses",
-    "ResponseScores",
-    "Responses",
-    "Wins",
-    "draft_binary_alignment",
-    "draft_judge_score",
-    "jaccard",
-    "pairwise_accuracy",
-    "pairwise_kendall_tau",
-    "pairwise_wins",
-    "prepare_comparisons",
-    "prepare_responses",
-    "response_preference_alignment",
-    "response_scores",
-    "response_similarity",
-    "response_similarity_human_edited",
-    "response_similarity_llm_improved",
-    "response_similarity_original",
-    "score_comparisons",
-    "score_draft_binary",
-    "score_draft_judge",
-    "score_random_choices",
-    "score_response",
-    "score_similarities",
-    "token_jaccard",
-    "tokenize",
-]
-
 
 def tokenize(text: str | None) -> frozenset[str]:
     """Return the set of tokens of a text: lower case, split on white space."""

@@ -44,26 +44,6 @@ from attune_metrics.metric import Metric, MetricInputError, check_mapping
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "METRICS",
-    "Answers",
-    "BinaryCounts",
-    "CheckedAnswers",
-    "PreparedAnswers",
-    "binary_accuracy",
-    "binary_counts",
-    "binary_f1",
-    "binary_mcc",
-    "binary_precision",
-    "binary_recall",
-    "count_answers",
-    "hp_perspective_alignment",
-    "hp_perspective_gap",
-    "hp_reference",
-    "om_reference",
-    "prepare_answers",
-]
-
 Answers = Mapping[str, "str | bool | np.bool_ | None"]
 """Question id to answer, as metrics take them."""
 

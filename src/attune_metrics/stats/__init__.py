@@ -1,3 +1,1 @@
 """Statistics on units and clusters: intervals, comparisons, agreement, ranks, and how much data a difference needs."""
-
-__all__: list[str] = []

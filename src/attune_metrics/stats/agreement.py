@@ -50,23 +50,6 @@ from attune_metrics.stats.sums import (
     weighted_sums,
 )
 
-__all__ = [
-    "KappaDistances",
-    "KappaWeights",
-    "MeasurementLevel",
-    "Ratings",
-    "cohen_kappa",
-    "cohen_kappa_interval",
-    "fleiss_kappa",
-    "fleiss_kappa_interval",
-    "kendall_tau_b",
-    "kendall_tau_b_rows",
-    "krippendorff_alpha",
-    "krippendorff_alpha_interval",
-    "spearman_rho",
-    "spearman_rho_rows",
-]
-
 
 def as_categories(ratings: object, name: str, *shape: str, numeric: str | None = None) -> Floats:
     """Return ratings as floats, nan where missing; texts become their places in alphabetical order.

@@ -66,23 +66,6 @@ from attune_metrics.stats.sums import (
     row_blocks,
 )
 
-__all__ = [
-    "MAX_MULTINOMIAL_CLUSTERS",
-    "MOST_KEPT",
-    "MOST_RESAMPLES",
-    "PER_UNIT",
-    "STATISTICS",
-    "Interval",
-    "Method",
-    "Resamples",
-    "bootstrap",
-    "bootstrap_distribution",
-    "draw_resamples",
-    "mean_of_means",
-    "mean_of_sums",
-    "point_estimate",
-]
-
 
 def mean_of_sums(sums: Floats, n: Floats) -> Floats:
     """Mean of the units: ``sums[..., 0] / n``, the statistic taken where none is named.

@@ -43,16 +43,6 @@ from attune_metrics.stats.sums import (
     one_term,
 )
 
-__all__ = [
-    "McNemarTest",
-    "clopper_pearson_interval",
-    "cluster_means",
-    "mcnemar_test",
-    "mean_of_clusters_interval",
-    "share_of_clusters_interval",
-    "wilson_interval",
-]
-
 
 def cluster_means(values: ArrayLike, clusters: Iterable[Hashable]) -> Floats:
     """Compute the mean of each cluster's units, for each series.

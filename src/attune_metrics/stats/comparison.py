@@ -52,20 +52,6 @@ from attune_metrics.stats.sums import (
     series_blocks,
 )
 
-__all__ = [
-    "MAX_EXACT_CLUSTERS",
-    "MOST_DIFFERENCES",
-    "Pairs",
-    "PermutationTest",
-    "benjamini_hochberg",
-    "bootstrap_of_pairs",
-    "distribution_of_pairs",
-    "holm",
-    "paired_bootstrap",
-    "paired_permutation_test",
-    "permutation_test_of_pairs",
-]
-
 MOST_DIFFERENCES = 2**25
 """How many differences, of exchanges and pairs, are kept at one time: 256 MiB."""
 

@@ -33,8 +33,6 @@ from attune_metrics.stats.comparison import (
 from attune_metrics.stats.power import p_of_ends
 from attune_metrics.stats.sums import Floats, Statistic
 
-__all__ = ["Equivalence", "Verdict", "check_margin", "equivalence", "equivalence_of_pairs", "verdict"]
-
 Verdict = Literal["different", "practically the same", "undecided"]
 
 

@@ -89,24 +89,6 @@ from attune_metrics.stats.sums import (
     paired_terms,
 )
 
-__all__ = [
-    "MIN_CORRELATION",
-    "MIN_LABELS",
-    "UNLIKE_LEVEL",
-    "Closeness",
-    "JudgeCloseness",
-    "PredictionPowered",
-    "RaterPair",
-    "Reliability",
-    "association",
-    "judge_reliability",
-    "prediction_powered",
-    "prediction_powered_difference",
-    "regression_estimate",
-    "regression_terms",
-    "unlikeness",
-]
-
 
 def regression_terms(
     scores: Floats, ratings: Floats, labelled: NDArray[np.bool_]

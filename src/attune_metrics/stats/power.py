@@ -65,24 +65,6 @@ from attune_metrics.stats.sums import (
     rounding_of,
 )
 
-__all__ = [
-    "MDE_MIN_CLUSTERS",
-    "MOST_UNITS",
-    "TwoSided",
-    "check_difference",
-    "check_looks",
-    "effect_after_pilot",
-    "labels_needed",
-    "mde_factor",
-    "minimum_detectable_effect",
-    "p_of_ends",
-    "participants_after_pilot",
-    "participants_needed",
-    "planned_effect",
-    "two_sided_p",
-    "units_needed",
-]
-
 MDE_MIN_CLUSTERS = 7
 """With fewer clusters no effect is detectable: at most the two exchanges that give all differences one sign have a
 p-value below 0.05 (2 of 64 with 6 clusters, none with 5)."""

@@ -68,17 +68,6 @@ from attune_metrics.stats.sums import (
     rounding_of,
 )
 
-__all__ = [
-    "Rating",
-    "WinRates",
-    "bradley_terry",
-    "bradley_terry_ratings",
-    "rank_intervals",
-    "tier_spans",
-    "tiers",
-    "win_rates",
-]
-
 _STEP_ROUNDED = 53 - 24  # bits of the largest value of a step that do not count
 
 

@@ -42,8 +42,6 @@ from attune_metrics.stats.sums import (
     rounding_of,
 )
 
-__all__ = ["PARTS", "RepeatVariance", "crossed_variances", "rank_shares", "repeat_variance"]
-
 PARTS = ("unit", "row", "residual")
 """The parts of the variance, in the order of `crossed_variances`."""
 

@@ -30,40 +30,6 @@ from attune_metrics.metric import (
     warn_undefined,
 )
 
-__all__ = [
-    "MOST_SKEWNESS",
-    "ROUNDING",
-    "Floats",
-    "Statistic",
-    "Streamed",
-    "Weights",
-    "as_floats",
-    "as_terms",
-    "average_ranks",
-    "check_array",
-    "check_same_shape",
-    "cluster_deviations",
-    "cluster_index",
-    "cluster_sums",
-    "clustered_standard_error",
-    "coefficient_of_variation",
-    "effective_freedom",
-    "evaluate",
-    "exact_sums",
-    "exponential",
-    "jackknife_error",
-    "on_grid",
-    "one_term",
-    "paired_terms",
-    "products",
-    "ratio",
-    "rounding_of",
-    "row_blocks",
-    "series_blocks",
-    "skewness_of_mean",
-    "weighted_sums",
-]
-
 Floats = NDArray[np.float64]
 
 
