@@ -46,12 +46,12 @@ NOTED = frozenset(
     | {"run_timestamp", "timestamp", "started_at", "finished_at", "duration_seconds", "latency"}
     | {"run_key", "request_id"}
 )
-"""Keys under which results note what their answers cost, when and how long they were made, and by which request."""
+"""Keys under which results note the cost of their answers, the time and duration of a run, and the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignFile:
-    """A document that lies beside records and is none: it has all of `keys`, and `hint` says what reads it."""
+    """A document that lies beside records but is not one: it has all of `keys`, and `hint` says what reads it."""
 
     noun: str
     keys: frozenset[str]
@@ -75,7 +75,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Which of two records with one key counts, and why.
+    """Which of two records with the same key counts, and why.
 
     `why` continues the message "... and counts"; `severity` is the severity of leaving out the other record.
     """
@@ -86,7 +86,7 @@ class Duplicate:
 
 
 def first_counts(first: Record, second: Record) -> Duplicate:
-    """Return that the first of two records counts; leaving out an equal one is a note."""
+    """Decide that the first of two records counts; leaving out the second is only a note if both are equal."""
     if same_content(first, second):
         return Duplicate(why="; the content is the same", severity="note")
     return Duplicate()
@@ -129,10 +129,10 @@ class Kind(Generic[R, C]):
         The page in ``docs`` about the benchmark.
     is_other : callable
         Tells whether a document that has one of the keys is a record of another kind.
-    other_files : tuple of OtherFile
+    other_files : tuple of ForeignFile
         Documents that lie beside such records.
     unpack : callable, optional
-        From a document with many records to the documents of the records; None for any other document.
+        Takes a document with many records and returns the documents of these records; None for any other document.
     fix : callable
         Brings a document in an older spelling into current form; by default `attune_data.repair.fix_of` the model.
     is_old : callable
@@ -140,32 +140,32 @@ class Kind(Generic[R, C]):
     check : callable
         The rules beyond types: reports what a valid record gets wrong.
     check_all : callable, optional
-        Rules on all records of a source: takes them, from how many files they are, and an `IssueCollector`.
+        Rules on all records of a source: takes the records, the number of their files, and an `IssueCollector`.
     place : callable, optional
         Fills in fields from the place of a record; the place of a row of a Dataset is None.
     key : callable
-        The key of a record: no two records of a collection have the same.
+        The key of a record: no two records of a collection have the same key.
     identity : str
         The key in words.
     duplicate : callable
         Says which of two records with one key counts.
     duplicate_rule : str
-        The rule of the issue that reports the other.
+        The rule of the issue that reports the record that does not count.
     unhashed : frozenset of str
-        Keys of a result, as files spell them, that the hash of results leaves out: they concern neither the answer nor
-        the question, the model and its settings. By default the keys of `NOTED` that are no field of `model`.
+        Keys of a result, as files spell them, that the hash of results leaves out: they say nothing about the answer,
+        the question, the model or its settings. By default, the keys of `NOTED` that are not fields of `model`.
     prefer : str, optional
-        Pattern of the names of the files of a folder that are read where there are any.
+        A pattern of file names. If files in a folder match it, only these files are read.
     demo : str, optional
         The demonstration data, a file below ``attune_data``.
     columns : tuple of str
-        Columns that a `datasets.Dataset` with the columns of these records has; by default the keys that its model
-        needs.
+        Columns that a `datasets.Dataset` of these records must have; by default the keys that `model` requires.
     tables, joined : type
         The class of the collection's tables, and the class of the tables of `joined`, if any. By default `tables` is
         `attune_data.tables.record_table` of the model.
     build : callable
-        From records to the function from the name of a table to its frame; given where `tables` is.
+        Takes records and returns a function that makes the frame of a table from the table's name. Give it together
+        with `tables`, or neither.
     cluster : str, optional
         The column of the clusters in which records are drawn and split, for the default table; by default each record
         is a cluster of its own.
@@ -174,22 +174,22 @@ class Kind(Generic[R, C]):
     request : str, optional
         A request of the authors to users of the data, for the card of a published data set.
     overview : mapping
-        The columns that a list of records shows, from heading to the text of a record; by default the id and the
-        columns of the table that say more than it.
+        The columns that a list of records shows: for each heading, a function that returns the text of a record. By
+        default the id and the columns of the table, without ``synthetic``.
     parts : callable
-        From a record to its parts, the first about the whole record; by default its fields.
+        Takes a record and returns its parts, the first about the whole record; by default its fields.
     of : callable, optional
-        From a result to the id of the record that it answers.
+        Takes a result and returns the id of the record that it answers.
     beside : callable, optional
-        From a record and the results of models to the parts after the first, with each answer of a model beside the
-        reference; by default the parts of the results follow below the record.
+        Takes a record and results of models and returns the record's parts after the first, with each model's answer
+        beside the reference. By default the parts of the results follow below the record.
     reference : str
         Who gave the answers that count, for instance ``participant``.
     messages : callable, optional
         From a record to the `Messages` of its dialogue, where records have one.
     describe : callable
-        From a collection to counts; `attune_data.describe` says which. By default those by model and by every field
-        that has a choice.
+        Takes a collection and returns counts, which `attune_data.describe` explains. By default, counts by model and by
+        every field that has a choice.
     documents : callable or str, optional
         Gives the hypothesis strategy of documents of this kind that load without an issue; or its ``module:name``. By
         default documents of the demonstration data, changed in ways that the model and the rules accept.
@@ -262,12 +262,12 @@ class Kind(Generic[R, C]):
         return parts_text(titled(self.noun, record), self.parts(record), columns)
 
     def with_results(self, record: R, made: "Kind[Any, Any]", results: Sequence[Any], columns: int) -> str:
-        """Return a record as text with what models made of it, which is of the kind `made`.
+        """Return a record as text, together with models' results for it, which are of the kind `made`.
 
         Raises
         ------
         ValueError
-            Where no result is of the record.
+            If no result belongs to the record.
         """
         of, name = made.of, _id(record)
         if of is None:
@@ -285,12 +285,12 @@ class Kind(Generic[R, C]):
         return parts_text(titled(self.noun, record), parts, columns, reference=self.reference, names=names)
 
     def reads(self, document: Mapping[str, Any]) -> bool:
-        """Tell whether a document may be a record of this kind, or have many."""
+        """Tell whether a document may be a record of this kind, or contain many such records."""
         is_one = not self.keys.isdisjoint(document) and not self.is_other(document)
         return is_one or (self.unpack is not None and self.unpack(document) is not None)
 
     def left_out(self, duplicate: Duplicate, record: R, file: str, counting: str) -> Issue:
-        """Return the issue of a record that does not count, beside one with the same key in the file `counting`."""
+        """Return the issue for a record that does not count, as one with the same key in the file `counting` does."""
         message = f"{counting} has the same {self.identity}, and counts{duplicate.why}"
         value = shown(_id(record))
         return Issue(file, "$", self.duplicate_rule, duplicate.severity, value, message, LEFT_OUT)
@@ -319,7 +319,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     Each kind has a subclass, which says its `kind`: `Conversations`, `Runs`, `Scenarios`, `Episodes`, `Dialogues`.
 
     Two collections of a kind are equal where they have equal records in the same order, wherever these come from:
-    issues, files and filters do not count. Equal collections have one hash.
+    issues, files and filters do not count. Equal collections have the same hash.
 
     Parameters
     ----------
@@ -330,9 +330,9 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     files : mapping of str to str, optional
         Id of a record to the file that it came from.
     filters : sequence of str, optional
-        What was asked for to come here, for the repr.
+        The queries that led to this collection, for the repr.
     root : Collection, optional
-        What this is a part of; its values are those that a query may name.
+        The whole that this is a part of; a query may name the values of the whole.
 
     Raises
     ------
@@ -389,16 +389,16 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def __getitem__(self, key: SupportsIndex | str | slice | Iterable[SupportsIndex]) -> T | Self:
         """Return the record at a position or with an id, or a collection of several, which keeps all issues.
 
-        An id may be shortened to a beginning that no other id has, but not within its number: ``S1`` is not ``S10``.
-        Several are a slice, a list of positions, or a mask: true or false for each record. Lists may be arrays of
-        numpy and series of polars and pandas too.
+        An id may be shortened to a beginning that no other id has, but not in the middle of a number: ``S1`` does not
+        find ``S10``. Several records are chosen by a slice, a list of positions, or a mask (true or false for each
+        record). A list may also be an array of numpy or a series of polars or pandas.
 
         Raises
         ------
         KeyError
-            Where no record has the id, or several ids begin so.
+            If no record has the id, or several ids begin with it.
         IndexError
-            Where there is no such position, one is named twice, or a mask has another length.
+            If a position does not exist or is given twice, or if a mask has another length than the collection.
         TypeError
             Where a list has anything but whole numbers, or anything but true and false.
         """
@@ -421,7 +421,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     @overload
     def get(self, key: str, default: M) -> T | M: ...
     def get(self, key: str, default: object = None) -> object:
-        """Return the record with this whole id; `default` where there is none, so that records can be joined by it.
+        """Return the record with exactly this id, or `default` if there is none; so records can be joined by their ids.
 
         Examples
         --------
@@ -433,7 +433,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return self._by_id.get(key, default)
 
     def _whole_id(self, key: str) -> str | None:
-        """Return an id, or the only one that begins so; None where there is none."""
+        """Return `key` if it is an id, else the only id that begins with it; None if there is no such id."""
         if key in self._by_id:
             return key
         begun = [name for name in self._by_id if key and name.startswith(key)]
@@ -442,7 +442,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return begun[0] if begun and not _within_number(key, begun[0]) else None
 
     def _near(self, key: str) -> str:
-        """Return the question whether an id with a similar beginning was meant."""
+        """Return the end of an error message, which asks whether an id with a similar beginning was meant."""
         begun = {name[: max(len(key), 1)]: name for name in reversed(self._by_id)}
         near = [repr(begun[one]) for one in get_close_matches(key, begun, n=3)]
         return f"; did you mean {' or '.join(near)}?" if near else f" among {len(self)} records"
@@ -483,7 +483,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return frames(self.kind.build(self._records), self._found, self._filters, root)
 
     def _beside(self, others: Iterable[M], model: type[M], plural: str) -> tuple[list[M], tuple[Issue, ...]]:
-        """Return what the records are joined with, and what was noticed about both."""
+        """Return the other records as a list, and the issues of these and of the collection's own records."""
         given: list[Any] = list(others) if hasattr(others, "__iter__") else [others]
         if not all(isinstance(other, model) for other in given):
             what = self.kind.plural
@@ -518,8 +518,9 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def __or__(self, other: Self) -> Self:
         """Return the records of both collections, the records of `self` first.
 
-        Of two records that have one key and differ, one counts, as if both were read from one folder in this order:
-        the later run, a result before a failed episode, else the record of `self`. The other is an issue.
+        If two records have the same key and differ, only one counts, as if both were read from one folder in this
+        order: the later of two runs, a result rather than a failed episode, else the record of `self`. The other record
+        becomes an issue.
         """
         if type(other) is not type(self):
             return NotImplemented
@@ -554,8 +555,8 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a JSONL file, which their loader reads back as equal records.
 
-        The file appears when it is complete: it is written beside its place and renamed, so that nobody reads half
-        of it and a failure leaves an older file as it was.
+        The file appears only when it is complete: it is written to a temporary file in the same folder, which is then
+        renamed. So nobody reads half of it, and a failure leaves an older file unchanged.
 
         Parameters
         ----------
@@ -565,7 +566,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         Raises
         ------
         ValueError
-            Where the name ends otherwise, so that it could not be loaded as what it is.
+            If the name has another ending, so that the file could not be loaded as JSONL.
 
         Examples
         --------
@@ -593,7 +594,7 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
         return ", ".join([plural(len(self), kind.noun, kind.plural) + self._detail(), *participants, *noted])
 
     def _detail(self) -> str:
-        """Return what a kind's collections say of themselves beyond their number."""
+        """Return what the summary of a kind's collections says in addition to the number of records."""
         return ""
 
     def __repr__(self) -> str:
@@ -605,13 +606,13 @@ class Collection(Queryable, Exportable, Sequence[T], Generic[T]):
 
 
 def chosen_places(key: object, length: int, plural: str) -> int | list[int]:
-    """Return the position, or the positions that a list or a mask chooses of a sequence, counted from its beginning.
+    """Return the position, or the positions that a list or a mask chooses, counted from the beginning of a sequence.
 
     Parameters
     ----------
     key : object
-        What stands in brackets: a whole number, several, negative ones from the end, or true and false for each item;
-        a list, an array of numpy, a series of polars or pandas.
+        The value in brackets: one whole number, or several, or true or false for each item. Several are in a list, an
+        array of numpy, or a series of polars or pandas. Negative numbers count from the end.
     length : int
         How many items there are.
     plural : str
@@ -664,7 +665,7 @@ def _place(given: int, length: int, plural: str) -> int:
 
 
 def _within_number(key: str, name: str) -> bool:
-    """Tell whether an id, shortened so, would end within a number, as S10 after S1; the parts of a UUID are none."""
+    """Tell whether `key`, the beginning of an id, ends within a number, as S1 does in S10; UUID parts are none."""
     around = next(part for part in _PART.finditer(name) if part.end() > len(key) - 1)
     return around.end() > len(key) and _NUMBERED.fullmatch(around[0]) is not None and key[-1].isdigit()
 
@@ -672,7 +673,7 @@ def _within_number(key: str, name: str) -> bool:
 def record_kind(model: type[T], **about: Any) -> Kind[Any, Collection[T]]:
     """Return the kind of the records of a model, with a class for its collections.
 
-    Collections and tables can be pickled; the module that has the model has to make the kind.
+    Collections and tables can be pickled, if the module that defines the model also makes the kind.
 
     Parameters
     ----------
@@ -706,11 +707,11 @@ def record_kind(model: type[T], **about: Any) -> Kind[Any, Collection[T]]:
     return kind
 
 
-# No module has these classes; another process has them where it imports the module that makes the kind.
+# These classes are attributes of no module. Another process gets them when it imports the module that makes the kind.
 _COLLECTIONS: dict[type[Any], type[Collection[Any]]] = {}
 
 
 def _empty_collection(model: type[Any]) -> Collection[Any]:
-    """Return a collection without its state: what a copy begins with."""
+    """Return a collection without its state, to which pickle or copy adds the state."""
     made = _COLLECTIONS[model]
     return made.__new__(made)

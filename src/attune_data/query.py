@@ -4,20 +4,22 @@ SQL conditions on traits
 ------------------------
 The part of SQL that one may use, checked before polars reads the text.
 
-A condition computes with columns and literals. polars' own parser knows functions that read files, calls them while it
-parses, ends the process where an expression is too deep, and panics at some calls; so a text is cut into tokens here,
-each token is compared with a list of allowed tokens, and polars gets a text made from these tokens.
+A condition may use only columns and literals. The parser of polars alone is not safe: it has functions that read files
+and calls them while it parses, it ends the process if an expression is too deep, and it panics at some calls. So the
+text is cut into tokens here, each token is compared with a list of allowed tokens, and polars gets a text made from
+these tokens.
 
 Queries
 -------
 Subgroups of conversations by trait, by expression, by stratum, by participant.
 
-Other records are asked for alike: the traits of scenarios and episodes are the columns of the ``scenarios`` or
-``episodes`` table, and a scenario is drawn and split as a whole with all of its episodes, as a participant is with all
-of theirs.
+Other records are queried in the same way: the traits of scenarios and episodes are the columns of the ``scenarios`` or
+``episodes`` table. A scenario is drawn and split together with all its episodes, as a participant is with all their
+conversations.
 
-What can be asked for is every column of that table, and what its class says of further traits: of conversations
-``diagnosis`` (a group of ``codebook/diagnoses.toml``, else an answer as given) and ``diagnosis_group``.
+A query may name every column of the table of its records, and the further traits that the class of the table defines:
+for conversations ``diagnosis`` (a group of ``codebook/diagnoses.toml``, or else the answer as given) and
+``diagnosis_group``.
 """
 
 import random
@@ -45,21 +47,22 @@ _PARTS = {"median": 2, "tertile": 3}
 
 
 def bin_rows(values: Sequence[float | None], clusters: Sequence[Sequence[int]], bins: Bins) -> dict[str, list[int]]:
-    """Return the positions of the rows on each side of the median or of the tertiles, lowest first.
+    """Return the positions of the rows in each bin, cut at the median or at the tertiles, lowest bin first.
 
     Parameters
     ----------
     values : sequence of float or None
         The number of each row; None is in no bin.
     clusters : sequence of sequences of int
-        The positions of the rows of each cluster, which counts with the median of its rows.
+        The positions of the rows of each cluster. For the cuts, a cluster counts once, with the median of its rows.
     bins : {"median", "tertile"}
         Where to cut; tertiles interpolate linearly.
 
     Returns
     -------
     dict of str to list of int
-        By the cut, such as ``<= 8``. A value equal to a cut is below it; a bin without a row is left out.
+        The positions by the name of the bin, such as ``<= 8``. A value equal to a cut is in the lower bin; a bin
+        without rows is left out.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def bin_rows(values: Sequence[float | None], clusters: Sequence[Sequence[int]], 
 
 
 def _quantile(ordered: Sequence[float], part: int, parts: int) -> float:
-    """Return a quantile by linear interpolation; between two equal values it is that value to the last digit."""
+    """Return a quantile by linear interpolation; between two equal values the quantile is exactly that value."""
     below, rest = divmod(part * (len(ordered) - 1), parts)
     low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
     return low + (high - low) * rest / parts
@@ -95,24 +98,25 @@ def _quantile(ordered: Sequence[float], part: int, parts: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """A trait that needs more than its column to be queried.
+    """A trait that cannot be queried by its column alone.
 
     Attributes
     ----------
     column : str
         The column it is read from.
     also : str, optional
-        Another column: its values may be queried too, where they are none of `values`.
+        Another column. Its values may be queried too, except values that are in `values`.
     values : tuple
-        Every value that there can be, in order; one that no row has may be asked for all the same.
+        All possible values, in order. A query may name a value that no row has.
     missing : str, optional
         Which of the values means no answer.
     labels : mapping
-        What strata call a value, where that is not its text.
+        The names of values in strata, if a name differs from the text of the value.
     is_group : bool
-        Whether a row without a value is in no group, nor in the opposite one: `none_of` leaves it out too.
+        Whether the values are groups of a score, such as a screen. A row without a value is then in no group and in no
+        opposite group, so `none_of` leaves it out too.
     low, high : float
-        The range of a number; outside it, it counts as no answer where numbers are split.
+        The range of a number. If numbers are split into bins, a number outside the range counts as no answer.
 
     Examples
     --------
@@ -143,11 +147,11 @@ class Unit:
     cluster : str
         The cluster in which rows are drawn, for instance ``participant``.
     own : str
-        The column of the default clusters.
+        The column of the cluster of a row for which `named_by` gives no name.
     named_by : str, optional
-        The column that names the cluster, in any letter case and with outer blanks; a blank one names none.
+        The column that names the cluster. Letter case and outer blanks do not matter; a blank name is no name.
     duplicate_rule : str
-        The rule of the issue that reports a row that differs in another table with the same keys.
+        The rule of the issue about a row that differs from the row with the same keys in another table.
     """
 
     noun: str
@@ -163,11 +167,11 @@ _LISTED = 12
 
 Value = str | int | float | None
 Key = str | int | float
-"""A value as it is compared: text without outer blanks and case; ``no answer`` and nan are none."""
+"""The form in which values are compared: text in lower case without outer blanks; ``no answer`` and nan are none."""
 
 
 class CliValue(str):
-    """A value as it is written on a command line: of a column of numbers a number, of true and false either.
+    """A text from a command line, read as a number for a column of numbers, as true or false for a column of these.
 
     Examples
     --------
@@ -201,7 +205,7 @@ class Match:
         return " or ".join(names) if self.how == "any" else f"{self.how}_of({', '.join(names)})"
 
     def fits(self, wanted: set[Key | None], given: Iterable[Key]) -> bool:
-        """Tell whether the values wanted are among those given; None means no value at all."""
+        """Tell whether the given values match the wanted ones, as `how` says; None means no value at all."""
         own: set[Key | None] = {*given}
         found = wanted & (own or {None})
         return found == wanted if self.how == "all" else bool(found) == (self.how == "any")
@@ -209,7 +213,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """A table with one row a unit, and the description that a query of its rows needs.
+    """A table with one row for each unit, and the descriptions that a query of its rows needs.
 
     Attributes
     ----------
@@ -236,7 +240,7 @@ class Traits:
         Raises
         ------
         ValueError
-            Where there is none of this name; says the nearest.
+            If there is no trait with this name; the message suggests the nearest name.
         """
         if name not in self.special and name not in self.frame.columns:
             held = holders(self, name)
@@ -249,7 +253,7 @@ class Traits:
         return self.frame.schema[trait.column].is_numeric()
 
     def read(self, trait: Trait, value: Value) -> Value:
-        """Return a value that is `CliValue` as a number or truth, where its column has these; others as they are."""
+        """Return a `CliValue` as a number or a truth value if the trait's column has these; other values unchanged."""
         import polars as pl
 
         if not isinstance(value, CliValue):
@@ -263,7 +267,7 @@ class Traits:
         return value
 
     def clusters(self) -> dict[tuple[str, str], list[int]]:
-        """Return the positions of what belongs together: a participant's conversations, or a scenario's episodes.
+        """Return the positions of the rows of each cluster: a participant's conversations, or a scenario's episodes.
 
         The order does not depend on the order of the rows.
         """
@@ -276,7 +280,7 @@ class Traits:
 
 
 def matching(traits: Traits, origin: Traits, name: str, match: Match) -> list[int]:
-    """Return the positions of the rows that match; the values asked for must occur in `origin`, or be known."""
+    """Return the positions of the rows that match; the values asked for must be in `origin` or `Trait.values`."""
     trait = traits.trait(name)
     match = replace(match, values=tuple(traits.read(trait, value) for value in match.values))
     answers = _answers(traits, trait)
@@ -321,9 +325,9 @@ def holders(traits: Traits, value: Value) -> list[str]:
 
 
 def strata(traits: Traits, name: str, bins: Bins | None = None) -> dict[str, list[int]]:
-    """Return the positions of the rows with each value of a trait, by its first spelling; or in each bin.
+    """Return the positions of the rows for each value of a trait (named by its first spelling), or for each bin.
 
-    Yes and no are ``true`` and ``false``, as in CSV.
+    The values True and False are named ``true`` and ``false``, as in CSV.
     """
     import polars as pl
 
@@ -357,14 +361,14 @@ def _binned(traits: Traits, trait: Trait, name: str, bins: Bins) -> dict[str, li
 
 
 def count_people(names: Iterable[str | None]) -> int:
-    """Return how many participants there are by these names, compared as in queries; a blank one is none."""
+    """Return how many different participants these names mean, compared as in queries; a blank name means nobody."""
     return len({text_key(name) for name in names} - {None})
 
 
 def spelled_alike(names: Iterable[str | None]) -> list[str | None]:
-    """Return names of participants as they are written out: as given, without outer blanks, None for a blank one.
+    """Return participants' names as outputs write them: as given, without outer blanks, None for a blank name.
 
-    Names that are compared as one, see `text_key`, are written as the first of them in sorted order.
+    Names that are equal when compared (see `text_key`) are all written like the first of them in sorted order.
 
     Examples
     --------
@@ -377,7 +381,7 @@ def spelled_alike(names: Iterable[str | None]) -> list[str | None]:
 
 
 def shares(sizes: Sequence[int], total: int) -> list[int]:
-    """Return how many to draw of each cell: in proportion to its size, rounded by largest remainder."""
+    """Return how many to draw from each cell, in proportion to its size, rounded by the largest remainder."""
     everybody = sum(sizes) or 1
     whole = [size * total // everybody for size in sizes]
     by_remainder = sorted(range(len(sizes)), key=lambda cell: -(sizes[cell] * total % everybody))
@@ -387,7 +391,7 @@ def shares(sizes: Sequence[int], total: int) -> list[int]:
 
 
 def _answers(traits: Traits, trait: Trait) -> list[dict[Key, Value]]:
-    """Return each row's values of a trait, from the key they are compared by to the spelling."""
+    """Return each row's values of a trait, as a dict from the key by which a value is compared to its spelling."""
     found = _column(traits, trait.column)
     if trait.also is None:
         return found
@@ -403,7 +407,7 @@ def _column(traits: Traits, name: str) -> list[dict[Key, Value]]:
     answers = [row or () for row in rows] if traits.frame.schema[name].is_nested() else [(row,) for row in rows]
     spelt = {value: value.strip() if isinstance(value, str) else value for given in answers for value in given}
     keys = {value: _key(value) for value in spelt}
-    # The first spelling of a row names its key.
+    # If a row has several spellings with the same key, the first is kept.
     return [{key: spelt[value] for value in reversed(given) if (key := keys[value]) is not None} for given in answers]
 
 
@@ -464,16 +468,16 @@ def sql_condition(text: str, columns: Collection[str], asked: Mapping[str, str] 
     text : str
         Comparisons, ``AND``, ``OR``, ``NOT``, ``IN``, ``BETWEEN``, ``LIKE``, ``ILIKE``, ``RLIKE`` (``~``), ``IS NULL``,
         ``CASE``, arithmetic and `FUNCTIONS`: at most 100,000 characters, 200 operators and keywords, and 20
-        parentheses within each other. Text is in single quotes, the name of a column may be in double quotes.
+        nested parentheses. Text is in single quotes, the name of a column may be in double quotes.
     columns : collection of str
         The columns that it may name.
     asked : mapping of str to str, optional
-        Names that are no columns but asked for otherwise, with the column that they are read from, for errors.
+        Traits that only `where` can ask for, each with the column that it is read from, for error messages.
 
     Raises
     ------
     ValueError
-        Where the text has anything else, is longer or deeper, or is not an SQL expression.
+        If the text has anything else, exceeds one of these limits, or is not an SQL expression.
 
     Examples
     --------
@@ -529,7 +533,7 @@ def no_column(name: str, columns: Collection[str], asked: Mapping[str, str]) -> 
 
 
 def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str], asked: Mapping[str, str]) -> Iterator[str]:
-    """Yield the tokens; a column is in quotes, so that none is taken for a word of SQL."""
+    """Yield the checked tokens; column names get quotes, so that none is read as a word of SQL."""
     before = ""
     for place, (kind, word) in enumerate(tokens):
         after = "".join(following for _, following in tokens[place + 1 : place + 3])
@@ -579,7 +583,7 @@ def all_of(*values: Value) -> Match:
 def none_of(*values: Value) -> Match:
     """Match a conversation that has none of these values of a trait; one without an answer matches too.
 
-    Of screens and bands it does not: who has no valid score is in no group.
+    For screens and bands it does not match: without a valid score a conversation is in no group.
 
     Examples
     --------
@@ -592,7 +596,7 @@ def none_of(*values: Value) -> Match:
 
 
 class Queryable(ABC):
-    """What a collection and its tables are asked for alike."""
+    """The queries that a collection and its tables have in common."""
 
     _found: tuple[Issue, ...]
     _filters: tuple[str, ...]
@@ -635,7 +639,7 @@ class Queryable(ABC):
         """Return the units at these positions, which are in order."""
 
     def _origin(self) -> Self:
-        """Return what this is a part of, or itself; its values are those that a query may name."""
+        """Return the whole that this is a part of, or this itself; a query may name the values of the whole."""
         return self if self._root is None else self._root
 
     @abstractmethod
@@ -643,7 +647,7 @@ class Queryable(ABC):
         """Return the units of both."""
 
     def _common_origin(self, other: Self) -> Self | None:
-        """Return what both are parts of; None where neither is a part."""
+        """Return the whole that both are parts of (joined, if these are two); None if neither is a part."""
         mine, theirs = self._origin(), other._origin()
         if mine is theirs:
             return mine
@@ -651,7 +655,7 @@ class Queryable(ABC):
 
     @property
     def unit_ids(self) -> list[str]:
-        """The id of each unit, in order: of a conversation, or of the scenario that an episode is of.
+        """The id of each unit, in order: the id of a conversation, or of the scenario of an episode.
 
         Examples
         --------
@@ -665,7 +669,7 @@ class Queryable(ABC):
 
     @property
     def asked(self) -> str:
-        """What was asked for to come here: one line that cannot drive a terminal, cut where it is long."""
+        """The queries that led to this part, as one line without control characters; a long line is cut."""
         text = sanitize(" ".join(", ".join(self._filters).split()))
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
@@ -680,11 +684,11 @@ class Queryable(ABC):
         Parameters
         ----------
         **traits
-            Trait to a value, to a list (any of it matches), to ``all_of(...)`` or to ``none_of(...)``. None is no
-            answer, and so is the text ``no answer``. Text matches in any case and without outer blanks. ``diagnosis``
-            is a group of ``codebook/diagnoses.toml``, else an answer as it was given. Published screens and bands of a
-            score are columns too: ``asrs_6_screen=True`` is who is screen-positive, and a score that is missing or
-            outside its instrument's range is in no such group, nor in the opposite one.
+            For each trait a value, a list (any of its values matches), ``all_of(...)`` or ``none_of(...)``. None and
+            the text ``no answer`` mean no answer. Letter case and outer blanks of text do not matter. ``diagnosis`` is
+            a group of ``codebook/diagnoses.toml``, else an answer as it was given. Published screens and bands of a
+            score are columns too: ``asrs_6_screen=True`` chooses the screen-positive conversations. A score that is
+            missing or outside its instrument's range is in no such group, and not in the opposite group either.
 
         Raises
         ------
@@ -717,11 +721,11 @@ class Queryable(ABC):
         Parameters
         ----------
         condition : polars expression or str
-            On columns of the ``conversations`` table, and no others. It gives true, false or, which counts as false,
-            null. Bands are in order: ``"promis_anxiety_t_band >= 'moderate'"``. A text is an SQL expression of
+            On columns of the ``conversations`` table, and no others. It gives true, false or null; null counts as
+            false. Bands are ordered: ``"promis_anxiety_t_band >= 'moderate'"``. A text is an SQL expression of
             comparisons, ``AND``, ``OR``, ``NOT``, ``IN``, ``BETWEEN``, ``LIKE``, ``IS NULL``, ``CASE``, arithmetic and
-            `attune_data.query.FUNCTIONS`, of at most 100,000 characters, 200 operators and keywords, and 20
-            parentheses within each other.
+            `attune_data.query.FUNCTIONS`, of at most 100,000 characters, 200 operators and keywords, and 20 nested
+            parentheses.
 
         Raises
         ------
@@ -763,26 +767,29 @@ class Queryable(ABC):
         return self._keep(answers.fill_null(value=False).arg_true().to_list(), f"filter {condition}")
 
     def stratify(self, trait: str, *, bins: Bins | None = None) -> dict[str, Self]:
-        """Return a part for every value of a trait, or on each side of a cut; every conversation is in at least one.
+        """Return one part for each value of a trait, or for each bin; every conversation is in at least one part.
 
-        A conversation with several values (two diagnoses) is in the part of each. Those without an answer are in
-        ``no answer``; of ``diagnosis_group``, no diagnosis is ``none`` and no answer is ``unknown``.
+        A conversation with several values (two diagnoses) is in the part of each value. Conversations without an answer
+        are in the part ``no answer``; for ``diagnosis_group``, conversations with no diagnosis are in ``none`` and
+        those without an answer in ``unknown``.
 
         Parameters
         ----------
         trait : str
             Column of the ``conversations`` table, or ``diagnosis_group``.
         bins : {"median", "tertile"}, optional
-            Split the numbers of a trait there instead. The cuts are computed from the participants in this collection,
-            each counting once, with the median of their conversations; tertiles interpolate linearly. A value equal to
-            a cut is below it, ties together, so parts may be of unequal size and one with nothing in it is left out.
+            Split a numeric trait at its median or tertiles instead. The cuts are computed from the participants in this
+            collection; each participant counts once, with the median of their conversations, and tertiles interpolate
+            linearly. A value equal to a cut is in the lower part, so that equal values stay together. Parts may
+            therefore differ in size; an empty part is left out.
 
         Returns
         -------
         dict of str to part
-            By the value as it was first spelt; sorted, no answer last. Diagnosis groups, bands and other closed lists
-            in the codebook's order, screens as ``screen-positive`` and ``screen-negative``. Bins by their cut,
-            ``"<= 8"`` and ``"> 8"``. A score outside its instrument's range is, in screens, bands and bins, no answer.
+            The parts, named by the value as it was first spelt and sorted by it, with no answer last. Diagnosis groups,
+            bands and other closed lists are in the codebook's order; screens are named ``screen-positive`` and
+            ``screen-negative``, and bins by their cut, ``"<= 8"`` and ``"> 8"``. In screens, bands and bins, a score
+            outside its instrument's range counts as no answer.
 
         Raises
         ------
@@ -803,8 +810,8 @@ class Queryable(ABC):
     def sample(self, participants: int, seed: int, *, by: str | None = None) -> Self:
         """Return all conversations of some participants, drawn at random without replacement.
 
-        Participants are told apart as in `where`, in any case and without outer blanks; a conversation that names none
-        counts as one of its own.
+        Names of participants are compared as in `where`: letter case and outer blanks do not matter. A conversation
+        that names no participant counts as a participant of its own.
 
         Parameters
         ----------
@@ -813,7 +820,8 @@ class Queryable(ABC):
         seed : int
             The same seed draws the same participants, in whichever order the conversations are.
         by : str, optional
-            A trait: each combination of its values that a participant has gets its share of the draw.
+            A trait by which the draw is stratified: participants with the same combination of values form a group, and
+            each group gets its share of the draw.
 
         Raises
         ------
@@ -843,9 +851,9 @@ class Queryable(ABC):
         return self._keep(sorted(row for person in drawn for row in rows_of[person]), label)
 
     def split(self, *parts: float, seed: int) -> tuple[Self, ...]:
-        """Return disjoint parts that together are every conversation; no participant is in two of them.
+        """Return disjoint parts that together have every conversation; no participant is in two of them.
 
-        Participants are told apart as in `sample`.
+        Names of participants are compared as in `sample`.
 
         Parameters
         ----------
@@ -893,5 +901,5 @@ def _match(condition: Condition) -> Match:
 
 
 def either(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    """Return the label of what has come through one row of filters or the other."""
+    """Return the label of records that passed the first or the second series of filters."""
     return (" | ".join(f"({', '.join(filters) or 'all'})" for filters in (first, second)),)

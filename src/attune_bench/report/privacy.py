@@ -1,15 +1,16 @@
-"""Suppression: what a page does not show of few people, and how a reader cannot compute it.
+"""Suppression: which values about few people a page hides, and how it keeps a reader from computing them.
 
-What it protects against: a value that rests on fewer than 5 participants is not shown, nor is a model that was run on
-fewer. Of the strata of traits, no hidden value follows by subtracting shown values: not a stratum from the whole and
-the other strata of its trait, and not the rest between a shown set and a shown set that contains it. The sets are the
-whole, the strata of all traits of a section, and the complements that differences give away.
+What it protects against: a value that rests on fewer than 5 participants is not shown, and a model that was run on
+fewer is not shown either. No hidden value of a stratum can be computed by subtracting shown values: neither a stratum,
+as the whole minus the other strata of its trait, nor the difference of a shown set and a smaller shown set that it
+contains. The sets are the whole, the strata of all traits of a section, and the complements that can be computed from
+shown differences.
 
-What it does not protect against: sums of three or more sets of different traits, or of strata that overlap, with any
-weights (whole minus A minus B plus what both share); sets that differ from one model, condition or metric to the next,
-such as the common units of two models; what several pages tell together; what a reader knows beforehand. Values are
-rounded as reports print them, which is no protection. Data of real people need a disclosure review before a page of
-many overlapping traits is published.
+What it does not protect against: adding and subtracting, with any weights, three or more sets of different traits or
+overlapping strata (such as whole minus A minus B plus the overlap of A and B); sets that differ from one model,
+condition or metric to the next, such as the common units of two models; several pages taken together; what a reader
+already knows. Values are rounded as reports print them, which is no protection. Data of real people need a disclosure
+review before a page of many overlapping traits is published.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,10 +33,10 @@ _FOLLOWS = "not shown, as a smaller stratum would follow"
 _DIFFERENCES = ("difference", "difference_low", "difference_high", "p", "p_min", "p_holm", "significant")
 
 Traits = Mapping[str, tuple[Mapping[str, Iterable[str]], Iterable[str]]]
-"""By trait, its strata (name to units) and the units among which complements are taken."""
+"""For each trait, its strata (name to units) and the units from which complements are taken."""
 
 ShownSet = tuple[str, str, bool]
-"""Trait, stratum, and whether the set is the complement of the stratum, known from stratum and difference."""
+"""Trait, stratum, and whether the set is the stratum's complement (its value is the stratum's minus the difference)."""
 
 
 def hides(table: ScoreTable, *, small_cells: bool) -> bool:
@@ -44,16 +45,17 @@ def hides(table: ScoreTable, *, small_cells: bool) -> bool:
 
 
 def few_groups(table: ScoreTable, metric: str | None = None) -> list[tuple[str, str | None]]:
-    """Return the models and conditions that were run on fewer than 5 clusters, or have a metric's value on fewer."""
+    """Return the models and conditions run on fewer than 5 clusters or, with `metric`, with values on fewer than 5."""
     series = ScoreSeries(table)
     present = series.scored if metric is None else ~np.isnan(series.values(metric)[:, 0])
     return [group for group, units in zip(series.groups, present, strict=True) if series.count(units) < MIN_CLUSTERS]
 
 
 def without_few(table: ScoreTable, *, small_cells: bool) -> ScoreTable:
-    """Return the scores without the values of a metric of a model and condition that rest on fewer than 5 clusters.
+    """Return the scores without the values of a model and condition for a metric if they rest on fewer than 5 clusters.
 
-    What depends on several models, such as a standard score, a strength or an order, would tell of them.
+    If they stayed, numbers that depend on several models, such as a standard score, a strength or an order, would
+    reveal them.
     """
     if not hides(table, small_cells=small_cells):
         return table
@@ -90,7 +92,7 @@ def suppress(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl
 def suppressed(
     frame: pl.DataFrame, rows: pl.Expr, reason: str, *, columns: Iterable[str] | None = None
 ) -> pl.DataFrame:
-    """Return a frame without the numbers of some rows, or those in some columns, and with the reason."""
+    """Return a frame without the numbers in some rows (in all or only some columns), and with the reason."""
     chosen = [
         name
         for name, kind in frame.schema.items()
@@ -106,10 +108,10 @@ def suppressed(
 def conceal_rated(
     table: ScoreTable, frame: pl.DataFrame, metric: str, ratings: Floats, *, small_cells: bool
 ) -> pl.DataFrame:
-    """Return the frame of `debias` or `debias_pairs` without the numbers of rows that tell something of few clusters.
+    """Return the frame of `debias` or `debias_pairs` without the numbers of rows that reveal a value of few clusters.
 
-    A row tells the judge's mean over the rated units and, with the mean of all units, over the others. `ratings`
-    is nan where people rated nothing, of the shape of the judge's metric as an array.
+    A row shows the judge's mean over the rated units. Together with the mean over all units, it also reveals the mean
+    over the other units. `ratings` (series, units) is nan where people gave no rating.
     """
     if not hides(table, small_cells=small_cells):
         return frame
@@ -132,7 +134,7 @@ def conceal_rated(
 def conceal_strata(
     table: ScoreTable, trait: str, frame: pl.DataFrame, hidden: Mapping[tuple[str, str | None], set[ShownSet]]
 ) -> pl.DataFrame:
-    """Return the frame of a trait, as of `attune_bench.stats.subgroups`, without what must not be shown.
+    """Return a trait's frame from `attune_bench.stats.subgroups`, without the values that must not be shown.
 
     `hidden` is what `hidden_strata` gives for the metric; where it is empty, everything is shown.
     """
@@ -157,7 +159,7 @@ def hidden_strata(table: ScoreTable, metric: str, traits: Traits) -> dict[tuple[
     Parameters
     ----------
     table : ScoreTable
-        The scores; the value of all of a model's units is taken to be shown.
+        The scores. It is assumed that the value over all units of a model is shown.
     metric : str
         The metric shown.
     traits : mapping
@@ -173,7 +175,7 @@ def hidden_strata(table: ScoreTable, metric: str, traits: Traits) -> dict[tuple[
 
 
 def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[str, Mask], Mask]]) -> set[ShownSet]:
-    """Return the strata and complements not to show beside the value of the units `whole` (units,)."""
+    """Return the strata and complements to hide if the value over the units `whole` (units,) is shown."""
 
     def few(units: Mask) -> bool:
         return 0 < series.count(units) < MIN_CLUSTERS
@@ -182,7 +184,8 @@ def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[s
     for trait, (strata, known) in sets.items():
         for name, units in strata.items():
             found[trait, name, False] = whole & units
-            # Stratum and complement are all that is known: where few are unknown, these would follow from the whole.
+            # Stratum and complement together are all units with a known value of the trait. If only few units have an
+            # unknown value, their mean would follow from the whole.
             known_to_all = not few(whole & ~known) and series.count(whole & units) >= MIN_CLUSTERS
             found[trait, name, True] = whole & known & ~units & known_to_all
     sizes = {key: series.count(units) for key, units in found.items()}
@@ -190,7 +193,7 @@ def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[s
     shown = {key: found[key] for key in by_size if sizes[key] >= MIN_CLUSTERS}
 
     def revealing() -> ShownSet | None:
-        """Return the smallest set from which, beside the others, something of few follows."""
+        """Return a shown set that, with the other sets, reveals a value of few clusters; of several, a small one."""
         wholes = [whole, *(whole & sets[trait][1] for trait in {key[0] for key in shown if key[2]})]
         for trait in sets:
             strata = [key for key in shown if key[0] == trait and not key[2]]
@@ -205,19 +208,19 @@ def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[s
     while (key := revealing()) is not None:
         del shown[key]
         if not key[2]:
-            # A difference is not shown without the value that it is from.
+            # Without the value of its stratum, a difference is not shown either.
             shown.pop((key[0], key[1], True), None)
     return set(found) - set(shown)
 
 
 def shown_summary(table: ScoreTable, *, small_cells: bool, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
-    """Return what `attune_bench.stats.summary.summary` gives, without what must not be shown."""
+    """Return the table of `attune_bench.stats.summary.summary` without the values that must not be shown."""
     known = without_few(table, small_cells=small_cells)
     return suppress(table, summary(known, **options), small_cells=small_cells)
 
 
 class Stratum(NamedTuple):
-    """A stratum of a trait: its units, and a row a metric, model and condition."""
+    """A stratum of a trait: its units, and one row for each metric, model and condition."""
 
     trait: str
     name: str
@@ -233,7 +236,7 @@ def shown_strata(
     small_cells: bool = False,
     **options: Unpack[AnalysisKeywords],
 ) -> Iterator[Stratum]:
-    """Yield the strata of traits; the values of all units are taken to be shown too.
+    """Yield the strata of traits without values that must not be shown, assuming that values over all units are shown.
 
     Parameters
     ----------
@@ -242,7 +245,7 @@ def shown_strata(
     traits : sequence of str
         As for `attune_bench.stats.subgroups.by`.
     data : Collection or Tables, optional
-        The units' records; by default the traits that the scores have of their units.
+        The records of the units; by default the traits in the scores are used.
     small_cells : bool
         Whether to show values that rest on few people, or would give such values away.
     **options

@@ -23,7 +23,7 @@ class CacheError(Exception):
 
 
 def cache_key(**parts: Any) -> str:
-    """Return the SHA-256 of everything that a response or a file depends on, given as JSON.
+    """Return the SHA-256, over JSON, of everything that a response or a file depends on.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Cache:
     Attributes
     ----------
     unsettled : float
-        What calls of earlier runs that were sent and gave no response may have cost, in US dollars.
+        The most that earlier calls without a response may have cost, in US dollars.
 
     Raises
     ------
@@ -58,7 +58,8 @@ class Cache:
 
     Notes
     -----
-    A last line that was cut off, by a kill or a full disk, is removed. Lines that are no entries are ignored and stay.
+    An incomplete last line, left by a killed process or a full disk, is removed. Other lines that are not entries are
+    ignored and kept.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,7 +87,7 @@ class Cache:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        # After whatever is being written.
+        # Wait for a write that is under way.
         async with self._turn:
             os.close(self._file)
 
@@ -95,7 +96,7 @@ class Cache:
         return self._responses.get(key)
 
     def responses(self) -> list[Response]:
-        """Return all responses, those that others of their key took the place of included."""
+        """Return all responses, including those that a later response with the same key has replaced."""
         return list(self._paid)
 
     async def add(self, key: str, response: Response) -> None:
@@ -110,9 +111,9 @@ class Cache:
         self._take(key, response)
 
     async def reserve(self, amount: float) -> None:
-        """Add the most that a call may cost before it is sent, or minus that where nothing was charged.
+        """Before a call is sent, record the most that it may cost; record the negative amount if nothing was charged.
 
-        A response with that `Response.bound` settles it.
+        A response with this amount as its `Response.bound` cancels the record.
         """
         await self._put({"reserved": amount})
 
@@ -123,7 +124,7 @@ class Cache:
         await asyncio.shield(self._next)
 
     async def _write(self) -> None:
-        """Write what waits; responses that arrive during one fsync share the next."""
+        """Write the waiting lines; responses that arrive during one fsync are written together in the next."""
         async with self._turn:
             self._next = None
             if self._damage is not None:
@@ -143,7 +144,7 @@ class Cache:
                 rest = rest[os.write(self._file, rest) :]
             os.fsync(self._file)
         except OSError:
-            # What fits stays: it was paid for.
+            # Keep the whole lines that were written: their responses were paid for.
             self._end += lines.rfind(b"\n", 0, len(lines) - len(rest)) + 1
             os.ftruncate(self._file, self._end)
             raise
@@ -179,7 +180,7 @@ class Cache:
 
 
 def _check(key: object, response: Response) -> None:
-    """Raise where a line is of other types than this class writes."""
+    """Raise if the values of a line do not have the types that `Cache` writes."""
     if not isinstance(key, str) or not isinstance(response.text, str):
         raise TypeError
     if response.finish_reason not in (None, *get_args(FinishReason)):
@@ -241,7 +242,8 @@ def locked(folder: Path) -> Iterator[None]:
 def note_source(folder: Path, source: str) -> None:
     """Note in a folder where its data came from.
 
-    A path is noted relative to the folder, so that both can be moved, and the note names nobody's home.
+    A path is noted relative to the folder, so that the data and the folder can be moved together and the note does not
+    contain a home directory.
     """
     source = source_from(folder, source)
     noted = _read_sources(folder)
@@ -250,21 +252,21 @@ def note_source(folder: Path, source: str) -> None:
 
 
 def noted_sources(folder: Path) -> list[str]:
-    """Return where the data of a folder came from; empty where nothing says it."""
+    """Return where the data of a folder came from; empty if there is no note."""
     return [source_at(folder, source) for source in _read_sources(folder)]
 
 
 def source_from(folder: Path, source: str) -> str:
-    """Return a source as it is noted in a folder: a path relative to that, anything else as it is."""
+    """Return a source as it is noted in a folder: a path relative to the folder, anything else unchanged."""
     if _is_path(source):
         source = os.path.realpath(source)
-        with suppress(ValueError):  # Of another drive there is no relative path.
+        with suppress(ValueError):  # There is no relative path to another drive.
             source = os.path.relpath(source, os.path.realpath(folder))
     return source
 
 
 def source_at(folder: Path, noted: str) -> str:
-    """Return a source that is noted in a folder."""
+    """Return the source that a note in a folder means: for a relative path, the full path."""
     return os.path.realpath(folder / noted) if _is_path(noted) else noted
 
 
@@ -280,7 +282,7 @@ def read_json(path: Path) -> Any:
     OSError
         It cannot be read, or is a pipe or a device.
     ValueError
-        It is no JSON, or too much of it.
+        It is not JSON, has too many values or is nested too deeply.
     """
     return parse_json(read_input(path))
 
@@ -294,14 +296,14 @@ def _read_sources(folder: Path) -> list[str]:
 
 
 def note_server(folder: Path, provider: str, url: str) -> None:
-    """Note in a folder who served its judges, or would have; the URL, of a provider the latest, is without secrets."""
+    """Note in a folder the provider and URL (without secrets) of its judges; a new URL replaces an old one."""
     noted = noted_servers(folder)
     if noted.get(provider) != url:
         write_whole(folder / _SERVERS, [json.dumps({**noted, provider: url}, indent=2).encode() + b"\n"])
 
 
 def noted_servers(folder: Path) -> dict[str, str]:
-    """Return the URLs that served the judges of a folder, by provider; empty where nothing says it."""
+    """Return the URLs that served the judges of a folder, by provider; empty if none are noted."""
     try:
         noted = read_json(folder / _SERVERS)
         return {provider: str(url) for provider, url in noted.items()}

@@ -1,4 +1,4 @@
-"""Running jobs: resumable, within one folder, by one process at a time."""
+"""Run jobs in one folder, by one process at a time; a run that was stopped can be resumed."""
 
 import asyncio
 import json
@@ -79,14 +79,14 @@ class Asked(NamedTuple):
 
 
 class CachedCalls(ABC):
-    """Gives responses of before from the cache; how others are got, a subclass says.
+    """Returns earlier responses from the cache; a subclass defines how other responses are obtained.
 
     Parameters
     ----------
     providers : mapping of str to str
         Who serves each role.
     cache : Cache
-        The responses of before.
+        The earlier responses.
     meter : Meter
         Counts the responses.
 
@@ -110,13 +110,13 @@ class CachedCalls(ABC):
         """Return the response to a call of a job."""
 
     def _look_up(self, call: Call, attempt: int, job: Job) -> tuple[Asked, Response | None]:
-        """Return a call as it is sent, and the response of before."""
+        """Return a call as it is sent, and its earlier response, if there is one to use."""
         decoding = job.decoding[call.role].of_attempt(attempt + call.sample)
         asked = Asked(self._key(call, attempt, job, decoding), call, attempt, decoding, job)
         cached = self._cache.get(asked.key)
         if cached is not None and job.fails_for(cached, attempt):
-            cached = None  # The job failed for it; the server may be well again.
-        self._meter.calls += attempt > 0  # What is asked again was not planned.
+            cached = None  # The job failed because of this response; the server may work again.
+        self._meter.calls += attempt > 0  # A repeated attempt is not among the planned calls.
         return asked, cached
 
     def _key(self, call: Call, attempt: int, job: Job, decoding: Decoding) -> str:
@@ -135,7 +135,7 @@ class CachedCalls(ABC):
         )
 
     def stop_for(self, error: CacheError | OSError) -> None:
-        """Send no more calls, as the disk does not take what comes of them."""
+        """Send no more calls, because their results cannot be written to disk."""
         self.disk_error = self.disk_error or error
         self._stop(str(error))
 
@@ -150,7 +150,7 @@ class CachedClient(CachedCalls):
     Parameters
     ----------
     clients : mapping of str to Client
-        By the role of who is asked.
+        The client for each role.
     cache, meter
         As of `CachedCalls`.
     """
@@ -189,7 +189,7 @@ CACHE = ".cache.jsonl"
 
 _TICK = 0.5
 _DURATION = "duration_seconds"
-_NAMED_SETTINGS = 5  # of the settings that differ
+_NAMED_SETTINGS = 5  # how many of the differing settings a message names
 
 
 async def execute(
@@ -212,7 +212,8 @@ async def execute(
     endpoints : mapping of str to Endpoint
         Where each role is served.
     folder : Path
-        Of the files, the cache file and the list of what was skipped; created where it does not exist.
+        The folder of the result files, the cache file and the list of skipped units; it is created if it does not
+        exist.
     options : RunOptions
         How the run is made.
     watch : callable, optional
@@ -222,7 +223,8 @@ async def execute(
     within : context manager, optional
         Entered before the first job and left after the last, however the run ends, while the folder is locked.
     offline : callable, optional
-        Returns what takes the place of connections to the endpoints; without it calls are sent.
+        Returns the object that answers calls instead of connections to the endpoints. If it is not given, calls are
+        sent.
 
     Returns
     -------
@@ -232,8 +234,9 @@ async def execute(
     Raises
     ------
     RunError
-        The folder is in use or cannot be written, or contains other files of these names; two jobs have one file name.
-        `ReplaceError` where it has finished results of other settings, which are to stay.
+        The folder is in use, cannot be written, or contains files with these names that no run wrote; or two jobs have
+        the same file name. `ReplaceError` if it has finished results of other settings and `RunOptions.replace` is not
+        set.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     """
@@ -309,7 +312,7 @@ class _Execution:
         unit: str,
         offline: Callable[[Cache, Meter], CachedCalls] | None,
     ) -> RunOutcome:
-        """Run the other jobs."""
+        """Run the jobs that are not among the `earlier` complete files."""
         options = self._options
         budget = self._budget(cache)
         pending = {name: job for name, job in self._jobs.items() if name not in earlier}
@@ -328,7 +331,7 @@ class _Execution:
             await stack.enter_async_context(_watched(meter, watch))
             queue = iter(pending.values())
             try:
-                # Each job has a call ready at any time, so that this many keep all places busy.
+                # Each job has a call ready at any time, so this number of workers uses the full concurrency.
                 workers = min(options.concurrency, len(pending))
                 await _together(self._work(queue, client, meter, skipped) for _ in range(workers))
             finally:
@@ -390,7 +393,7 @@ class _Execution:
                 incomplete[name] = response.finish_reason
                 said = f"{name}: the answer ended early (finish_reason {response.finish_reason})"
                 raise CallFailedError(said) if job.fails_for(response, attempt) else IncompleteAnswerError(said)
-            text: str = without_surrogates(response.text)  # Half of a pair can be in no file.
+            text: str = without_surrogates(response.text)  # A file cannot hold half of a surrogate pair.
             return text
 
         record = await job.make(complete)
@@ -400,7 +403,8 @@ class _Execution:
             for role in job.decoding
             if role in costs
         }
-        # For records with this field, unless the record keeps the duration of another record that it is made of.
+        # Only if records have this field, and this record does not already have the duration of the record it was made
+        # from.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
             total = _sum(seconds)
             noted[_DURATION] = total and round(total, 3)
@@ -429,7 +433,7 @@ class _Execution:
         return Budget(limit, prices, spent + cache.unsettled, cache.reserve)
 
     def _list(self, skipped: Sequence[Skipped]) -> None:
-        """Write what was skipped, a file for each model; where nothing was, remove what an earlier run wrote."""
+        """Write the skipped units, one file for each model; if a model has none, remove the file of an earlier run."""
         for model in dict.fromkeys(job.model for job, _ in self._jobs.values()):
             path = self._folder / f"_skipped_{safe_part(model)[:100]}.json"
             entries = [
@@ -450,10 +454,10 @@ class _Execution:
 
 
 def _differences(said: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the settings in which a file differs from the recorded ones: by name, both values.
+    """Return the settings in which a file (`said`) and a job (`recorded`) differ: by name, the values of both.
 
-    A setting that the file lacks is not compared, unless files name it only where it is set (`WHERE_SET`). A mapping
-    that the file lacks differs.
+    A setting that is missing in the file is not compared, except the settings in `WHERE_SET`, which files name only if
+    they are set. A mapping that is missing in the file counts as a difference.
     """
     found: dict[str, tuple[Any, Any]] = {}
     for name, value in recorded.items():
@@ -476,7 +480,7 @@ def _unread(calls: object) -> int:
 
 
 def _sum(amounts: Sequence[float | None]) -> float | None:
-    """Return a sum that is not known where a part is not; exact, as the order of responses depends on timing."""
+    """Return the sum, None if an amount is unknown; it is exact, because the order of responses depends on timing."""
     known = [amount for amount in amounts if amount is not None]
     return fsum(known) if len(known) == len(amounts) else None
 
@@ -484,7 +488,7 @@ def _sum(amounts: Sequence[float | None]) -> float | None:
 async def _together(works: Iterator[Any]) -> None:
     """Run coroutines at the same time; an error of one ends the others and is raised."""
     try:
-        async with asyncio.TaskGroup() as group:  # It cancels each once, whatever else happens.
+        async with asyncio.TaskGroup() as group:  # The group cancels each task once, whatever else happens.
             for work in works:
                 group.create_task(work)
     except ExceptionGroup as errors:
@@ -517,9 +521,9 @@ _LEAST_BAR, _MOST_BAR = 5, 24
 
 @contextmanager
 def progress_line() -> Iterator[Callable[[Meter], None]]:
-    """Give a function that shows a meter: one line that changes on a terminal, else a line every half a minute.
+    """Give a function that shows a meter: on a terminal one line that is updated, elsewhere a line every half minute.
 
-    The line on a terminal is gone after a run that came to its end, which says the same of itself.
+    After a run that ended without an error, the line on a terminal is removed, because the run's outcome says the same.
     """
     shown = monotonic()
 
@@ -541,12 +545,12 @@ def progress_line() -> Iterator[Callable[[Meter], None]]:
 
 
 def _can_rewrite() -> bool:
-    """Tell whether a line can take the place of another."""
+    """Tell whether a line on standard error can be overwritten."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _columns() -> int:
-    """Return the width of the terminal that standard error is."""
+    """Return the width of the terminal that standard error writes to."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or WIDTH
     except (OSError, ValueError):
@@ -567,7 +571,7 @@ def _bar(meter: Meter, columns: int) -> str:
 
 
 def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
-    """Print what came of a run, counted as what it has made; return the exit status."""
+    """Print the outcome of a run, with `made` as the noun for what it has made; return the exit status."""
     unit = outcome.meter.unit
     report_made(outcome, made)
     if outcome.stopped is not None:
@@ -605,14 +609,14 @@ def warn_of(skipped: Iterable[Skipped]) -> None:
 
 
 def warn(text: str) -> None:
-    """Write a line to standard error, on a terminal in place of a line of progress."""
+    """Write a line to standard error; on a terminal it replaces the line of progress."""
     clear = "\r\x1b[K" if _can_rewrite() else ""
     name = toned("attune-bench:", "warning" if has_colours(sys.stderr) else "")
     _write_in_order(f"{clear}{name} {sanitize(text)}\n")
 
 
 def _write_in_order(text: str) -> None:
-    """Write to standard error, after what was printed before: both may go to one file."""
+    """Write to standard error after flushing standard output: if both go to one file, the order is kept."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
     with suppress(OSError):
@@ -626,8 +630,8 @@ def _say(text: str) -> None:
 
 T = TypeVar("T")
 
-_NAMED_UNITS = 10  # of the units that cannot be run
-_BETWEEN_REPEATS = 1_000  # An answer that is asked for again has the next seed.
+_NAMED_UNITS = 10  # how many of the units that cannot be run a message names
+_BETWEEN_REPEATS = 1_000  # Leaves room between repeats, since an answer that is asked for again has the next seed.
 
 
 async def run(
@@ -648,20 +652,21 @@ async def run(
     task : Task
         The benchmark.
     units : sequence
-        What is asked about, each once; for instance a `Collection` of conversations. Those about which nothing can
+        The units to ask about, each once; for instance a `Collection` of conversations. Units about which nothing can
         be asked are left out, and a line on standard error names them.
     settings : RunSettings or sequence of RunSettings
         The model and how it is asked; several for several conditions.
     endpoints : Endpoint or mapping of str to Endpoint
-        Where all models are served, or where by role; a role that is left out is served as the model is.
+        One endpoint for all models, or one for each role; a role that is left out uses the endpoint of the model.
     output : str or Path
-        Folder of the files; created where it does not exist. It also contains the cache file of all responses, by
-        which a run goes on where it was stopped. A file stays while its unit, settings, requests and providers are the
-        same; any other of its name is made anew, from the cache as far as that has the responses; one of other
-        settings only with `RunOptions.replace`.
+        Folder of the files; it is created if it does not exist. It also contains the cache file of all responses, with
+        which a stopped run continues where it was. A file is kept if its unit, settings, requests and providers are
+        still the same. Otherwise it is made again, from cached responses as far as possible. A file of other settings
+        is replaced only with `RunOptions.replace`.
     repeats : int
-        How often everything is asked. The files of further repeats name it, ``repeat``, and are in folders
-        ``repeat-2`` and so on. The seed is for the first repeat; each further repeat adds 1,000.
+        How often everything is asked. From the second repeat on, files have the number of their repeat in a field
+        ``repeat``, and are in folders ``repeat-2`` and so on. The seed applies to the first repeat; each further repeat
+        adds 1,000 to it.
     options : RunOptions, optional
         How the run is made.
     watch : callable, optional
@@ -670,15 +675,15 @@ async def run(
     Returns
     -------
     RunOutcome
-        The complete files, and the units without one, which ``_skipped_<model>.json`` lists too.
+        The complete files, and the units without a complete file, which are also listed in ``_skipped_<model>.json``.
 
     Raises
     ------
     RunError
-        The folder is in use or cannot be written, or contains other files of these names; two units would have the
-        same file; no settings, endpoint or units are given, or none about which anything can be asked. The cache file
-        is intact. `ReplaceError` where the
-        folder has finished results of other settings, and `RunOptions.replace` is not set.
+        The folder is in use or cannot be written, or contains other files of these names; two units would have the same
+        file; settings, an endpoint or units are missing; or nothing can be asked about any of the units. The cache file
+        is intact. `ReplaceError` if the folder has finished results of other settings and `RunOptions.replace` is not
+        set.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     """
@@ -696,7 +701,7 @@ async def run(
 
     jobs = jobs_of(task, units, each, providers, files, repeats)
     within = _results(task, folder, units, each[0], servers, repeats)
-    called = task.unit if len(each) * repeats == 1 else "result"  # of several a unit
+    called = task.unit if len(each) * repeats == 1 else "result"  # with several for each unit
     return await execute(jobs, servers, folder, options or RunOptions(), watch, unit=called, within=within)
 
 
@@ -775,7 +780,7 @@ def run_sync(
     RunError, PriceError
         As of `run`.
     """
-    with suppress(RuntimeError):  # which says that no loop runs, as it should be
+    with suppress(RuntimeError):  # raised if no loop is running, as it should be
         asyncio.get_running_loop()
         raise RunError("an event loop is running, as in a notebook; use: await run(...)")
     return asyncio.run(
@@ -784,17 +789,17 @@ def run_sync(
 
 
 def listed_settings(settings: S | Sequence[S]) -> list[S]:
-    """Return settings as a list, also where one alone is given."""
+    """Return settings as a list, even if only one is given."""
     return list(settings) if isinstance(settings, Sequence) else [settings]
 
 
 def roles_of(each: Sequence[RunSettings]) -> list[Role]:
-    """Return the roles that settings ask."""
+    """Return the roles that are asked with these settings."""
     return list(dict.fromkeys(role for settings in each for role in settings.decoding))
 
 
 def for_roles(each: Sequence[RunSettings], given: Mapping[Role, T]) -> dict[Role, T]:
-    """Return an endpoint, or a provider, for each role that settings ask: the given one, else the model's."""
+    """Return the endpoint (or provider) of each role in the settings: the one given for it, else that of the model."""
     found: dict[Role, T] = {}
     for role in roles_of(each):
         own = given.get(role)
@@ -834,7 +839,7 @@ def jobs_of(
 
 
 def _of_repeat(settings: S, repeat: int) -> S:
-    """Return the settings of a repeat, which has a seed of its own where there is one."""
+    """Return the settings of a repeat; if there is a seed, each repeat has its own."""
     seed: int | None = getattr(settings, "seed", None)
     if seed is None or repeat == 1:
         return settings
@@ -846,7 +851,7 @@ def _of_repeat(settings: S, repeat: int) -> S:
 def _results(
     task: Task[U, S], folder: Path, units: Sequence[U], settings: S, servers: Mapping[Role, Endpoint], repeats: int
 ) -> Iterator[None]:
-    """Enter the results of a task in the folder of each repeat."""
+    """Enter the context manager ``task.results``, if the task has it, in the folder of each repeat."""
     with ExitStack() as stack:
         if task.results is not None:
             for repeat in range(1, repeats + 1):
@@ -859,11 +864,11 @@ def _results(
 def _job(task: Task[U, S], unit: U, given: S, providers: Mapping[Role, str], file: str | None, repeat: int) -> Job:
     settings = _of_repeat(given, repeat)
     own = task.unit_settings(unit, settings)
-    # Not kept, as the requests of all units at once would take much memory.
+    # The job does not keep these calls, because the requests of all units together would take much memory.
     calls = task.planned(unit, settings)
     own_providers = {role: providers[role] for role in own.decoding}
     source = Source(own_providers, file)
-    # What was asked once, and was made before there were repeats, is the first of several.
+    # The first repeat has no such field, so that a file of a single run, even an old one, counts as the first repeat.
     of_repeat = {"repeat": repeat} if repeat > 1 else {}
     fields = dict(task.fields(unit, own, source)) | of_repeat
 

@@ -1,4 +1,4 @@
-"""Benchmarks: an entry names its records, its scoring, the calls it makes, and its own analyses."""
+"""Entries of benchmarks: each names a benchmark's records, its scoring, its calls to models and its own analyses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Verb = Literal["score", "run"]
 
 
 def temperature(text: str) -> float | None:
-    """Return the value of an option for a temperature, None for the server's own; for `Option.kind`.
+    """Return a temperature from the text of an option, None for ``server``, the server's own; used as `Option.kind`.
 
     Examples
     --------
@@ -36,19 +36,20 @@ class Option:
     name : str
         The keyword of the function that takes it; on the command line ``--name`` with ``-`` for ``_``.
     help : str
-        What it does, in a sentence, and what holds where it is not given.
+        One sentence that says what it does and what applies if it is not given.
     verbs : tuple of str
         The commands that take it.
     kind : callable
-        Its value from a text: str, int, float, bool, `pathlib.Path`, or a function that raises a ValueError.
+        Makes its value from a text: str, int, float, bool, `pathlib.Path`, or a function that raises a ValueError for a
+        wrong text.
     values : tuple of str
-        The values it can have; any where there are none.
+        The values it can have; if this is empty, any value.
     multiple : bool
         Whether it takes several values.
     required : bool
         Whether it must be given.
     flag : str
-        On the command line, where it is not ``--name``.
+        The name on the command line, if that is not ``--name``.
     role : str
         The role whose server the option names, see `role_options`; empty for any other option.
     """
@@ -71,13 +72,14 @@ def role_options(
     multiple: bool = False,
     required: bool = False,
 ) -> tuple[Option, Option, Option]:
-    """Return the options of ``run`` for a role that a benchmark asks beside the evaluated model.
+    """Return the options of ``run`` for a role, such as a judge, that is asked in addition to the evaluated model.
 
     Parameters
     ----------
     role : str
-        The role, as `attune_bench.runner.Call.role` and the settings name it, such as ``judge``. The options are
-        ``--judge-model``, ``--judge-provider`` and ``--judge-base-url``; the task's settings take ``judge_model``.
+        The role, as `attune_bench.runner.Call.role` and the settings name it, such as ``judge``. For ``judge`` the
+        options are ``--judge-model``, ``--judge-provider`` and ``--judge-base-url``, and the task's settings take
+        ``judge_model``.
     help : str
         What the models of the role do, in a sentence.
     multiple, required : bool
@@ -133,7 +135,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command that one benchmark has alone.
+    """A command that only one benchmark has.
 
     Attributes
     ----------
@@ -150,19 +152,19 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoresFormat:
-    """A benchmark's own file of scores.
+    """A benchmark's own format for files of scores.
 
     Attributes
     ----------
     keys : frozenset of str
-        The keys of the JSON object by which it is recognised.
+        The keys of a JSON object by which a file of this format is recognised.
     read, write : Reference
         ``read(path) -> ScoreTable`` and ``write(scores, path)``.
     check : Reference
-        ``check(scores)`` raises `MetricInputError` where the detail of scores from a Parquet file is not as the
-        benchmark keeps it.
+        ``check(scores)`` raises `MetricInputError` if `detail` in scores from a Parquet file does not have the
+        benchmark's form.
     default : str
-        The name that it is written to.
+        The default name of a file that is written.
     """
 
     keys: frozenset[str]
@@ -173,8 +175,9 @@ class ScoresFormat:
 
 
 TEXT_COLUMNS = ("model", "condition", "unit", "detail", "digest", "settings", "problem")
-"""What is kept of a scored result as text: what names it; what its benchmark keeps beyond the terms, as JSON; its hash;
-how it was made; why it was not scored, else null."""
+"""The columns of a scored result that are text: the model, condition and unit that name it; ``detail``, what its
+benchmark keeps in addition to the terms, as JSON; ``digest``, its hash; ``settings``, how it was made; ``problem``, why
+it was not scored, or null."""
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]]) -> "pl.DataFrame":
@@ -187,21 +190,21 @@ def frame_of(columns: Mapping[str, Sequence[Any]]) -> "pl.DataFrame":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streaming:
-    """How results are scored some at a time, for a benchmark that scores each by itself.
+    """How results are scored in parts, for a benchmark that can score each result by itself.
 
     Attributes
     ----------
     scorer : Reference
-        ``scorer(data, **options)`` from records by id; its ``score(results, digests)`` gives columns, as a dict of
-        lists with a value for each of some results: those of `TEXT_COLUMNS`, and as numbers the terms of its scores.
-        Its ``about(id)`` makes what scores keep of a record of the data, and remembers it. The digest of a result is
-        the first of `attune_bench.scores.provenance.result_digests`.
+        ``scorer(data, **options)`` makes a scorer; `data` has records by id. Its ``score(results, digests)`` returns a
+        dict of columns, which are lists with one value for each result: the columns of `TEXT_COLUMNS`, and the terms of
+        the scores as numbers. Its ``about(id)`` computes the part of a data record that scores keep, and remembers it.
+        The digest of a result is the first of `attune_bench.scores.provenance.result_digests`.
     kept_data, kept_result : Reference
-        ``kept(record, digest)``: a record with only what its kind needs to tell which of two with one key counts; this
-        digest is of everything that a record has.
+        ``kept(record, digest)`` returns a record with only what its kind needs to decide which of two records with the
+        same key counts. This digest is computed from the whole record.
     join : Reference
-        ``join(scorer, results, scored) -> ScoreTable``: `results` as `kept_result` gives them, `scored` for each a
-        frame of such columns and its row in it.
+        ``join(scorer, results, scored) -> ScoreTable``: `results` are as `kept_result` returns them. `scored` has for
+        each result a frame with the columns of ``score``, and the number of the result's row in that frame.
     """
 
     scorer: Reference
@@ -223,46 +226,47 @@ class Benchmark:
     docs : str, optional
         Its page under ``docs/``.
     data : Reference, optional
-        The kind of record that holds the reference; None where the results hold all there is.
+        The kind of record that holds the reference; None if the results hold everything that scoring needs.
     results : Reference
         The kind of record that is scored.
     cluster : str
-        The field of the data's records that those share which are not independent, such as a participant.
+        A field of the data's records, such as the participant. Records with the same value are not independent.
     score : Reference
         ``score(data, results, *, progress=None, **options) -> ScoreTable``; without `data`, ``score(results, ...)``.
     row : Reference, optional
-        ``row(result)`` returns the model, the condition and the unit of a result: the row that it has in
-        `attune_bench.Scores.values`. Samples of an export need it, and so do transcripts and
-        `comparability_keys`.
+        ``row(result)`` returns the model, the condition and the unit of a result, which identify its row in
+        `attune_bench.Scores.values`. The samples of an export, transcripts and `comparability_keys` need this function.
     comparability_keys : mapping of str to str
-        The settings that change an answer, by the name under which results record them, and what messages call them,
-        where the scoring does not say it: `attune_bench.score` then reads them from the results.
+        The settings that change an answer: the name under which results record a setting, and its name in messages.
+        Give them if the scoring does not name them itself; `attune_bench.score` then reads the settings from the
+        results.
     streaming : Streaming, optional
-        The same for results that are scored while they are read.
+        How results are scored while they are read; None if that is not possible.
     options : tuple of Option
         Further options of its commands.
     choices : tuple of Choice
         What its scores depend on, chosen when they are analysed.
     task : Reference, optional
-        How a model is asked, an `attune_bench.runner.Task`; None where it cannot be run.
+        The `attune_bench.runner.Task` that asks a model; None if the benchmark cannot be run.
     baselines : Reference, optional
-        By name, predictors that use no model: ``predict(data) -> results``. The one named ``chance`` draws every
-        answer and takes ``seed``; `attune_bench.chance` runs it. Where the expected value of a metric is known, the
-        scores have it for each unit, as ``chance.<metric>`` in `Scores.units`.
+        Predictors that use no model, by name: ``predict(data) -> results``. The predictor ``chance`` draws every answer
+        at random and takes ``seed``; `attune_bench.chance` runs this predictor. Where the expected value of a metric is
+        known, the scores have it for each unit, as ``chance.<metric>`` in `Scores.units`.
     analyses : Reference
         By name, its own `attune_bench.scores.columns.Analysis`.
     sections : Reference, optional
-        ``sections(page, *, data, results) -> list of Section``: its own parts of a page of HTML, of which `page`, an
-        `attune_bench.report.sections.PageScores`, has the scores and options; `data` and `results` are None where
-        not given. A Section without parts says why it is left out.
+        ``sections(page, *, data, results) -> list of Section`` makes the benchmark's own parts of an HTML page. `page`,
+        an `attune_bench.report.sections.PageScores`, has the scores and options of the page; `data` and `results` are
+        None if they are not given. A Section without parts says why it is left out.
     transcripts : Reference, optional
-        ``transcripts(record, results)`` gives what a page shows once of a unit, as HTML and figures: `record` is its
-        record of the data, None for a benchmark without data; `results` are those of all models, by what the page calls
-        them. By default the parts of the record. What a model made of it is shown as its kind says. It needs `row`.
+        ``transcripts(record, results)`` returns what a page shows once for each unit, as HTML and figures. `record` is
+        the unit's record in the data, None for a benchmark without data; `results` has the results of all models for
+        the unit, by the name that the page gives to each. By default the parts of the record are shown. The result of
+        each model follows in the form that the kind of results defines. Transcripts need `row`.
     commands : tuple of Command
-        Commands that it has alone.
+        Commands that only this benchmark has.
     limits : tuple of str
-        What its numbers do not say, for the page.
+        Sentences for the page about what the benchmark's numbers do not show.
     scores_format : ScoresFormat, optional
         Its own format of a file of scores.
     """

@@ -1,8 +1,7 @@
 """Anybody's per-item results as scores: a table with the columns ``model, unit, metric, value``.
 
-Optional columns are ``condition``, ``cluster``, ``repeat`` where models were asked several times, and any number of
-traits of the units. A TOML file of the same name
-beside the table says what its metrics and units are called:
+Optional columns are ``condition``, ``cluster``, ``repeat`` (if models were asked several times), and any number of
+traits of the units. A TOML file of the same name beside the table says what its metrics and units are called:
 
 .. code-block:: toml
 
@@ -15,9 +14,10 @@ beside the table says what its metrics and units are called:
     low = 0
     high = 1
 
-Scores as a long table, a row a model, condition, unit and metric, with the TOML file that describes its metrics.
+`long_table` and `description_toml` do the reverse: they give scores as a long table, with one row for each model,
+condition, unit and metric, and the text of the TOML file that describes it.
 
-It is what `attune_bench.scores.tables_in` reads.
+`write_long_table` writes both files, which can be read as a table of scores again.
 """
 
 import csv
@@ -59,7 +59,7 @@ T = TypeVar("T", bound=ScoreTable)
 
 
 def means_over_repeats(rows: pl.DataFrame, by: Sequence[str] = KEYS) -> pl.DataFrame:
-    """Return the means of columns over the repeats in which they have a value, in the order of the first repeats.
+    """Return each column's mean over the repeats with a value; rows are in the order in which their keys first occur.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def means_over_repeats(rows: pl.DataFrame, by: Sequence[str] = KEYS) -> pl.DataF
 
 
 def as_means(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Return the entries of metrics of means over repeats: the mean of several trials is no trial."""
+    """Return entries for metrics averaged over repeats: a share becomes a mean, as a mean of trials is no trial."""
     return {
         name: replace(metric, statistic="mean") if metric.statistic == "share" else metric
         for name, metric in metrics.items()
@@ -87,18 +87,18 @@ def note_on_repeats(unit: str) -> str:
 
 
 def over_repeats(table: T) -> T:
-    """Return scores of results that name their repeat as means over the repeats.
+    """Return the scores averaged over repeats, from scores in which every row names its repeat.
 
     Parameters
     ----------
     table : ScoreTable
-        With a row a repeat in `values`, and in `variants` where there are any: a column ``repeat`` has its number as
-        text. Where nothing was asked twice, the scores have no repeats.
+        Scores with one row for each repeat in `values`, and in `variants` if there are any; a column ``repeat`` has the
+        number of the repeat as text. If nothing was asked twice, the scores returned have no repeats.
 
     Returns
     -------
     ScoreTable
-        Without `detail` where there are several repeats, as no value is one result's.
+        Without `detail` if there are several repeats, because a value then comes from several results.
     """
     variants = table.variants
     if table.values.select(KEYS).is_unique().all():
@@ -123,7 +123,7 @@ _OPTIONAL = ("condition", "cluster", REPEAT)
 _NAMES = ("model", "unit", "metric", *_OPTIONAL)
 _WORDS = ("title", "unit", "cluster", "condition", "primary")
 _ABOUT = (*_WORDS, "private", "synthetic")
-# Columns of scores, of their files and of reports, which a metric of the same name would take the place of.
+# Columns of scores, of their files and of reports; a metric of the same name would replace them.
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _ROUNDING = 1e-9
 _PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)  # of names of columns
@@ -147,16 +147,16 @@ def score_table(
     ----------
     frame : polars.DataFrame
         ``model, unit, metric, value``, optional ``condition, cluster, repeat``, and traits of units. ``value`` is a
-        number, true or false, or text that holds one; null, empty and nan are undefined. Blanks around names do not
-        count, and an empty condition or cluster is none. With ``repeat`` in every row, the values are the means of each
-        unit over the repeats in which the metric is defined.
+        number, true or false, or one of these as text; null, empty text and nan mean undefined. Blanks around names are
+        removed; an empty condition or cluster means that there is none. With ``repeat`` in every row, the values are
+        the means of each unit over the repeats in which the metric is defined.
     metrics : mapping of str to mapping or Metric, optional
-        As for `attune_bench.scores.table.metric_entries`. A metric that is not named there is a mean, higher is
+        As for `attune_bench.scores.table.metric_entries`. A metric that is not named here is a mean, and higher is
         better.
     about : mapping, optional
-        ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
-        ``private``: true where clusters are people, of whom a page shows no value that rests on few; ``synthetic``:
-        true where units are invented, which every output says.
+        ``title``, ``unit``, ``cluster``, ``condition``: the words for these; ``primary``: the main metric; ``private``:
+        true if clusters are people, so that a page shows no value that rests on few of them; ``synthetic``: true if
+        units are invented, which every output then says.
     name : str
         What errors call the table.
     first_row : int
@@ -165,10 +165,10 @@ def score_table(
     Raises
     ------
     MetricInputError
-        Where a column is missing, ``value`` is text or infinite, a row names no model, unit or metric, a metric has a
-        name that scores need themselves, a value is outside the range of its metric, two rows are of one model, unit,
-        metric, condition and repeat, some rows name a repeat and others none, or a unit has two clusters or two values
-        of a trait. The text names the row, the column and the value.
+        If a column is missing; ``value`` is no number or is infinite; a row names no model, unit or metric; a metric
+        has the name of a column that scores use themselves; a value is outside the range of its metric; two rows have
+        the same model, unit, metric, condition and repeat; only some rows name a repeat; or a unit has two clusters or
+        two values of a trait. The text names the row, the column and the value.
     """
     checked = _checked(frame, name, first_row)
     known = metric_entries(metrics or {}, place=f"{name}: metrics")
@@ -222,7 +222,7 @@ def _checked_about(about: Mapping[str, Any], metrics: Mapping[str, Metric], name
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is no text")
         if key not in _WORDS and not isinstance(value, bool):
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is neither true nor false")
-    # What a condition is called heads a column of every output.
+    # The word for a condition is the heading of a column in every output.
     if (called := about.get("condition", "condition")) != "condition" and called in {*_TAKEN, *_REQUIRED, *metrics}:
         raise MetricInputError(f"{name}: condition: {called!r} is a column of scores; call it otherwise")
     return dict(about)
@@ -282,7 +282,7 @@ def _check_names(table: pl.DataFrame, name: str) -> None:
 
 
 def _check_no_pattern(name: str, place: str) -> None:
-    """Refuse the name of a metric or a trait that polars takes for a pattern of names."""
+    """Refuse the name of a metric or a trait that polars would read as a pattern for column names."""
     if _PATTERN.fullmatch(name):
         raise MetricInputError(f"{place}: {name!r} would stand for columns of other names; give it another name")
 
@@ -346,7 +346,7 @@ def _check_twice(table: pl.DataFrame, name: str) -> None:
 
 
 def _check_of_unit(table: pl.DataFrame, column: str, name: str) -> None:
-    """Raise where two rows of one unit say different things of it."""
+    """Raise if two rows of the same unit have different values in a column that describes the unit."""
     kinds = table.group_by("unit").agg(pl.col(column).n_unique().alias("kinds")).filter(pl.col("kinds") > 1)
     if kinds.is_empty():
         return
@@ -360,14 +360,14 @@ def _check_of_unit(table: pl.DataFrame, column: str, name: str) -> None:
 
 
 def read_table(path: str | os.PathLike[str], *, names: Sequence[str] = _NAMES) -> tuple[pl.DataFrame, int]:
-    """Read a CSV, JSONL or Parquet table; return it, and the number that the file gives its first row.
+    """Read a CSV, JSONL or Parquet table; return it, and its first row's number in the file (2 for CSV).
 
-    In a CSV file the columns `names` are text, whatever they hold.
+    In a CSV file the columns `names` are read as text, even if they contain numbers.
 
     Raises
     ------
     SourceError
-        Where the file cannot be read, or is none of these.
+        If the file cannot be read, or has another format.
     """
     target = Path(path)
     ending = target.suffix.lower()
@@ -382,7 +382,7 @@ def read_table(path: str | os.PathLike[str], *, names: Sequence[str] = _NAMES) -
             except pl.exceptions.PolarsError:
                 _check_ragged(target)
                 raise
-            if table.width and table[table.columns[-1]].has_nulls():  # as polars fills a row that is too short
+            if table.width and table[table.columns[-1]].has_nulls():  # polars fills a row that is too short with nulls
                 _check_ragged(target)
             return _typed(table, path, names), 2
         if ending in {".jsonl", ".ndjson"}:
@@ -412,7 +412,7 @@ def _check_ragged(target: Path) -> None:
 
 
 def _check_flat(target: Path) -> None:
-    """Refuse rows with lists or objects in them: polars would look for minutes for a type that has all of them."""
+    """Refuse rows that contain lists or objects: polars would spend minutes on finding one type that fits all rows."""
     with target.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.count(b"{") < 2 and b"[" not in line:
@@ -430,10 +430,10 @@ def _check_flat(target: Path) -> None:
 
 
 def _typed(table: pl.DataFrame, path: str | os.PathLike[str], names: Sequence[str]) -> pl.DataFrame:
-    """Return a table of text in which a trait is numbers, or lists of texts, where all its values are.
+    """Return a table of text with a trait converted to numbers, or to lists of texts, if all its values can be.
 
-    The other columns stay text, so that the first value that is no number is found by its row. So does a trait with
-    codes such as 007, which as numbers would be others.
+    The other columns stay text, so that an error can name the row of the first value that is not a number. A trait with
+    codes such as 007 stays text too, because 007 as a number would become 7.
     """
     table = table.rename(from_csv_text)
     for column in table.columns:
@@ -458,9 +458,9 @@ def _typed(table: pl.DataFrame, path: str | os.PathLike[str], names: Sequence[st
 
 
 def _lists(cells: pl.Series) -> pl.Series | None:
-    """Return the lists of texts that all cells of a trait are as JSON, as `to_csv` writes them; None where one is not.
+    """Return a trait's cells as lists of texts if all are such lists in JSON, as `to_csv` writes them; otherwise None.
 
-    An empty cell is no list.
+    An empty cell is allowed and stays null.
     """
     given = cells.drop_nulls()
     if given.is_empty() or not given.str.starts_with("[").all():
@@ -499,14 +499,14 @@ _OF_A_VALUE = ("metric", "value")
 
 
 def long_table(table: ScoreTable, metrics: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return the value of every unit: a row a model, condition, unit and metric, and repeat where there are several.
+    """Return every unit's values: one row for each model, condition, unit, metric, and repeat if there are several.
 
     Parameters
     ----------
     table : ScoreTable
         The scores.
     metrics : sequence of str, optional
-        Of those that have one value for each unit; by default all of these.
+        The metrics to include, of those that have one value for each unit; by default all of these.
 
     Returns
     -------
@@ -536,7 +536,7 @@ def long_table(table: ScoreTable, metrics: Sequence[str] | None = None) -> pl.Da
 
 
 def description_toml(table: ScoreTable, long: pl.DataFrame) -> str:
-    """Return what a TOML file beside a long table says of it: its units, the range and direction of each metric.
+    """Return the text of the TOML file that describes a long table: its units, and each metric's range and direction.
 
     Examples
     --------
@@ -566,7 +566,7 @@ def description_toml(table: ScoreTable, long: pl.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-# What a table of one value a row has no columns for.
+# Fields of an entry for which a table with one value in each row has no columns.
 _OF_BENCHMARKS = ("terms", "coverage")
 
 
@@ -580,7 +580,7 @@ def _key(name: str) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Return a value as in TOML, which writes texts, numbers and lists as JSON does, except for one character."""
+    """Return a value as TOML, which writes texts, numbers and lists as JSON does but must escape one more character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -600,6 +600,6 @@ def write_long_table(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     if target.suffix.lower() != ".csv":
         raise ValueError(f"to_csv writes one table: {target.name!r} has to end in .csv")
     long = long_table(table)
-    # Nobody finds a table before what describes it.
+    # The description is written first, so that nobody finds a table without it.
     write_whole(target.with_suffix(".toml"), [description_toml(table, long).encode()])
     write_whole(target, [to_csv(long).encode()])

@@ -1,7 +1,7 @@
-"""Models in pairs on the same units: their difference, its interval, p-values and minimum detectable effect.
+"""Compare pairs of models on the same units: the difference, its interval, p-values and minimum detectable effect.
 
-Corrected p-values are Holm's, over all pairs of models for one metric in one condition: that is the family. Two models
-differ significantly where the corrected p-value is below 0.05.
+p-values are corrected by Holm's method. The family of a correction is all pairs of models for one metric in one
+condition. Two models differ significantly where the corrected p-value is below 0.05.
 """
 
 import warnings
@@ -73,7 +73,7 @@ from attune_metrics.stats.sums import (
 )
 
 _MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
-_MOST_CELLS = 2**23  # clusters times sides of the pairs that are tested at once: 64 MiB for each term
+_MOST_CELLS = 2**23  # the most cells (clusters times sides) that are tested at once: 64 MiB for each term
 
 TESTED = columns(
     "low high p p_min p_holm significant n clusters mde reason",
@@ -83,7 +83,7 @@ TESTED = columns(
 """The columns that every table of differences ends in."""
 
 EQUAL = "the two are equal in every"
-"""The reason of a pair that differs by 0 for certain begins so; the resampling unit follows."""
+"""The beginning of the reason of a pair that differs by exactly 0; the name of the resampling unit follows."""
 
 SAME = columns(
     "margin p_same p_same_holm verdict",
@@ -92,11 +92,11 @@ SAME = columns(
     p_same_holm=share("The same with Holm's correction.", "p-value"),
     verdict=text("`different`, `practically the same` or `undecided`, by both corrected p-values."),
 )
-"""The columns that a table of differences has too where a margin is given."""
+"""The further columns of a table of differences with a margin."""
 
 
 class Paired(NamedTuple):
-    """Two values on the units that have both, and their difference, the first minus the second."""
+    """Two values over the units that have both values, and their difference: the first minus the second."""
 
     first: float | None
     second: float | None
@@ -112,21 +112,22 @@ class Paired(NamedTuple):
     differing: int
     """Clusters in which the two differ."""
     exact: bool
-    """Whether all of their exchanges were evaluated."""
+    """Whether the permutation test evaluated all possible exchanges, not random ones."""
     p_same: float | None = None
-    """Of the test that the difference is within the margin, where one is given and there is an interval."""
+    """p-value of the test that the difference is within the margin; None without a margin or without an interval."""
 
 
 def enough_exchanges(pairs: int, resamples: int) -> int:
-    """Return how many random exchanges are made: as many as the resamples, and at least 40 for each pair of a family.
+    """Return the number of random exchanges of a test: `resamples`, or 40 for each pair of a family if that is more.
 
-    Holm's method multiplies the smallest of `pairs` p-values by their number, and no p-value is smaller than one of all
-    exchanges and one more: with 40 for each pair the smallest corrected p-value is below 0.025, half of 0.05.
+    Holm's method multiplies the smallest of `pairs` p-values by `pairs`. With N random exchanges, no p-value is below
+    ``1 / (N + 1)``. So with 40 exchanges for each pair, the smallest possible corrected p-value is below 0.025, half of
+    0.05.
 
     Raises
     ------
     MetricInputError
-        Where these are more than any test makes.
+        If that is more than `MOST_RESAMPLES`, the most that a test makes.
 
     Examples
     --------
@@ -155,12 +156,12 @@ def paired(
     of: str = "scores",
     checked_from: int = MIN_CLUSTERS,
 ) -> list[Paired]:
-    """Compare two of `values` (series, terms, units) for each pair of places, against a margin where one is given.
+    """Compare two series of `values` (series, terms, units) for each pair in `places`; test a given margin.
 
-    A pair is compared on the units on which both have a value. Where each cluster counts once, values are means over
-    these. Pairs with one label of `families` are a family; `enough_exchanges` says how many random exchanges the
-    largest of these needs. `of` names the values for a warning; differences over so many clusters, `checked_from`, are
-    added to those that `draws` warns of where they are too skewed.
+    A pair is compared on the units on which both series have a value. If each cluster counts once, the values are
+    cluster means over these units. Pairs with the same label in `families` are one family; `enough_exchanges` gives the
+    number of random exchanges that the largest family needs. `of` names the values in a warning. Mean differences over
+    at least `checked_from` clusters are added to ``draws.skewed``, from which the caller warns of skewed ones.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
@@ -217,7 +218,7 @@ def paired(
 
 
 class _Part(NamedTuple):
-    """The pairs that share their resamples: the units drawn, the places of the pairs, their values and the rest."""
+    """Pairs that share their resamples: the units drawn, the pairs' positions, their values and detectable effects."""
 
     mask: Mask
     rows: NDArray[np.intp]
@@ -238,7 +239,7 @@ def _part(
     *,
     weighs: bool,
 ) -> _Part:
-    """Return some of the pairs of series, of those at the positions `both` (pairs, 2)."""
+    """Return the pairs numbered `rows` of `both` (pairs, 2), which has the positions of both series of every pair."""
     compared, own = np.unique(both[rows], return_inverse=True)
     part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
     if weighs:
@@ -254,10 +255,10 @@ def _part(
 def _blocks(
     parts: Sequence[tuple[Mask, NDArray[np.intp]]], common: Mask, draws: ResampleCache, series: int | None
 ) -> Iterator[list[tuple[Mask, NDArray[np.intp]]]]:
-    """Return parts, and pieces of parts, in blocks of so few pairs that memory has room for the sums of their sides.
+    """Yield blocks of parts, which are split where necessary so that the sums of a block's sides fit in memory.
 
-    Pairs with the same units, of `common` (pairs, units), have no more sides than there are `series`; where that is
-    None each pair has two of its own.
+    `common` (pairs, units) has the units of each pair. Pairs with the same units share sides, at most `series` of them;
+    if `series` is None, each pair has two sides of its own.
     """
     block: list[tuple[Mask, NDArray[np.intp]]] = []
     cells = 0
@@ -280,7 +281,7 @@ def _blocks(
 def _tests(
     blocks: Iterable[Sequence[_Part]], statistic: Statistic, n_permutations: int, seed: int
 ) -> Iterator[tuple[_Part, list[PermutationTest]]]:
-    """Return the parts with the tests of their pairs; pairs of a block with as many clusters share one draw."""
+    """Yield each part with the tests of its pairs; pairs of a block with the same number of clusters share one draw."""
     for parts in blocks:
         sizes = [len(one.pairs.sums) for one in parts]
         tests: dict[int, Iterator[PermutationTest]] = {}
@@ -303,9 +304,9 @@ def _by_resampling(
     tests: Sequence[PermutationTest],
     margin: float | None,
 ) -> tuple[list[Interval], list[float | None]]:
-    """Return the bootstrap interval of each pair, and its p-value against a margin, None where none is given.
+    """Return the bootstrap interval of each pair, and its p-value against the margin (None without a margin).
 
-    Some pairs at a time, as many models have more pairs than memory has room for with all their resamples.
+    Only some pairs are computed at a time: with many models, the resamples of all pairs do not fit in memory.
     """
     labels, resamples = draws.labels(mask), draws.of(mask)
     intervals: list[Interval] = []
@@ -342,9 +343,9 @@ def _by_resampling(
 
 
 def _means_of_clusters(both: Floats, labels: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the clusters' means of pairs (pairs, 2, units), over the units that both have, as series of new units.
+    """Return cluster means of pairs (pairs, 2, units), over the units that both sides have; clusters become the units.
 
-    These are the clusters: the series (2 pairs, 1, clusters), a label for each, and the places of the sides.
+    The three values are the series (2 * pairs, 1, clusters), a label for each cluster, and the positions of the sides.
     """
     common = np.where(np.isnan(both).any(axis=1, keepdims=True), np.nan, both)
     means = cluster_means(common.reshape(2 * len(both), len(labels)), labels)
@@ -354,7 +355,7 @@ def _means_of_clusters(both: Floats, labels: NDArray[np.intp]) -> tuple[Floats, 
 def _by_student(
     values: Floats, sides: NDArray[np.intp], pairs: Pairs, labels: NDArray[np.intp], level: float
 ) -> list[Interval]:
-    """Return Student's paired t over clusters of each pair; two that are equal in every cluster differ by 0."""
+    """Return each pair's interval by Student's paired t over clusters; if its sides are equal, the interval is 0."""
     intervals = mean_of_clusters_interval(values[sides[:, 0]] - values[sides[:, 1]], labels, level=level)
     return [
         interval if differ or not interval.n else replace(interval, estimate=0.0, low=0.0, high=0.0, reason=None)
@@ -363,17 +364,17 @@ def _by_student(
 
 
 def _undetectable(test: PermutationTest, drawn: str) -> str | None:
-    """Return what keeps any effect of this size of data from being significant, None where some would be."""
+    """Return why no effect could be significant with so few clusters, None if an effect could be."""
     if test.clusters < MDE_MIN_CLUSTERS:
         return f"fewer than {MDE_MIN_CLUSTERS} {drawn}s"
-    # Random exchanges are never so few that no effect could be significant.
+    # There are always enough random exchanges for some effect to be significant.
     if not test.p_min >= ALPHA:
         return None
     return f"only {plural(test.differing, drawn)} that {'differs' if test.differing == 1 else 'differ'}"
 
 
 def tested(found: Sequence[Paired], families: Sequence[str], draws: ResampleCache) -> list[tuple[Any, ...]]:
-    """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with one label are a family.
+    """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with the same label are one family.
 
     Warns of a family in which no corrected p-value could have been below 0.05.
     """
@@ -388,7 +389,7 @@ def tested(found: Sequence[Paired], families: Sequence[str], draws: ResampleCach
 
 
 def tested_same(found: Sequence[Paired], families: Sequence[str], margin: float) -> list[tuple[Any, ...]]:
-    """Return the columns `SAME` of each pair; the verdict is by both Holm-corrected p-values."""
+    """Return the columns `SAME` of each pair; the verdict follows from both Holm-corrected p-values."""
     different = holm_by_family([one.p for one in found], families)
     same = holm_by_family([one.p_same for one in found], families)
     return [
@@ -398,12 +399,12 @@ def tested_same(found: Sequence[Paired], families: Sequence[str], margin: float)
 
 
 def family_of_pairs(table: ScoreTable, condition: str | None) -> str:
-    """Return what messages call the family of the pairs of models of a condition."""
+    """Return the name, in messages, of the family of all pairs of models in a condition."""
     return f"all pairs of models{'' if condition is None else f', {table.provenance.condition} {condition!r}'}"
 
 
 def holm_by_family(p_values: Sequence[float | None], families: Sequence[str]) -> list[float]:
-    """Return Holm-corrected p-values, nan where there is none; those with one label are a family.
+    """Return Holm-corrected p-values, nan where there is no p-value; values with the same label are one family.
 
     Examples
     --------
@@ -418,13 +419,13 @@ def holm_by_family(p_values: Sequence[float | None], families: Sequence[str]) ->
 
 
 def _warn(found: Sequence[Paired], family: str, draws: ResampleCache) -> None:
-    """Warn where the smallest p-value of a family, times its size, is not below 0.05; not where all pairs are equal."""
+    """Warn if a family's smallest possible p-value times its size is 0.05 or more, unless all pairs are equal."""
     made = [one for one in found if one.p is not None]
     smallest = len(made) * min((one.p_min for one in made if one.p_min is not None), default=0)
     if smallest < ALPHA or all(one.differing == 0 for one in made):
         return
     most = max(one.differing for one in made)
-    # Each cluster more that differs halves the smallest p-value.
+    # Each further cluster that differs halves the smallest possible p-value.
     more = next(number for number in count(1) if smallest / 2**number < ALPHA)
     limit = f"{plural(most, draws.drawn)} with a difference {'is' if most == 1 else 'are'}"
     advice = f"{more} more would be needed"
@@ -441,9 +442,9 @@ def _detectable(one: Floats, other: Floats, labels: NDArray[np.intp]) -> float |
 
 
 def _detectable_of_counts(pairs: Pairs, statistic: Statistic) -> list[float | None]:
-    """Return the minimum detectable effect of scores of pooled counts of each pair, None where it is undefined.
+    """Return each pair's minimum detectable effect for scores of pooled counts, None where it is undefined.
 
-    So it is, too, where the statistic is undefined without one of the clusters.
+    It is also undefined if the statistic is undefined when one of the clusters is left out.
     """
     moved = pairs.left_out(statistic) - pairs.differences(pairs.estimates(statistic))
     found: list[float | None] = []
@@ -455,22 +456,23 @@ def _detectable_of_counts(pairs: Pairs, statistic: Statistic) -> list[float | No
 
 
 def margins_of(table: ScoreTable, margin: Margin | None, names: Sequence[str]) -> dict[str, float]:
-    """Return the margin of each metric, in the unit of its values; nothing where none is given.
+    """Return the margin of each metric, in the unit of its values; an empty dict without a margin.
 
     Parameters
     ----------
     table : ScoreTable
         The scores.
     margin : float, mapping of str to float, "declared" or None
-        Of all metrics, by the name of the metric, or `attune_metrics.metric.Metric.smallest_difference`.
+        One number for all metrics; a number by the name of the metric; or, for "declared", each metric's
+        `attune_metrics.metric.Metric.smallest_difference`.
     names : sequence of str
         The metrics that are compared.
 
     Raises
     ------
     MetricInputError
-        Where a margin is not a finite number above 0, is as large as the range of its metric, or is lacking, or a
-        metric is named that is not compared.
+        If a margin is missing, is not a finite number above 0 or is as large as the range of its metric, or if `margin`
+        names a metric that is not compared.
 
     Examples
     --------
@@ -517,7 +519,7 @@ def check_below_range(what: str, size: float, metric: Metric) -> None:
 
 
 COMPARISONS = columns("model_a model_b condition metric difference") | TESTED
-"""The columns of a comparison without margin (`SAME`) and strata."""
+"""The columns of a comparison without strata and without a margin, which would add `SAME`."""
 
 Pair = tuple[str, str, str | None]
 
@@ -530,7 +532,7 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     table : ScoreTable
         The scores.
     a, b : str
-        Models; one compared with itself differs by 0 for certain.
+        Models. A model compared with itself differs by exactly 0.
     **options
         As for `attune_bench.stats.summary.summary`; and ``margin``, the smallest difference of interest in the unit of
         the values: a number for all metrics, a mapping by metric, or ``"declared"`` for what their entries state.
@@ -538,20 +540,21 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     Returns
     -------
     polars.DataFrame
-        The columns `COMPARISONS`. ``difference`` is `a` minus `b`; ``p`` is from
-        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_min`` the smallest that it could have been,
-        ``p_holm`` corrected for the family, ``significant`` where that is below 0.05. ``mde`` is the minimum detectable
-        effect: the smallest true difference that a comparison of this size finds with 80% power at an uncorrected 0.05;
-        null with fewer than 7 clusters and where ``p_min`` is 0.05 or more. ``reason`` says why there is no interval or
-        no ``mde``, or that the two are equal everywhere. With a margin also the columns `SAME`: ``p_same`` is from
-        `attune_metrics.stats.equivalence.equivalence`, null without an interval, and the verdict, ``different``,
-        ``practically the same`` or ``undecided``, is by both corrected p-values.
+        The columns `COMPARISONS`. ``difference`` is `a` minus `b`. ``p`` is from
+        `attune_metrics.stats.comparison.paired_permutation_test`, ``p_min`` is the smallest p-value that this test
+        could have given, ``p_holm`` is ``p`` corrected for the family, and ``significant`` says whether ``p_holm`` is
+        below 0.05. ``mde`` is the minimum detectable effect: the smallest true difference that a comparison of this
+        size finds with 80% power at an uncorrected 0.05. It is null with fewer than 7 clusters and where ``p_min`` is
+        0.05 or more. ``reason`` says why there is no interval or no ``mde``, or that the two are equal everywhere. With
+        a margin, the table also has the columns `SAME`: ``p_same`` is from
+        `attune_metrics.stats.equivalence.equivalence`, null without an interval, and ``verdict`` (``different``,
+        ``practically the same`` or ``undecided``) follows from both corrected p-values.
 
     Raises
     ------
     MetricInputError
-        As `summary`, and where a model is not in the scores, both have no condition or no unit in common, or a metric
-        has no margin or one that is no number above 0.
+        As `summary`, and if a model is not in the scores, if the two models have no condition or no unit in common, or
+        if a metric's margin is missing or is not a number above 0.
     MixedSettingsError
         Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
 
@@ -583,8 +586,9 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     Returns
     -------
     polars.DataFrame
-        As from `compare`; `count_significant` counts. Each pair once: ``model_a`` is the better one by the primary
-        metric, and the best models come first, see `attune_bench.stats.options.sorted_groups`.
+        As from `compare`, with each pair once; `count_significant` counts the pairs that differ. ``model_a`` is the
+        better model by the primary metric, and the best models come first, see
+        `attune_bench.stats.options.sorted_groups`.
 
     Raises
     ------
@@ -594,7 +598,7 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     Warns
     -----
     UserWarning
-        Where a family is so large that, with so few clusters that differ, no corrected p-value can be below 0.05.
+        If no corrected p-value of a family can be below 0.05, because the family is large and few clusters differ.
 
     Examples
     --------
@@ -619,7 +623,7 @@ def exchanges_of_all(table: ScoreTable, resamples: int) -> int:
 
 
 def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -> None:
-    """Raise where conditions have two models or more, and no two of these have a unit in common.
+    """Raise if some condition has two or more models, but no two models of a condition have a unit in common.
 
     Parameters
     ----------
@@ -631,7 +635,7 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     Raises
     ------
     MetricInputError
-        Where it is so; the text names a unit of two models.
+        If no two models share a unit; the text names one unit of each of two models.
     """
     rows = table.values if models is None else table.values.filter(pl.col("model").is_in(list(models)))
     sharing = rows.group_by("condition", "unit").agg(pl.col("model").n_unique())
@@ -645,7 +649,7 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
 
 
 def options_and_margin(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]:
-    """Return the options of any analysis, and the margin."""
+    """Split the keywords of a comparison into the options that every analysis has, and the margin."""
     others: dict[str, Any] = {**options}
     margin = others.pop("margin", None)
     return AnalysisOptions(**others), margin
@@ -662,7 +666,7 @@ def all_pairs(table: ScoreTable, options: AnalysisOptions) -> list[Pair]:
 
 
 def pairs_of(table: ScoreTable, a: str, b: str) -> list[Pair]:
-    """Return two models in each condition that both have; raise where there is none."""
+    """Return the pair of two models in each condition that both have; raise if they share no condition."""
     conditions: dict[str, list[str | None]] = {model: [] for model in table.models}
     for model, condition in table.groups:
         conditions[model].append(condition)
@@ -689,9 +693,10 @@ def compare_pairs(
     within: str = "",
     checked_from: int = MIN_CLUSTERS,
 ) -> pl.DataFrame:
-    """Compare pairs (model, model, condition), which are in the order of their conditions.
+    """Compare pairs (model, model, condition), given in the order of their conditions.
 
-    `within` names the stratum of the units, for messages; `checked_from` is as for `paired`, which adds to `skewed`.
+    `within` names the stratum of the units in messages. `checked_from` is as for `paired`, which adds the mean
+    differences to `skewed`.
     """
     series = ScoreSeries(table)
     draws = ResampleCache(series, options, weighted=True)
@@ -700,7 +705,7 @@ def compare_pairs(
     sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)
     families = [f"{family_of_pairs(table, condition)}{within}" for *_, condition in pairs]
     rows: dict[tuple[str | None, str], list[tuple[Any, ...]]] = {}
-    # A metric that depends on all models' results has no units to compare on; asked for by name it is refused.
+    # A metric that depends on all models' results has no units to compare on; it is refused if it is asked for by name.
     comparable = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
     names = options.names_of_means(table, comparable)
     compared = [(model, condition) for *both, condition in pairs for model in both]
@@ -727,20 +732,22 @@ def compare_pairs(
 
 
 def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """Count the pairs of models that differ, by two rules.
+    """Count the pairs of models that differ, by the corrected p-value and by the interval.
 
     Parameters
     ----------
     comparisons : polars.DataFrame
-        What `compare_all` gives; where some of its pairs are left out, with the size of each one's ``family``.
+        The table from `compare_all`. If pairs were removed from it, a column ``family`` must have the size of each
+        pair's whole family.
 
     Returns
     -------
     polars.DataFrame
-        ``condition, metric`` (with strata, ``stratum`` before these), ``pairs, family, significant,
-        interval_excludes_0, p_holm_min``, a row a condition and metric: all pairs, those with a p-value (the family of
-        the correction), those whose corrected p-value is below 0.05, those whose interval, uncorrected, excludes 0, and
-        the smallest corrected p-value that any pair could have had, null where none has a p-value.
+        One row for each condition and metric (and stratum), with these columns after ``condition, metric``: ``pairs``
+        counts all pairs, ``family`` the pairs with a p-value (the family of the correction), ``significant`` the pairs
+        with a corrected p-value below 0.05, and ``interval_excludes_0`` the pairs with an uncorrected interval that
+        excludes 0; ``p_holm_min`` is the smallest corrected p-value that any pair could have had, null if no pair has a
+        p-value.
 
     Examples
     --------
@@ -789,10 +796,10 @@ def plan(
     looks: int = 1,
     **options: Unpack[AnalysisKeywords],
 ) -> pl.DataFrame:
-    """Plan a comparison from a pilot: the participants that a difference needs, or the difference that some show.
+    """Plan a comparison from a pilot: find how many participants a difference needs, or what difference a number shows.
 
-    With so many participants the difference is found with 80% power, by the test of
-    `attune_bench.stats.compare.compare` at 0.05, uncorrected for the number of pairs.
+    With the planned participants, the test of `attune_bench.stats.compare.compare` finds the planned difference with
+    80% power at 0.05, uncorrected for the number of pairs.
 
     Parameters
     ----------
@@ -801,27 +808,28 @@ def plan(
     difference : float, optional
         The true difference to find, above 0, in the unit of the values. Give this or `participants`.
     participants : int, optional
-        How many there will be, from 0: participants, or whatever is drawn instead of them.
+        How many participants there will be, 0 or more; if something else than participants is drawn, how many of that.
     models : pair of str, optional
         Two models; by default every two of a condition.
     looks : int
-        How often the data are tested while they come in; only 1 is planned for.
+        How often the data are tested while they are collected; only 1 can be planned.
     **options
         As for `compare`.
 
     Returns
     -------
     polars.DataFrame
-        The columns `PLAN`. ``difference, participants, units`` are planned; ``sd, correlation, icc`` are null; of the
-        pilot are ``units_per_participant, units_cv`` (the coefficient of variation of the number of units of a
-        participant) and ``n, clusters, mde``, these three as from `compare`; ``reason``, why nothing can be planned.
-        New participants have as many units as participants of the pilot, and as unequally.
+        The columns `PLAN`. ``difference, participants, units`` are the plan; ``sd, correlation, icc`` are null.
+        ``units_per_participant`` and ``units_cv`` (the coefficient of variation of the number of units of a
+        participant) describe the pilot, as do ``n, clusters, mde``, which are as from `compare`. ``reason`` says why
+        nothing can be planned. New participants are assumed to have as many units as those of the pilot, distributed as
+        unequally.
 
     Raises
     ------
     MetricInputError
-        As `compare`; where both or none of `difference` and `participants` is given, one is out of range, the
-        difference is as large as the range of a metric, or `looks` is above 1.
+        As `compare`; also if not exactly one of `difference` and `participants` is given, if it is out of range, if the
+        difference is as large as the range of a metric, or if `looks` is above 1.
     MixedSettingsError
         As `compare`.
 
@@ -906,12 +914,12 @@ def plan_from_assumptions(
     Returns
     -------
     polars.DataFrame
-        One row with the columns of `plan`, of which the models, ``condition, metric, n, clusters, mde`` are null.
+        One row with the columns of `plan`; ``model_a, model_b, condition, metric, n, clusters, mde`` are null.
 
     Raises
     ------
     MetricInputError
-        As `planned_effect`, and where both or none of `difference` and `participants` is given.
+        As `planned_effect`, and if not exactly one of `difference` and `participants` is given.
 
     Examples
     --------
@@ -938,7 +946,7 @@ def plan_from_assumptions(
 
 
 def _check_asked(difference: float | None, participants: int | None) -> None:
-    """Raise where not exactly one of both is given, or it is out of range."""
+    """Raise unless exactly one of the two is given and it is in range."""
     if (difference is None) == (participants is None):
         raise MetricInputError("give either the difference to find or the number of participants, and get the other")
     if difference is not None:
@@ -948,10 +956,10 @@ def _check_asked(difference: float | None, participants: int | None) -> None:
 
 
 def _units(participants: int | None, of_each: float | None) -> int | None:
-    """Return how many units so many participants have, None where either is not known."""
+    """Return how many units `participants` have with `of_each` units each, None if either number is unknown."""
     if participants is None or of_each is None:
         return None
-    # A unit more for a product in the last bits would be rounding.
+    # Without this factor, a product that is too large by its last bits would give one unit more.
     units = participants * of_each * (1 - ROUNDING)
     if units > MOST_UNITS:
         raise MetricInputError(f"{participants} participants of {of_each:g} units each are more than 2^53 units")

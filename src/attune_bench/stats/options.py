@@ -1,7 +1,7 @@
-"""Options of every statistic, scores as arrays (models by units), their resamples, and warnings.
+"""The options of every statistic, the scores as arrays (models by units), resamples of the scores, and warnings.
 
-Units are in the order of their names, series in the order of model, then condition, so that the order of the rows never
-shows in a result. A unit without a value is nan.
+Units are sorted by name, series by model and then by condition, so that the order of the rows never changes a result. A
+unit without a value is nan.
 """
 
 import warnings
@@ -74,13 +74,13 @@ class SamplingKeywords(TypedDict, total=False):
 
 
 class AnalysisKeywords(SamplingKeywords, total=False):
-    """The keywords that every other analysis of scores takes."""
+    """The keywords of an analysis in which the metrics can be chosen."""
 
     metrics: Sequence[str] | None
 
 
 Margin = float | Mapping[str, float] | Literal["declared"]
-"""The smallest difference of interest: of all metrics, by metric, or as their entries declare it."""
+"""The smallest difference of interest: one for all metrics, one by metric, or what the entries declare."""
 
 
 class ComparisonKeywords(AnalysisKeywords, total=False):
@@ -96,10 +96,10 @@ class AnalysisOptions:
     Attributes
     ----------
     metrics : sequence of str, optional
-        Names of metrics; all that the analysis can take where None.
+        Names of metrics; None for all metrics that the analysis can use.
     resamples : int
-        How many resamples are drawn, and random exchanges made; at most 10,000,000. A comparison of many models makes
-        more exchanges, see `attune_bench.stats.compare.enough_exchanges`.
+        How many resamples are drawn, and how many random exchanges a permutation test makes; at most 10,000,000. A
+        comparison of many models makes more exchanges, see `attune_bench.stats.compare.enough_exchanges`.
     seed : int
         The same seed gives the same result to the last digit.
     level : float
@@ -108,18 +108,19 @@ class AnalysisOptions:
         Resampling unit: clusters with all their units, the default, or each unit as if it were a cluster of its own.
         ``"cluster"`` or ``"unit"``, or what the scores call these, such as ``"participant"``, ``"conversation"``.
     weight : str
-        What counts once in a mean: each unit, the default, or each cluster, whatever the number of its units. Named as
-        for `unit`. The mean of the clusters' means is another estimand; only metrics that are means or shares of units
-        have it, and its interval and that of a difference are Student's t over clusters, as
-        `attune_metrics.stats.cluster_means.mean_of_clusters_interval` defines it; those of ranks, and of differences
-        between subgroups, are resampled as ever.
+        What counts once in a mean: each unit (the default) or each cluster, however many units it has. The values are
+        as for `unit`. The mean of cluster means is another estimand, which only metrics that are means or shares of
+        units have. Its interval, and the interval of a difference of two models, is Student's t over clusters, as
+        `attune_metrics.stats.cluster_means.mean_of_clusters_interval` defines it; intervals of ranks and of differences
+        between subgroups still come from resamples.
     interval : {"percentile-expanded", "percentile", "bca"}
-        Which interval; `attune_metrics.stats.bootstrap.bootstrap` defines them. Not chosen where clusters count once.
+        The kind of interval; `attune_metrics.stats.bootstrap.bootstrap` defines the kinds. It cannot be chosen where
+        each cluster counts once.
 
     Raises
     ------
     MetricInputError
-        Where one of them is unknown or out of range.
+        If an option is unknown or its value is out of range.
 
     Examples
     --------
@@ -155,7 +156,7 @@ class AnalysisOptions:
         check_level(self.level)
 
     def names(self, table: ScoreTable, default: Sequence[str] | None = None) -> tuple[str, ...]:
-        """Return the metrics asked for, each once; by default those named, else all of the table.
+        """Return the metrics asked for, each once; if none were, those in `default`, or without it all of the table.
 
         Raises
         ------
@@ -168,12 +169,13 @@ class AnalysisOptions:
         )
 
     def names_of_means(self, table: ScoreTable, default: Sequence[str]) -> tuple[str, ...]:
-        """Return what `names` does; where clusters count once, without those that have no mean of clusters' means.
+        """Return the same as `names`, but where clusters count once only the metrics that have a mean of cluster means.
 
         Raises
         ------
         MetricInputError
-            As `names`, and where such a metric was asked for by name, or the default has no other.
+            As `names`, and if a metric asked for by name has no mean of cluster means, or no metric of the default has
+            one.
         """
         chosen = self.names(table, default)
         lacking = {name: why for name in chosen if (why := self.lacks_weight(table, name))}
@@ -185,7 +187,7 @@ class AnalysisOptions:
         return tuple(name for name in chosen if name not in lacking)
 
     def lacks_weight(self, table: ScoreTable, name: str) -> str | None:
-        """Return why a metric has no value in which each cluster counts once; None where it has, or units count."""
+        """Return why a metric has no value in which each cluster counts once; None if it has one or if units count."""
         statistic = table.metric(name).statistic
         if not self.weighs_clusters(table) or statistic in PER_UNIT:
             return None
@@ -200,7 +202,7 @@ class AnalysisOptions:
         Raises
         ------
         MetricInputError
-            Where `unit` is neither, in the words of the table.
+            If `unit` means neither clusters nor units in the words of the table.
         """
         return _is_cluster(table, "unit", self.unit)
 
@@ -210,9 +212,10 @@ class AnalysisOptions:
         Raises
         ------
         MetricInputError
-            Where `weight` is neither, in the words of the table, or `unit` or `interval` does not go with it.
+            If `weight` means neither clusters nor units in the words of the table, or if `unit` or `interval` conflicts
+            with it.
         """
-        # A table without clusters calls them what it calls its units.
+        # A table without clusters has the same word for its clusters and its units.
         if self.weight in {"unit", table.provenance.unit} or not _is_cluster(table, "weight", self.weight):
             return False
         if not self.draws_clusters(table):
@@ -237,7 +240,7 @@ def _is_cluster(table: ScoreTable, option: str, name: str) -> bool:
 
 
 def warn_out_of_reach(limit: str, tests: int, family: str, smallest: float, advice: str, *, stacklevel: int) -> None:
-    """Warn that no Holm-corrected p-value of a family can be below `smallest`, what the limit is and what would help.
+    """Warn that no Holm-corrected p-value of a family can be below `smallest`; say what limits it and what would help.
 
     `stacklevel` is counted from the caller.
     """
@@ -250,7 +253,7 @@ def warn_out_of_reach(limit: str, tests: int, family: str, smallest: float, advi
 
 @contextmanager
 def warn_once(warned: set[type[Warning]]) -> Iterator[None]:
-    """Let one warning of each kind of unreliable interval through, however many series an analysis has.
+    """Show only one warning of each kind of unreliable interval, however many series an analysis has.
 
     Parameters
     ----------
@@ -290,7 +293,7 @@ VARIANCES = "in simulations intervals of such variances missed the true one in u
 
 
 class SkewedMeans:
-    """The skewness of every mean of an analysis that has an interval, by metric, to warn of all at once.
+    """The skewness of every mean with an interval in an analysis, by metric, so that one warning can name all metrics.
 
     Examples
     --------
@@ -326,7 +329,7 @@ class SkewedMeans:
         self._drawn = drawn
 
     def add_variance(self, values: Floats, clusters: NDArray[np.intp], *, of: str, drawn: str) -> None:
-        """Add the variance of units, of values (rows, units): a mean of squared deviations."""
+        """Add the variance among units of the means of `values` (rows, units): a mean of squared deviations."""
         units = values.mean(axis=0)
         self.add([(units - units.mean()) ** 2], clusters, of=of, drawn=drawn)
 
@@ -341,12 +344,12 @@ class SkewedMeans:
     def warn_of_variances(self) -> None:
         """Warn where few far units decide variances.
 
-        The interval of a variance is symmetric on the scale of logarithms, which allows for twice the skewness.
+        The interval of a variance is symmetric on a logarithmic scale; therefore twice the skewness is allowed.
         """
         self._warn(VARIANCES, of="squared deviations of ", most=2 * MOST_SKEWNESS)
 
     def _warn(self, consequence: str, *, of: str = "", most: float = MOST_SKEWNESS) -> None:
-        """Warn of the metrics with a mean more skewed than `most`; count the means of these metrics."""
+        """Warn of the metrics with a mean more skewed than `most`, and say how many of their means are that skewed."""
         skewed = {name: means for name, means in self._by_metric.items() if any(one > most for one in means)}
         if not skewed:
             return
@@ -380,7 +383,7 @@ class ScoreSeries:
     units : tuple of str
         The units, sorted.
     labels : tuple of (str, str)
-        The cluster of each unit; one without a cluster is alone in its own.
+        The cluster of each unit; a unit without a cluster is a cluster of its own.
     scored : array of bool, shape (groups, units)
         Whether the model was run on the unit.
 
@@ -421,7 +424,7 @@ class ScoreSeries:
         Raises
         ------
         MetricInputError
-            Where there is no such metric, its value is not made of units, or a term is infinite.
+            If there is no such metric, if it has no values for units, or if a term is infinite.
         """
         columns = term_columns(self._comparable(metric))
         terms = np.full((len(self.groups), len(columns), len(self.units)), np.nan)
@@ -448,14 +451,14 @@ class ScoreSeries:
         return metric
 
     def clusters(self, options: AnalysisOptions) -> tuple[Label, ...]:
-        """Return the label of what each unit is drawn with: its cluster, or itself."""
+        """Return for each unit the label of what is resampled: its cluster, or the unit itself."""
         return self.labels if options.draws_clusters(self.table) else tuple(("", unit) for unit in self.units)
 
     def counted(self, values: Floats, options: AnalysisOptions) -> Floats:
-        """Return values (series, terms, units) so that each counts once of what `options` say: a unit, or a cluster.
+        """Return values (series, terms, units) in which each unit, or each cluster, counts once, as `options` say.
 
-        Each cluster then has its mean at one of its units, and nan elsewhere: a mean over units is one of clusters'
-        means.
+        If clusters count once, one unit of each cluster has the mean of the cluster and its other units are nan. A mean
+        over units is then a mean of cluster means.
         """
         if not options.weighs_clusters(self.table):
             return values
@@ -468,11 +471,11 @@ class ScoreSeries:
         return found
 
     def count(self, present: Mask) -> int:
-        """Return the number of clusters of the units that are present (units,)."""
+        """Return the number of clusters that the units of a mask (units,) belong to."""
         return int(np.count_nonzero(np.bincount(self._clusters[present])))
 
     def mask(self, units: Sequence[str] | set[str]) -> Mask:
-        """Return which units are among some names (units,)."""
+        """Return a mask (units,) of the units with one of these names."""
         wanted = set(units)
         return np.array([unit in wanted for unit in self.units], dtype=np.bool_)
 
@@ -485,7 +488,7 @@ class ScoreSeries:
 
 
 def have_values(terms: Floats) -> Mask:
-    """Return where series (series, terms, units) have a value (series, units): every term of it."""
+    """Return a mask (series, units) of where series (series, terms, units) have a value, which means every term."""
     present: Mask = np.logical_and.reduce(~np.isnan(terms), axis=1)
     return present
 
@@ -499,7 +502,7 @@ def group_by_mask(rows: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
 
 
 def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collection[str] | None = None) -> bool:
-    """Tell whether the resamples of the units of any model, or of those among them, are Poisson draws.
+    """Tell whether any model has so many clusters (among the units in `within`) that draws are Poisson.
 
     Examples
     --------
@@ -521,7 +524,7 @@ def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collec
 
 
 class ResampleCache:
-    """Resamples of the units of a question; questions on the same clusters have the same.
+    """Resamples of the units of a question, such as one comparison; questions on the same clusters share them.
 
     Parameters
     ----------
@@ -530,7 +533,7 @@ class ResampleCache:
     options : AnalysisOptions
         The number of resamples, the seed, and the resampling unit.
     weighted : bool
-        Whether the analysis can count each cluster once; another one refuses to.
+        Whether the analysis can count each cluster once; if not, options that ask for it are refused.
 
     Attributes
     ----------
@@ -558,7 +561,7 @@ class ResampleCache:
         return self._labels[mask]
 
     def parts(self, present: Mask, defined: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
-        """Return the units to draw for questions, each with the positions of the questions that share their resamples.
+        """Return masks of units to draw, each with the positions of the questions that share its resamples.
 
         Parameters
         ----------
@@ -569,9 +572,9 @@ class ResampleCache:
 
         Notes
         -----
-        Questions share resamples where their units form the same clusters: a unit without a value adds nothing. Where
-        clusters are so many that draws are Poisson, draws of clusters are independent, and draws of all units with a
-        value of the metric serve every question.
+        Questions share resamples if their units belong to the same clusters: a unit without a value adds nothing to a
+        sum. With so many clusters that draws are Poisson, each cluster is drawn independently. Then resamples of all
+        units with a value of the metric serve every question.
         """
         size = self._labels.max(initial=-1) + 1
         clusters: Mask = np.zeros((len(present), size), dtype=np.bool_)
@@ -590,7 +593,8 @@ class ResampleCache:
         """Return the resamples of the units of a mask (units,)."""
         labels = cluster_index(self.labels(mask))
         size = int(labels.max(initial=-1)) + 1
-        # Draws are positions among the sorted clusters, so that all sets of one size share their counts.
+        # Counts are drawn by the position of a cluster in sorted order, so sets with the same number of clusters share
+        # them.
         if size not in self._drawn:
             held = [counts.nbytes for counts in self._drawn.values() if isinstance(counts, np.ndarray)]
             if sum(held) > MOST_KEPT:
@@ -601,7 +605,7 @@ class ResampleCache:
         return Resamples(labels, self._drawn[size])
 
     def intervals(self, of: Callable[..., T], values: Floats, mask: Mask, **more: Any) -> T:
-        """Return what `of` makes of values (..., units of the mask) and their resamples; warn once of each kind.
+        """Return the result of `of` for values (..., units of the mask) and their resamples; warn once of each kind.
 
         Parameters
         ----------
@@ -616,10 +620,11 @@ Ends = tuple[float | None, float | None, str | None]
 
 
 def interval_method(metric: Metric, options: AnalysisOptions, table: ScoreTable, *, n: int, clusters: int) -> str:
-    """Return the method of the interval of a metric's value over `n` units in so many clusters.
+    """Return the method of the interval of a metric's value over `n` units in a number of clusters.
 
-    ``wilson`` of a share of independent trials, otherwise ``t`` where each cluster counts once, ``logit-t`` of a share
-    of clustered units unless another interval than the default was asked for, or else the one that `options` name.
+    A share of independent trials has ``wilson``. Otherwise, if each cluster counts once, the method is ``t``. A share
+    of clustered units has ``logit-t`` if `options` have the default interval. In all other cases it is the interval
+    that `options` name.
 
     Examples
     --------
@@ -665,10 +670,11 @@ def distribution_ends(
     of: str,
     whole: bool = False,
 ) -> Ends:
-    """Return the ends of an interval of a number that no sums of terms give, or None and the reason.
+    """Return the ends of an interval of a number that is not computed from sums of terms, or None and the reason.
 
-    `drawn` clusters were resampled, `clusters` is their number as the table counts them. `of` names the number for the
-    message. With `whole`, the ends are values that occur, and a value that never changes has an interval too.
+    `drawn` is the number of clusters (or units) that were resampled, `clusters` the number of the table's clusters.
+    `of` names the number in the message. With `whole`, the ends are values that occur in `distribution`, and a number
+    that never changes has an interval too.
     """
     if options.interval == "bca":
         raise MetricInputError(f"there is no BCa interval of {of}; use percentile-expanded or percentile")
@@ -695,7 +701,7 @@ def direction(metric: Metric) -> int:
     Raises
     ------
     MetricInputError
-        Where neither is.
+        If neither higher nor lower values are better.
     """
     if metric.higher_is_better is None:
         raise MetricInputError(f"{metric.name!r} cannot rank models: neither higher nor lower values of it are better")
@@ -720,7 +726,7 @@ def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> 
     values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
     known = [group for group in series.groups if values[group] is not None]
     means = metric.sign * np.array([values[group] for group in known], dtype=np.float64)
-    # Those that only rounding separates are in the order of their names.
+    # Models that differ only by rounding are sorted by name.
     ranks = dict(zip(known, average_ranks(-means, rounding_of(means)).tolist(), strict=True))
 
     def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:

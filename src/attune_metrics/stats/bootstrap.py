@@ -2,17 +2,18 @@
 
 Conventions: statistics
 -----------------------
-A statistic is a function of the sums (..., terms) of a metric's terms over units and of the numbers of units (...);
-it gives values (...), nan where they are undefined. So the same function serves the point estimate and every resample.
+A statistic is a function of two arrays: the sums over units of a metric's terms, shape (..., terms), and the numbers of
+units, shape (...). It returns values of shape (...), nan where they are undefined. So the same function serves the
+point estimate and every resample.
 
 Statistics
 ----------
 - ``mean``: the mean of one term.
-- ``share``: the same of a term that is 0 or 1, one trial a unit, so that the interval of a proportion applies.
-- ``accuracy``, ``precision``, ``recall``, ``f1``, ``mcc``: of the counts TP, TN, FP and FN, pooled over units; 0 where
-  the denominator is 0, as `attune_metrics.attunebench.questions.BinaryCounts` defines it.
-- ``mean_of_means``: of pairs of terms, sum and number of units of a group, the mean of the groups' means; nan where a
-  group is empty.
+- ``share``: the mean of one term that is 0 or 1, one trial for each unit, so that the interval of a proportion applies.
+- ``accuracy``, ``precision``, ``recall``, ``f1``, ``mcc``: computed from the counts TP, TN, FP and FN, pooled over
+  units; 0 where the denominator is 0, as `attune_metrics.attunebench.questions.BinaryCounts` defines it.
+- ``mean_of_means``: the mean of the groups' means, from two terms for each group, the sum over its units and their
+  number; nan if a group is empty.
 
 Conventions: resampling
 -----------------------
@@ -22,11 +23,12 @@ is the unit's own id. The order of the units never matters, only their labels do
 
 Resamples are drawn once and shared by all series (models, metrics), which makes their differences comparable. A series
 is resampled through sums over units, so a statistic is a function of weighted sums: a mean, a ratio, a correlation. A
-unit without a value is nan and leaves both the sum and the number of units of that series.
+unit without a value is nan and counts neither in the sum nor in the number of units of that series.
 
-With n clusters a resample draws n of them; with more than 20,000 it draws a Poisson number of them with mean n, so that
-the numbers of times that clusters are drawn are independent of each other [4]_. A statistic must then not depend on how
-much is drawn: a ratio of sums does not, a sum does. docs/intervals.md says how far the two differ.
+With n clusters, a resample draws n of them. With more than 20,000 clusters, it draws a Poisson number of them with mean
+n, so that how often one cluster is drawn does not depend on the other clusters [4]_. A statistic must then not depend
+on the number of clusters drawn: a ratio of sums does not, but a sum does. docs/intervals.md says how much the two ways
+of drawing differ.
 
 References
 ----------
@@ -68,7 +70,7 @@ from attune_metrics.stats.sums import (
 
 
 def mean_of_sums(sums: Floats, n: Floats) -> Floats:
-    """Mean of the units: ``sums[..., 0] / n``, the statistic taken where none is named.
+    """Mean of the units: ``sums[..., 0] / n``, the default statistic.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ def mean_of_means(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the s
     Parameters
     ----------
     sums : array of float, shape (..., 2 * groups)
-        Of each group the sum of its units' values, then their number.
+        For each group, the sum of its units' values, then the number of these units.
     n : array of float, shape (...)
         Numbers of units; not used.
 
@@ -203,14 +205,14 @@ MAX_MULTINOMIAL_CLUSTERS = 20_000
 """With more clusters a resample draws a Poisson number of them."""
 
 MOST_KEPT = 2**27
-"""Bytes of counts that are kept; more are drawn again whenever they are read."""
+"""The most bytes of counts that are kept; larger counts are drawn again whenever they are read."""
 
 MOST_RESAMPLES = 10_000_000
 """The most resamples, or random exchanges of a test."""
 
-_AT_ONCE = 2**18  # counts that are drawn at one time: as many as a processor has near
+_AT_ONCE = 2**18  # counts that are drawn at one time: as many as fit into a processor's cache
 _NORMAL = NormalDist()
-_DOMINANT = 0.2  # of the units; see docs/intervals.md
+_DOMINANT = 0.2  # the share of units in one cluster above which BCa warns; see docs/intervals.md
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -222,8 +224,8 @@ class Resamples:
     clusters : array of int, shape (units,)
         The cluster of each unit, as a column of `counts`; columns are in the order of the sorted labels.
     counts : array of uint8, shape (resamples, clusters), or Streamed of this shape
-        The drawn numbers; each row sums to the number of clusters, with more than 20,000 clusters to a Poisson number
-        with that mean. Above 128 MiB they are not kept: ``counts.draw()`` gives them block by block.
+        How often each cluster is drawn. Each row sums to the number of clusters or, with more than 20,000 clusters, to
+        a Poisson number with that mean. Counts above 128 MiB are not kept: ``counts.draw()`` gives them block by block.
     """
 
     clusters: NDArray[np.intp]
@@ -259,7 +261,7 @@ class Interval:
 
 
 def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, seed: int = 0) -> Resamples:
-    """Draw clusters with replacement, `n_resamples` times: as many as there are; of many, a Poisson number.
+    """Draw clusters with replacement, `n_resamples` times: as many as there are; above 20,000, a Poisson number.
 
     Parameters
     ----------
@@ -273,7 +275,8 @@ def draw_resamples(clusters: Iterable[Hashable], *, n_resamples: int = 10_000, s
     Returns
     -------
     Resamples
-        To be shared by all series over these units; one byte for each resample and cluster, none above 128 MiB.
+        To be shared by all series over these units. The counts take one byte for each resample and cluster; above 128
+        MiB they are not kept.
 
     Raises
     ------
@@ -360,9 +363,9 @@ def bootstrap_distribution(
 
 
 def _check_ratio(sums: Floats, n: Floats, statistic: Statistic) -> None:
-    """Raise where a statistic changes with the number of clusters drawn, which is not the same in Poisson draws."""
+    """Raise if a statistic changes with the number of clusters drawn, since this number varies in Poisson draws."""
     once, twice = (evaluate(statistic, (k * sums)[np.newaxis], (k * n)[np.newaxis]) for k in (1, 2))
-    # A correction such as n - 1 is a ratio nearly.
+    # A statistic with a correction such as n - 1 is nearly a ratio, and is accepted.
     if (np.abs(once - twice) > 1e-3 * np.fmax(np.abs(once), np.abs(twice))).any():
         raise MetricInputError(
             f"the statistic is no ratio: it changes where all sums double; above {MAX_MULTINOMIAL_CLUSTERS:,} clusters "
@@ -375,7 +378,7 @@ def distribution_of_sums(sums: Floats, resamples: Resamples, statistic: Statisti
     terms, n = np.ascontiguousarray(sums[..., :-1]), sums[..., -1]
     if len(sums) > MAX_MULTINOMIAL_CLUSTERS:
         _check_ratio(terms.sum(axis=0), n.sum(axis=0), statistic)
-    # Neighbours on the same units share their number of units: half of the work for means.
+    # Neighbouring series on the same units share their numbers of units, which halves the work for means.
     kinds = np.append(0, np.cumsum((n[:, 1:] != n[:, :-1]).any(axis=0)))[: n.shape[1]]
     n = np.ascontiguousarray(n[:, np.flatnonzero(np.diff(kinds, prepend=-1))])
     distribution = np.empty((sums.shape[1], len(resamples.counts)))
@@ -397,14 +400,14 @@ def bootstrap(
 
     The estimate is `attune_metrics.stats.bootstrap.point_estimate`; the ends are quantiles of
     `bootstrap_distribution`. With ``tail = (1 - level) / 2``, G clusters, t the quantile of
-    Student's t with G - 1 degrees of freedom and Phi the normal distribution, their levels are:
+    Student's t with G - 1 degrees of freedom and Phi the normal distribution, the levels of these quantiles are:
 
     - `percentile-expanded`: ``Phi(sqrt(G / (G - 1)) t(tail))`` and 1 minus that [2]_, wider than `percentile` where
       clusters are few, because the resamples of few clusters vary too little;
     - `percentile`: ``tail`` and ``1 - tail``;
-    - `bca`: ``Phi(z0 + (z0 + z) / (1 - a (z0 + z)))`` for z the normal quantile of either; z0 is the normal quantile of
-      the share of resamples below the estimate, ties counted half, and a, the acceleration, is from leaving out each
-      cluster in turn [1]_.
+    - `bca`: ``Phi(z0 + (z0 + z) / (1 - a (z0 + z)))`` where z is the normal quantile of ``tail`` or of ``1 - tail``; z0
+      is the normal quantile of the share of resamples below the estimate, with ties counted half; and a, the
+      acceleration, is computed by leaving out each cluster in turn [1]_.
 
     Parameters
     ----------
@@ -415,14 +418,14 @@ def bootstrap(
     level : float
         Confidence level, between 0 and 1.
     distribution : array of float, shape (series, resamples), optional
-        What `bootstrap_distribution` gives of the same values, resamples and statistic, where it is known already.
+        The result of `bootstrap_distribution` for the same values, resamples and statistic, if it is computed already.
 
     Returns
     -------
     list of Interval
-        One for each series. The ends are nan, and ``reason`` says why, without values, with one cluster, with one
-        resample, without variation among clusters, and where the statistic is undefined in a larger share of the
-        resamples than ``tail``; in a smaller share those resamples are left out.
+        One for each series. The ends are nan, and ``reason`` says why, if there are no values, only one cluster, only
+        one resample or no variation among clusters, or if the statistic is undefined in a larger share of the resamples
+        than ``tail``. If it is undefined in a smaller share, these resamples are left out.
 
     Warns
     -----
@@ -438,7 +441,7 @@ def bootstrap(
 
     Notes
     -----
-    Sums lose digits where values are large against their spread: centre values such as dates before taking squares.
+    Sums lose digits if values are large compared with their spread: centre values such as dates before taking squares.
 
     Examples
     --------
@@ -478,7 +481,8 @@ def intervals_of(
     """Return the interval of each series from its distribution (series, resamples), as `bootstrap` says.
 
     `units` (clusters, series) is the number of units with a value, `left_out` (clusters, series) the statistic without
-    each cluster, which BCa needs. Of differences, `largest` (series,) is the size of what they are differences of.
+    each cluster, which BCa needs. For differences, `largest` (series,) is the larger absolute value of the two sides of
+    each difference.
     """
     n, present = units.sum(axis=0), units > 0
     intervals = []
@@ -510,14 +514,14 @@ def check_method(method: str, level: float) -> None:
 def _refuse(
     n: float, clusters: int, estimate: float, known: Floats, drawn: int, level: float, largest: float
 ) -> str | None:
-    """Return the reason against an interval, or None."""
+    """Return the reason why there is no interval, or None."""
     if not n:
         return "no unit has a value"
     if clusters == 1:
         return "all values are in one cluster"
     if np.isnan(estimate):
         return "the statistic is undefined"
-    # More than a tail of unknown values could move an end anywhere.
+    # If more than a tail of the values is unknown, an end could be anywhere.
     if drawn - len(known) > drawn * (1 - level) / 2:
         return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples"
     if len(known) == 1:
@@ -540,12 +544,12 @@ def _warn_of_dominance(units: Floats, given: list[bool]) -> None:
 
 
 def _varies(values: Floats, largest: float) -> bool:
-    """Whether the values, or differences of such a size, differ by more than rounding; not if one is nan."""
+    """Tell whether values differ by more than rounding (`largest` as for `intervals_of`); no if one is nan."""
     return bool(np.ptp(values) > rounding_of(values, largest))
 
 
 def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
-    """Return the levels of both ends: the plain ones, or expanded for a number of clusters."""
+    """Return the quantile levels of both ends; they are expanded if the number of clusters is given."""
     tail = (1 - level) / 2
     if clusters is not None:
         from scipy.special import stdtrit
@@ -557,7 +561,7 @@ def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
 def bca_correction(known: Floats, estimate: float, left_out: Floats, largest: float = 0) -> tuple[float, float] | None:
     """Return the bias z0 and the acceleration of BCa, or None where they are undefined.
 
-    Of differences, `largest` is the size of what they are differences of.
+    For differences, `largest` is the larger absolute value of the two sides of the difference.
     """
     tied = np.abs(known - estimate) <= rounding_of(known, largest)
     share = float((~tied & (known < estimate)).mean() + tied.mean() / 2)
