@@ -147,27 +147,9 @@ def _first(values: list[float], level: float) -> float:
 _entry = partial(Metric, low=0, digits=1, family="curves", source="Defined in attune_metrics.curves")
 
 METRICS: tuple[Metric, ...] = (
-    _entry(
-        name="emotion_curve_area",
-        label="Area under the emotion curve",
-        high=100,
-        function=emotion_curve_area,
-        nullable=True,
-    ),
-    _entry(name="largest_drop", label="Largest drop", high=100, higher_is_better=False, function=largest_drop),
-    _entry(
-        name="recovery_time",
-        label="Recovery time",
-        low=1,
-        higher_is_better=False,
-        function=recovery_time,
-        nullable=True,
-    ),
-    _entry(
-        name="turns_to_target",
-        label="Turns to target",
-        higher_is_better=False,
-        function=turns_to_target,
-    ),
+    _entry("emotion_curve_area", "Area under the emotion curve", high=100, function=emotion_curve_area, nullable=True),
+    _entry("largest_drop", "Largest drop", high=100, higher_is_better=False, function=largest_drop),
+    _entry("recovery_time", "Recovery time", low=1, higher_is_better=False, function=recovery_time, nullable=True),
+    _entry("turns_to_target", "Turns to target", higher_is_better=False, function=turns_to_target),
 )
 """The catalogue's entries of this module."""

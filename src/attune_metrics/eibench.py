@@ -377,15 +377,15 @@ _score = partial(_entry, low=-1, high=1, scale=100)
 _state = partial(_entry, low=0, high=100, source="Last state of an episode, EIBench (arXiv:2606.15532)")
 
 METRICS: tuple[Metric, ...] = (
-    _score(name="reward", label="Reward", function=anchor_reward),
-    _score(name="anger_score", label="Anger score", function=partial(anchor_score, axis="anger")),
-    _score(name="trust_score", label="Trust score", function=partial(anchor_score, axis="trust")),
-    _state(name="final_anger", label="Final anger", higher_is_better=False),
-    _state(name="final_trust", label="Final trust"),
+    _score("reward", "Reward", function=anchor_reward),
+    _score("anger_score", "Anger score", function=partial(anchor_score, axis="anger")),
+    _score("trust_score", "Trust score", function=partial(anchor_score, axis="trust")),
+    _state("final_anger", "Final anger", higher_is_better=False),
+    _state("final_trust", "Final trust"),
     _score(
-        name="reward_macro",
-        label="Reward, macro",
-        short="macro",
+        "reward_macro",
+        "Reward, macro",
+        "macro",
         level="model",
         statistic="mean_of_means",
         terms=tuple(f"{term}.{scene}" for scene in SCENES for term in ("reward", "n")),

@@ -65,10 +65,10 @@ _SOURCE = "Most frequent of the samples, mean over orders of the choices; EmoBen
 _of = partial(Metric, low=0, high=1, scale=100, digits=1, family="emobench", source=_SOURCE, nullable=True)
 
 METRICS: tuple[Metric, ...] = (
-    _of(name="item_accuracy", label="Accuracy", short="all"),
-    _of(name="eu_accuracy", label="EU accuracy", short="EU"),
-    _of(name="ea_accuracy", label="EA accuracy", short="EA"),
-    _of(name="eu_emotion_accuracy", label="EU emotion accuracy", short="emotion"),
-    _of(name="eu_cause_accuracy", label="EU cause accuracy", short="cause"),
+    _of("item_accuracy", "Accuracy", "all"),
+    _of("eu_accuracy", "EU accuracy", "EU"),
+    _of("ea_accuracy", "EA accuracy", "EA"),
+    _of("eu_emotion_accuracy", "EU emotion accuracy", "emotion"),
+    _of("eu_cause_accuracy", "EU cause accuracy", "cause"),
 )
 """The catalogue's entries of this module; those of EU are undefined for items of EA and the reverse."""

@@ -138,9 +138,9 @@ _entry = partial(Metric, high=10, scale=10, digits=2, nullable=True, family="eqb
 _share = partial(Metric, low=0, high=1, scale=100, digits=1, family="eqbench")
 
 METRICS: tuple[Metric, ...] = (
-    _entry(name="eqbench_score", label="EQ-Bench score", function=eqbench_score, source=_SOURCE),
-    _entry(name="eqbench_first_pass", label="First pass", source=f"eqbench_score of the first pass; {_SOURCE}"),
-    _entry(name="eqbench_revised", label="Revised", source=f"eqbench_score of the revised pass; {_SOURCE}"),
-    _share(name="eqbench_parseable", label="Parseable", source=f"Share of answers in the pass that counts; {_SOURCE}"),
+    _entry("eqbench_score", "EQ-Bench score", function=eqbench_score, source=_SOURCE),
+    _entry("eqbench_first_pass", "First pass", source=f"eqbench_score of the first pass; {_SOURCE}"),
+    _entry("eqbench_revised", "Revised", source=f"eqbench_score of the revised pass; {_SOURCE}"),
+    _share("eqbench_parseable", "Parseable", source=f"Share of answers in the pass that counts; {_SOURCE}"),
 )
 """The catalogue's entries of this module."""

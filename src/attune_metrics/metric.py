@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import inf, isfinite, isnan, nan
 from numbers import Integral, Real
 from typing import Literal
@@ -116,7 +116,7 @@ def defined(value: float, what: str, why: str) -> float:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Metric:
     """What can be known of a metric without running it.
 
@@ -182,6 +182,7 @@ class Metric:
     name: str
     label: str
     short: str = ""
+    _: KW_ONLY
     low: float = -inf
     high: float = inf
     higher_is_better: bool | None = True

@@ -158,21 +158,13 @@ _entry = partial(Metric, low=0, high=1, family="sage", source="SAGE (arXiv:2505.
 
 METRICS: tuple[Metric, ...] = (
     _entry(
-        name="emo_point",
-        label="Score",
+        "emo_point",
+        "Score",
         high=100,
         digits=1,
         source="Final emotion value of a conversation, as SAGE (arXiv:2505.02847) publishes it",
     ),
-    _entry(name="success", label="Success", scale=100, digits=1, statistic="share", function=sage_success),
-    _entry(
-        name="failure",
-        label="Failure",
-        higher_is_better=False,
-        scale=100,
-        digits=1,
-        statistic="share",
-        function=sage_failure,
-    ),
+    _entry("success", "Success", scale=100, digits=1, statistic="share", function=sage_success),
+    _entry("failure", "Failure", higher_is_better=False, scale=100, digits=1, statistic="share", function=sage_failure),
 )
 """The catalogue's entries of this module."""

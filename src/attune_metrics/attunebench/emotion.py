@@ -433,7 +433,7 @@ def emotion_va_intensity_score(reference: Sequence[Tag], predicted: Sequence[Tag
 
 
 _entry = partial(turn_entry, family="emotion")
-_HIT_RATE = _entry(name="emotion_hit_rate", label="Emotion hit rate", function=emotion_hit_rate)
+_HIT_RATE = _entry("emotion_hit_rate", "Emotion hit rate", function=emotion_hit_rate)
 
 METRICS: tuple[Metric, ...] = (
     *with_mean(_HIT_RATE),
@@ -443,32 +443,25 @@ METRICS: tuple[Metric, ...] = (
         label="Emotion hit rate, tagged turns",
         over="the turns with a reference tag",
     ),
-    _entry(name="emotion_precision", label="Emotion precision", function=emotion_precision),
-    _entry(name="emotion_recall", label="Emotion recall", function=emotion_recall),
-    *with_mean(_entry(name="emotion_f1", label="Emotion F1", function=emotion_f1, symmetric=True), short="emo F1"),
+    _entry("emotion_precision", "Emotion precision", function=emotion_precision),
+    _entry("emotion_recall", "Emotion recall", function=emotion_recall),
+    *with_mean(_entry("emotion_f1", "Emotion F1", function=emotion_f1, symmetric=True), short="emo F1"),
+    *with_mean(
+        _entry("emotion_f1_intensity", "Emotion F1 with intensity", function=emotion_f1_intensity, symmetric=True)
+    ),
+    *with_mean(_entry("emotion_va_score", "Emotion VA", function=emotion_va_score, symmetric=True), short="emo VA"),
     *with_mean(
         _entry(
-            name="emotion_f1_intensity",
-            label="Emotion F1 with intensity",
-            function=emotion_f1_intensity,
-            symmetric=True,
-        )
-    ),
-    *with_mean(
-        _entry(name="emotion_va_score", label="Emotion VA", function=emotion_va_score, symmetric=True), short="emo VA"
-    ),
-    *with_mean(
-        _entry(
-            name="emotion_va_intensity_score",
-            label="Emotion VA with intensity",
+            "emotion_va_intensity_score",
+            "Emotion VA with intensity",
             function=emotion_va_intensity_score,
             symmetric=True,
         )
     ),
     *with_mean(
         _entry(
-            name="emotion_intensity_mae",
-            label="Emotion intensity MAE",
+            "emotion_intensity_mae",
+            "Emotion intensity MAE",
             high=6,
             higher_is_better=False,
             function=emotion_intensity_mae,

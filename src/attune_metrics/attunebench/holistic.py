@@ -306,33 +306,21 @@ def four_branch_normalized(reference: Branches, predicted: Branches) -> float:
 
 _entry = partial(post_entry, family="holistic")
 _listed = partial(_entry, group=CONVERSATION_WIDE)
-_BRANCH_MAE = _entry(
-    name="four_branch_mae", label="Four-branch MAE", high=6, higher_is_better=False, function=four_branch_mae
-)
+_BRANCH_MAE = _entry("four_branch_mae", "Four-branch MAE", high=6, higher_is_better=False, function=four_branch_mae)
 
 METRICS: tuple[Metric, ...] = (
-    _listed(
-        name="q1_looking_for_score", label="Q1 looking for", short="Q1", function=q1_looking_for_score, symmetric=True
-    ),
-    _listed(
-        name="q2_emotion_clarity_match",
-        label="Q2 emotion clarity",
-        short="Q2",
-        function=q2_emotion_clarity_match,
-        symmetric=True,
-    ),
-    _listed(name="q3_model_fit_match", label="Q3 model fit", short="Q3", function=q3_model_fit_match, symmetric=True),
+    _listed("q1_looking_for_score", "Q1 looking for", "Q1", function=q1_looking_for_score, symmetric=True),
+    _listed("q2_emotion_clarity_match", "Q2 emotion clarity", "Q2", function=q2_emotion_clarity_match, symmetric=True),
+    _listed("q3_model_fit_match", "Q3 model fit", "Q3", function=q3_model_fit_match, symmetric=True),
     _entry(
-        name="q3_model_fit_ordinal_distance",
-        label="Q3 ordinal distance",
+        "q3_model_fit_ordinal_distance",
+        "Q3 ordinal distance",
         high=3,
         higher_is_better=False,
         function=q3_model_fit_ordinal_distance,
         symmetric=True,
     ),
-    _listed(
-        name="q3_follow_up_score", label="Q3 what felt off", short="Q3 off", function=q3_follow_up_score, symmetric=True
-    ),
+    _listed("q3_follow_up_score", "Q3 what felt off", "Q3 off", function=q3_follow_up_score, symmetric=True),
     _BRANCH_MAE,
     replace(
         _BRANCH_MAE,
@@ -352,8 +340,6 @@ METRICS: tuple[Metric, ...] = (
         )
         for branch in BRANCHES
     ),
-    _listed(
-        name="four_branch_normalized", label="Four-branch normalized", short="branches", function=four_branch_normalized
-    ),
+    _listed("four_branch_normalized", "Four-branch normalized", "branches", function=four_branch_normalized),
 )
 """The catalogue's entries of this module."""

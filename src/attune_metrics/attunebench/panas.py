@@ -538,48 +538,23 @@ _error = partial(_normalized, high=60, higher_is_better=False)
 _skill = partial(_score_entry, low=-1)
 
 METRICS: tuple[Metric, ...] = (
-    _error(name="panas_mae", label="PANAS MAE", function=panas_mae),
-    _normalized(
-        name="panas_normalized",
-        label="PANAS normalized",
-        short="PANAS",
-        group=CONVERSATION_WIDE,
-        function=panas_normalized,
-    ),
-    _error(name="panas_pa_mae", label="Positive affect error", function=panas_pa_mae),
-    _error(name="panas_na_mae", label="Negative affect error", function=panas_na_mae),
-    _normalized(name="panas_pa_normalized", label="Positive affect normalized", function=panas_pa_normalized),
-    _normalized(name="panas_na_normalized", label="Negative affect normalized", function=panas_na_normalized),
+    _error("panas_mae", "PANAS MAE", function=panas_mae),
+    _normalized("panas_normalized", "PANAS normalized", "PANAS", group=CONVERSATION_WIDE, function=panas_normalized),
+    _error("panas_pa_mae", "Positive affect error", function=panas_pa_mae),
+    _error("panas_na_mae", "Negative affect error", function=panas_na_mae),
+    _normalized("panas_pa_normalized", "Positive affect normalized", function=panas_pa_normalized),
+    _normalized("panas_na_normalized", "Negative affect normalized", function=panas_na_normalized),
     _skill(
-        name="panas_baseline_adjusted",
-        label="PANAS baseline-adjusted",
-        short="PANAS adj",
+        "panas_baseline_adjusted",
+        "PANAS baseline-adjusted",
+        "PANAS adj",
         group=CONVERSATION_WIDE,
         function=panas_baseline_adjusted,
     ),
-    _skill(
-        name="panas_pa_baseline_adjusted",
-        label="Positive affect baseline-adjusted",
-        function=panas_pa_baseline_adjusted,
-    ),
-    _skill(
-        name="panas_na_baseline_adjusted",
-        label="Negative affect baseline-adjusted",
-        function=panas_na_baseline_adjusted,
-    ),
-    _error(
-        name="panas_item_mae",
-        label="PANAS item MAE",
-        short="item MAE",
-        high=6,
-        group=CONVERSATION_WIDE,
-        function=panas_item_mae,
-    ),
-    _normalized(name="panas_item_normalized", label="PANAS items normalized", function=panas_item_normalized),
-    _skill(
-        name="panas_item_baseline_adjusted",
-        label="PANAS items baseline-adjusted",
-        function=panas_item_baseline_adjusted,
-    ),
+    _skill("panas_pa_baseline_adjusted", "Positive affect baseline-adjusted", function=panas_pa_baseline_adjusted),
+    _skill("panas_na_baseline_adjusted", "Negative affect baseline-adjusted", function=panas_na_baseline_adjusted),
+    _error("panas_item_mae", "PANAS item MAE", "item MAE", high=6, group=CONVERSATION_WIDE, function=panas_item_mae),
+    _normalized("panas_item_normalized", "PANAS items normalized", function=panas_item_normalized),
+    _skill("panas_item_baseline_adjusted", "PANAS items baseline-adjusted", function=panas_item_baseline_adjusted),
 )
 """The catalogue's entries of this module."""

@@ -702,61 +702,35 @@ _pair_entry = partial(turn_entry, family="pairwise", coverage=("pairwise",))
 
 
 METRICS: tuple[Metric, ...] = (
-    *with_mean(
-        _pair_entry(name="pairwise_accuracy", label="Pairwise accuracy", function=pairwise_accuracy), short="pair acc"
-    ),
+    *with_mean(_pair_entry("pairwise_accuracy", "Pairwise accuracy", function=pairwise_accuracy), short="pair acc"),
     *with_mean(
         _pair_entry(
-            name="pairwise_kendall_tau",
-            label="Pairwise Kendall tau",
-            low=-1,
-            function=pairwise_kendall_tau,
-            nullable=True,
+            "pairwise_kendall_tau", "Pairwise Kendall tau", low=-1, function=pairwise_kendall_tau, nullable=True
         ),
         short="pair tau",
     ),
+    *with_mean(_entry("response_similarity", "Response similarity", function=response_similarity), short="resp sim"),
+    *with_mean(_entry("response_similarity_original", "Similarity to original", function=response_similarity_original)),
     *with_mean(
-        _entry(name="response_similarity", label="Response similarity", function=response_similarity), short="resp sim"
+        _entry("response_similarity_llm_improved", "Similarity to improved", function=response_similarity_llm_improved)
     ),
     *with_mean(
-        _entry(
-            name="response_similarity_original", label="Similarity to original", function=response_similarity_original
-        )
+        _entry("response_similarity_human_edited", "Similarity to edited", function=response_similarity_human_edited)
     ),
     *with_mean(
-        _entry(
-            name="response_similarity_llm_improved",
-            label="Similarity to improved",
-            function=response_similarity_llm_improved,
-        )
-    ),
-    *with_mean(
-        _entry(
-            name="response_similarity_human_edited",
-            label="Similarity to edited",
-            function=response_similarity_human_edited,
-        )
-    ),
-    *with_mean(
-        _entry(
-            name="response_preference_alignment", label="Preference alignment", function=response_preference_alignment
-        ),
+        _entry("response_preference_alignment", "Preference alignment", function=response_preference_alignment),
         short="resp pref",
     ),
     *with_mean(
         _entry(
-            name="draft_judge_score",
-            label="Draft judge score",
-            function=draft_judge_score,
-            nullable=True,
-            depends_on=("judges",),
+            "draft_judge_score", "Draft judge score", function=draft_judge_score, nullable=True, depends_on=("judges",)
         ),
         short="judge",
     ),
     *with_mean(
         _entry(
-            name="draft_binary_alignment",
-            label="Draft binary alignment",
+            "draft_binary_alignment",
+            "Draft binary alignment",
             function=draft_binary_alignment,
             nullable=True,
             depends_on=("judges",),

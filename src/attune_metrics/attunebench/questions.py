@@ -327,7 +327,7 @@ def _entries(
     """
     entry = partial(turn_entry, family="binary", coverage=(f"binary_{target}{suffix}",))
     of_turn = {
-        score: entry(name=f"binary_{target}_{score}{suffix}", label=f"{label} {called}", low=low, function=function)
+        score: entry(f"binary_{target}_{score}{suffix}", f"{label} {called}", low=low, function=function)
         for score, called, low, function in (
             ("accuracy", "accuracy", 0, accuracy),
             ("precision", "precision", 0, binary_precision),
@@ -423,19 +423,12 @@ METRICS: tuple[Metric, ...] = (
     *_entries("human", "HP", binary_accuracy, short="HP"),
     *_entries("om", "OM (HP-facing)", _accuracy_hp, suffix="_hp"),
     *_entries("human", "HP (HP-facing)", _accuracy_hp, suffix="_hp"),
+    _entry("hp_perspective_gap", "Phrasing gap", "phrasing", low=-1, group=TURN_BY_TURN, function=hp_perspective_gap),
+    _entry("hp_perspective_alignment", "Phrasing alignment", high=inf, function=hp_perspective_alignment),
+    _entry("hp_perspective_gap_mcc", "Phrasing gap (MCC)", low=-2, high=2, function=hp_perspective_gap),
     _entry(
-        name="hp_perspective_gap",
-        label="Phrasing gap",
-        short="phrasing",
-        low=-1,
-        group=TURN_BY_TURN,
-        function=hp_perspective_gap,
-    ),
-    _entry(name="hp_perspective_alignment", label="Phrasing alignment", high=inf, function=hp_perspective_alignment),
-    _entry(name="hp_perspective_gap_mcc", label="Phrasing gap (MCC)", low=-2, high=2, function=hp_perspective_gap),
-    _entry(
-        name="hp_perspective_alignment_mcc",
-        label="Phrasing alignment (MCC)",
+        "hp_perspective_alignment_mcc",
+        "Phrasing alignment (MCC)",
         low=-inf,
         high=inf,
         function=hp_perspective_alignment,

@@ -588,13 +588,7 @@ def _alpha_of(level: float, clusters: int, method: Method, bias: float, accelera
 
 
 def labels_needed(
-    width: float,
-    *,
-    spread: float,
-    correlation: float,
-    units: int,
-    design_effect: float = 1.0,
-    level: float = 0.95,
+    width: float, *, spread: float, correlation: float, units: int, design_effect: float = 1.0, level: float = 0.95
 ) -> int:
     """Compute how many units people have to rate for an interval of a width, from a pilot or a guess [10]_.
 

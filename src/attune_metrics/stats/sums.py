@@ -24,11 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.metric import (
-    MetricInputError,
-    check_list,
-    warn_undefined,
-)
+from attune_metrics.metric import MetricInputError, check_list, warn_undefined
 
 Floats = NDArray[np.float64]
 
