@@ -163,6 +163,13 @@ def check_pair(model: Sequence[str]) -> None:
         raise UserError(f"--model names {', '.join(model)}; name two models, or none for every two")
 
 
+def check_unstated(stated: Given, pilot: str) -> None:
+    """Refuse a stated number beside a pilot, which the option `pilot` names."""
+    if stated:
+        flag = f"--{next(iter(stated)).replace('_', '-')}"
+        raise UserError(f"{flag} is stated, and the pilot says it; leave out {flag}, or {pilot}")
+
+
 def nothing_to_compare(scores: Scores) -> str:
     """Return why scores have no two models to compare."""
     scored = plural(len(scores.models), "model")
@@ -545,9 +552,7 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
             "a difference they show"
         )
     if scores is not None:
-        for name in stated:
-            flag = f"--{name.replace('_', '-')}"
-            raise UserError(f"{flag} is stated, and the pilot says it; leave out {flag}, or --scores")
+        check_unstated(stated, "--scores")
         check_pair(model)
         read = read_scores(scores, given)
         metrics = list(metric) or [read.primary]
@@ -711,9 +716,7 @@ def plan_(
     stated = {name: given[name] for name in names if given[name] is not None}
     note = plan_note(level, MIN_LABELS)
     if scores is not None and labels is not None:
-        for name in stated:
-            flag = f"--{name.replace('_', '-')}"
-            raise UserError(f"{flag} is stated, and the pilot says it; leave out {flag}, or --labels")
+        check_unstated(stated, "--labels")
         read = read_scores(scores, given)
         frame, _ = with_warnings(lambda: plan_labels(read, labels, width=width, metric=metric, level=level))
         print_document(document(read, [plan_table(frame, read.metrics)], notes=[note]), format)
