@@ -102,12 +102,6 @@ def complete_by(interactions: dict[Role, Any]) -> Complete:
     return complete
 
 
-# ruff: noqa: E402 - a missing extra is named before its modules are imported
-
-
-require("verifiers.v1", "verifiers")
-
-
 class ScenarioConfig(vf.TasksetConfig):  # type: ignore[misc]  # The base class is of an extra.
     """The scenarios to play, as for `training_scenarios`."""
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -23,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from attune_bench._version import __version__
 from attune_bench.runner.cache import Cache, RunError, cache_key, disk_errors, locked
-from attune_bench.runner.calls import Call, CallFailedError, Endpoint, Response, Role, provider_name
+from attune_bench.runner.calls import Call, CallFailedError, Endpoint, Response, Role
 from attune_bench.runner.client import LARGEST, TOO_LARGE, Fault, read_response, request_body
 from attune_bench.runner.cost import Job, Meter, Price, RunOptions, RunOutcome, Skipped
 from attune_bench.runner.running import (
@@ -32,10 +33,7 @@ from attune_bench.runner.running import (
     CachedCalls,
     check_results,
     execute,
-    for_roles,
-    jobs_of,
-    listed_settings,
-    prepare,
+    plan_jobs,
 )
 from attune_bench.runner.task import S, Task, U
 from attune_data.io.documents import check_input, is_nested_too_deeply, read_input, whole_file, write_whole
@@ -404,15 +402,12 @@ def export_batch(
         the folder is in use or has other files of these names.
     """
     check_batch(task)
-    each = listed_settings(settings)
     if again is not None and not again.is_dir():
         raise RunError(f"no such folder of results: {again}")
     if not calls.parent.is_dir():
         raise RunError(f"there is no folder {calls.parent} to write {calls.name} to")
-    served = _served(each, providers)
     with TemporaryDirectory() as empty, disk_errors(calls.parent):
-        folder, used = prepare(task, units, each, again or Path(empty))
-        jobs = jobs_of(task, used, each, served, getattr(units, "files", {}))
+        folder, served, jobs = plan_jobs(task, units, settings, providers, again or Path(empty))
         with ExitStack() as stack:
             files = CallFiles(calls, stack)
             _, failed = asyncio.run(_go_through(jobs, served, folder, files.add, task.unit))
@@ -471,10 +466,7 @@ def import_batch(
         `attune_bench.runner.run`.
     """
     manifest = read_manifest(calls)
-    each = listed_settings(settings)
-    served = _served(each, providers)
-    folder, used = prepare(task, units, each, output)
-    jobs = jobs_of(task, used, each, served, getattr(units, "files", {}))
+    folder, served, jobs = plan_jobs(task, units, settings, providers, output)
     if _hash(jobs) != manifest.jobs:
         raise RunError(
             f"the data, the prompts or attune-bench have changed since {calls.name} was written (version "
@@ -509,11 +501,6 @@ def import_batch(
     return Imported(outcome, tuple(errors), left, waiting, failed)
 
 
-def _served(each: Sequence[S], providers: Mapping[Role, str]) -> dict[Role, str]:
-    """Return who serves each role that settings ask, by the names that results record."""
-    return {role: provider_name(provider) for role, provider in for_roles(each, providers).items()}
-
-
 def _is_new(cache: Cache, key: str, response: Response) -> bool:
     """Tell whether a response is not in the cache, or takes the place of one that broke off."""
     known = cache.get(key)
@@ -533,9 +520,7 @@ async def _go_through(
         waiting.add((asked.job.unit_id, asked.job.condition))
         unanswered(asked)
 
-    def offline(cache: Cache, meter: Meter) -> CachedCalls:
-        return _Unsent(providers, cache, meter, note)
-
+    offline = partial(_Unsent, providers, unanswered=note)
     # One after another, so that the calls are in the order of the units.
     outcome = await execute(jobs, {}, folder, RunOptions(concurrency=1), unit=unit, offline=offline)
     failed = tuple(one for one in outcome.skipped if (one.unit_id, one.condition) not in waiting)

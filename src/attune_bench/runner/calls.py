@@ -290,13 +290,8 @@ def _split(given: str, *, is_given: bool) -> tuple[str, str, str]:
         host, port = parts.hostname, parts.port
     except ValueError:
         raise ProviderError(fault) from None
-    if (
-        parts.scheme not in ("http", "https")
-        or not host
-        or not given.isascii()
-        or not given.isprintable()
-        or " " in given
-    ):
+    is_plain = given.isascii() and given.isprintable() and " " not in given
+    if parts.scheme not in ("http", "https") or not host or not is_plain:
         raise ProviderError(fault)
     place = f"[{host}]" if ":" in host else host
     if port is not None:
@@ -610,12 +605,8 @@ def object_schema(properties: Mapping[str, Schema]) -> Schema:
     >>> object_schema({"answer": YES_NO})["required"]
     ['answer']
     """
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    named = {"properties": dict(properties), "required": list(properties)}
+    return {"type": "object", **named, "additionalProperties": False}
 
 
 def integer_schema(low: int, high: int) -> Schema:

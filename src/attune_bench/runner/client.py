@@ -560,10 +560,8 @@ def request_body(call: Call, decoding: Decoding, provider: str) -> dict[str, Any
     if decoding.max_tokens is not None:
         # OpenAI's own server knows the newer name only, others the older one only.
         body["max_completion_tokens" if provider == "openai" else "max_tokens"] = decoding.max_tokens
-    if decoding.temperature is not None:
-        body["temperature"] = decoding.temperature
-    if decoding.seed is not None:
-        body["seed"] = decoding.seed
+    sent = {"temperature": decoding.temperature, "seed": decoding.seed}
+    body |= {name: value for name, value in sent.items() if value is not None}
     if provider == "openrouter":
         body["usage"] = {"include": True}
     if call.schema:

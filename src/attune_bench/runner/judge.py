@@ -181,19 +181,16 @@ class Judge:
 
     def calls_to_make(self, about: str, messages: Iterable[Message], answers: Mapping[str, str]) -> list[Call]:
         """Return the calls that are left: to judges without an answer, and again to those that cannot be read."""
-        calls = (
-            call_to_make(call, answers, self.answer.read, note=self.note, tries=self.tries)
-            for call in self.calls(about, messages)
-        )
+        first, read = self.calls(about, messages), self.answer.read
+        calls = [call_to_make(call, answers, read, note=self.note, tries=self.tries) for call in first]
         return [call for call in calls if call is not None]
 
     def read(self, about: str, answers: Mapping[str, str]) -> Judgements:
         """Read the answers of all judges, given as texts by the id of their call."""
         ids = {model: self._id(about, model) for model in self.models}
         readings = {model: read_answer(answers, call_id, self.answer.read) for model, call_id in ids.items()}
-        return Judgements(
-            readings, {ids[model]: {"outcome": one.outcome, "dropped": one.dropped} for model, one in readings.items()}
-        )
+        calls = {ids[model]: {"outcome": one.outcome, "dropped": one.dropped} for model, one in readings.items()}
+        return Judgements(readings, calls)
 
     def _id(self, about: str, model: str) -> str:
         return f"{about}/{self.role}/{model}"

@@ -47,6 +47,7 @@ from attune_bench.runner.calls import (
     Role,
     attempt_id,
     in_repeat,
+    provider_name,
     safe_part,
 )
 from attune_bench.runner.client import Client
@@ -292,10 +293,9 @@ class _Execution:
         """Refuse to replace files of other settings."""
         differing = (_differences(content, self._jobs[name][0].recorded) for name, content in self._outdated.items())
         if found := [one for one in differing if one]:
+            settings = [(name, *values) for one in found for name, values in one.items()]
             said = [
-                f"{name} {shortened(repr(then), 40)}, here {shortened(repr(now), 40)}"
-                for one in found
-                for name, (then, now) in one.items()
+                f"{name} {shortened(repr(then), 40)}, here {shortened(repr(now), 40)}" for name, then, now in settings
             ]
             said = list(dict.fromkeys(said))
             raise ReplaceError(
@@ -398,11 +398,8 @@ class _Execution:
 
         record = await job.make(complete)
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
-        noted: dict[str, Any] = {
-            "api_cost" if role == "model" else f"{role}_cost": _sum(costs[role])
-            for role in job.decoding
-            if role in costs
-        }
+        fields = {role: "api_cost" if role == "model" else f"{role}_cost" for role in job.decoding}
+        noted: dict[str, Any] = {name: _sum(costs[role]) for role, name in fields.items() if role in costs}
         # Only if records have this field, and this record does not already have the duration of the record it was made
         # from.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
@@ -436,16 +433,11 @@ class _Execution:
         """Write the skipped units, one file for each model; if a model has none, remove the file of an earlier run."""
         for model in dict.fromkeys(job.model for job, _ in self._jobs.values()):
             path = self._folder / f"_skipped_{safe_part(model)[:100]}.json"
-            entries = [
-                {
-                    "unit": entry.unit_id,
-                    **({} if entry.condition is None else {"condition": entry.condition}),
-                    **({} if entry.repeat == 1 else {"repeat": entry.repeat}),
-                    "reason": entry.reason,
-                }
-                for entry in skipped
-                if entry.model == model
-            ]
+            entries = []
+            for one in (one for one in skipped if one.model == model):
+                condition = {} if one.condition is None else {"condition": one.condition}
+                repeat = {} if one.repeat == 1 else {"repeat": one.repeat}
+                entries.append({"unit": one.unit_id, **condition, **repeat, "reason": one.reason})
             if entries:
                 content = {"model": model, "command": self._options.command, "skipped": entries}
                 write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
@@ -802,8 +794,7 @@ def for_roles(each: Sequence[RunSettings], given: Mapping[Role, T]) -> dict[Role
     """Return the endpoint (or provider) of each role in the settings: the one given for it, else that of the model."""
     found: dict[Role, T] = {}
     for role in roles_of(each):
-        own = given.get(role)
-        own = given.get("model") if own is None else own
+        own = given.get(role, given.get("model"))
         if own is None:
             raise RunError(f"no endpoint for the {role}; name one")
         found[role] = own
@@ -836,6 +827,16 @@ def jobs_of(
         for unit in units
         for own in each
     ]
+
+
+def plan_jobs(
+    task: Task[U, S], units: Sequence[U], settings: S | Sequence[S], providers: Mapping[Role, str], output: Path
+) -> tuple[Path, dict[Role, str], list[Job]]:
+    """Return the folder of a run without connections, who serves each role as results record it, and the jobs."""
+    each = listed_settings(settings)
+    served = {role: provider_name(provider) for role, provider in for_roles(each, providers).items()}
+    folder, used = prepare(task, units, each, output)
+    return folder, served, jobs_of(task, used, each, served, getattr(units, "files", {}))
 
 
 def _of_repeat(settings: S, repeat: int) -> S:

@@ -621,9 +621,9 @@ class ModelSettings:
     def decoding(self) -> dict[Role, Decoding]:
         """How responses are decoded, by role: of the model, and of each role that a model is named for."""
         own = Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
-        return {"model": own} | {
-            role: own.for_other_role(_MAX_TOKENS) for role in self.roles if self.models_in_roles()[f"{role}_model"]
-        }
+        named = self.models_in_roles()
+        others = {role: own.for_other_role(_MAX_TOKENS) for role in self.roles if named[f"{role}_model"]}
+        return {"model": own} | others
 
     def models_in_roles(self) -> dict[str, list[str]]:
         """Return the models of each role in `roles`, by the name of its field, as JSON.

@@ -185,20 +185,16 @@ def _summed_forms() -> tuple[tuple[PreparedPanas, float], ...]:
 
 
 def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
-    codebook, actual = load_codebook(), truth.wide
+    q2, q3, actual = load_codebook().q2_options, load_codebook().q3_options, truth.wide
     clarity, fit = actual.q2_emotion_clarity, actual.q3_model_fit
     branches = [score_four_branch(truth.branches, dict.fromkeys(BRANCHES, rating)) for rating in _RATINGS]
     errors = {branch: fmean(one.per_branch[branch] for one in branches) for branch in branches[0].per_branch}
     mae = fmean(one.mae for one in branches)
     return {
         "q1_looking_for_score": _expected_goals(actual.q1_looking_for, protocol),
-        "q2_emotion_clarity_match": fmean(
-            holistic.q2_emotion_clarity_match(clarity, option) for option in codebook.q2_options
-        ),
-        "q3_model_fit_match": fmean(holistic.q3_model_fit_match(fit, option) for option in codebook.q3_options),
-        "q3_model_fit_ordinal_distance": fmean(
-            holistic.q3_model_fit_ordinal_distance(fit, option) for option in codebook.q3_options
-        ),
+        "q2_emotion_clarity_match": fmean(holistic.q2_emotion_clarity_match(clarity, option) for option in q2),
+        "q3_model_fit_match": fmean(holistic.q3_model_fit_match(fit, option) for option in q3),
+        "q3_model_fit_ordinal_distance": fmean(holistic.q3_model_fit_ordinal_distance(fit, option) for option in q3),
         # Nothing is drawn for what felt off.
         "q3_follow_up_score": holistic.q3_follow_up_score(actual.q3_follow_up_what_felt_off, ()),
         "avg_four_branch_mae": mae,
@@ -210,14 +206,12 @@ def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
 
 def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
     """Return the metrics that are weighted sums of others: so are their expected values."""
-    om, human, human_hp = (
-        found[f"avg_{name}"] for name in ("binary_om_accuracy", "binary_human_accuracy", "binary_human_accuracy_hp")
-    )
+    human, human_hp = found["avg_binary_human_accuracy"], found["avg_binary_human_accuracy_hp"]
+    om, pairwise = found["avg_binary_om_accuracy"], found["avg_pairwise_accuracy"]
+    quality = composite.evaluation_quality(om_accuracy=om, human_accuracy=human, pairwise_accuracy=pairwise)
     wide = wide_parts(found)
     return {
-        "evaluation_quality": composite.evaluation_quality(
-            om_accuracy=om, human_accuracy=human, pairwise_accuracy=found["avg_pairwise_accuracy"]
-        ),
+        "evaluation_quality": quality,
         "holistic": composite.holistic(**wide),
         "conversation_wide_average": composite.conversation_wide_average(**wide),
         "hp_perspective_gap": None if human_hp is None else hp_perspective_gap(observer=human, hp=human_hp),

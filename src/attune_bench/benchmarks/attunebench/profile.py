@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from pathlib import Path
@@ -29,7 +29,6 @@ from attune_bench.runner.calls import (
 from attune_bench.runner.task import (
     TRIES,
     Fence,
-    Fields,
     ModelSettings,
     Task,
     call_to_make,
@@ -127,15 +126,13 @@ class ProfileSettings(ModelSettings):
         recorded = ModelSettings.provenance(self).items()
         return {name: value for name, value in recorded if name not in ("model", "options")}
 
-    def read(self, said: Fields) -> tuple[Fields, int]:
+    def read(self, said: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """Return the answers that are options, and how many are not."""
         predicted = _read(said, self.options)
         return predicted, len(said) - len(predicted)
 
 
-def _calls(
-    conversation: Conversation, settings: ProfileSettings, answers: Mapping[str, str] | None = None
-) -> list[Call]:
+def _calls(conversation: Conversation, settings: ProfileSettings, answers: Mapping[str, str] | None) -> list[Call]:
     asked, note = _call(conversation, settings), settings.render("retry")
     call = call_to_make(asked, answers or {}, settings.read, note=note, tries=TRIES[settings.answer_format])
     return [] if call is None else [call]
@@ -300,24 +297,20 @@ def score_profiles(conversations: Iterable[Conversation], predictions: Iterable[
 
 
 def _score(trait: str, n: int, pairs: Sequence[tuple[Any, Any]]) -> TraitScore:
-    truths = [truth for truth, _ in pairs]
+    score: Callable[[Any, Any], float]
+    measure, score = "accuracy", lambda truth, guess: float(truth == guess)
     if trait in SCORES:
-        middle = median(truths) if truths else nan
-        of, measure = [abs(truth - guess) for truth, guess in pairs], "mae"
-        constant = [abs(truth - middle) for truth in truths]
+        measure, score = "mae", lambda truth, guess: abs(truth - guess)
     elif trait in LISTS:
-        usual = Counter(map(frozenset, truths)).most_common(1)[0][0] if truths else frozenset()
-        of, measure = [jaccard(frozenset(truth), frozenset(guess)) for truth, guess in pairs], "jaccard"
-        constant = [jaccard(frozenset(truth), usual) for truth in truths]
-    else:
-        most = Counter(truths).most_common(1)[0][0] if truths else None
-        of, measure = [float(truth == guess) for truth, guess in pairs], "accuracy"
-        constant = [float(truth == most) for truth in truths]
-    return TraitScore(trait, measure, n, len(pairs), _mean(of), _mean(constant))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fmean(values) if values else nan
+        measure, score = "jaccard", jaccard
+        pairs = [(frozenset(truth), frozenset(guess)) for truth, guess in pairs]
+    if not pairs:
+        return TraitScore(trait, measure, n, 0, nan, nan)
+    truths = [truth for truth, _ in pairs]
+    usual = median(truths) if trait in SCORES else Counter(truths).most_common(1)[0][0]
+    of = fmean(score(truth, guess) for truth, guess in pairs)
+    constant = fmean(score(truth, usual) for truth in truths)
+    return TraitScore(trait, measure, n, len(pairs), of, constant)
 
 
 def profile_table(scores: Sequence[TraitScore], columns: int = WIDTH) -> str:

@@ -84,9 +84,8 @@ class RecordedSettings:
 def settings_of_run(run: Run) -> RecordedSettings:
     """Return the settings that a run file records."""
     given = run.model_extra or {}
-    settings = {name: _plain(given.get(name)) for name in ("prompt_version", "prompt_hash", "codebook_hash")}
-    settings["temperature"] = _value(given, "temperature")
-    settings["answer_format"] = _plain(given.get("answer_format"))
+    always = ("prompt_version", "prompt_hash", "codebook_hash", "temperature", "answer_format")
+    settings = {name: _value(given, name) for name in always}
     # A run without its last part was not asked for the PANAS, one without judgements has no judges.
     if "panas_strategy" in given:
         settings["panas_strategy"] = _plain(given["panas_strategy"])

@@ -207,15 +207,12 @@ def write_scores_json(scores: ScoreTable, path: str | os.PathLike[str]) -> None:
     if target.exists() and not target.is_file():
         raise OSError(EINVAL, "is a directory" if target.is_dir() else "is not a regular file", str(path))
     held = scores.provenance
-    chance = chance_by_unit(scores)
+    settings = [one.model_dump() for one in held.settings]
+    there = {"notes": list(held.notes), "settings": settings, "chance": chance_by_unit(scores)}
     metadata = {
-        "protocol": held.protocol,
-        "library_version": held.library_version,
-        "synthetic": held.synthetic,
+        **{name: getattr(held, name) for name in ("protocol", "library_version", "synthetic")},
         "issues": list(held.issues),
-        **({"notes": list(held.notes)} if held.notes else {}),
-        **({"settings": [one.model_dump() for one in held.settings]} if held.settings else {}),
-        **({"chance": chance} if chance else {}),
+        **{name: value for name, value in there.items() if value},
         **{name: value for name in _OF_PROVENANCE if (value := getattr(held, name)) is not None},
         **(held.model_extra or {}).get("metadata", {}),
     }

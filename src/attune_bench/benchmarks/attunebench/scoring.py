@@ -125,10 +125,9 @@ def scores_from(
     others : sequence of str
         The columns of another measure of similarity.
     """
-    units = pl.DataFrame(
-        {"unit": sorted(participants), "cluster": spelled_alike(participants[unit] for unit in sorted(participants))},
-        schema={"unit": pl.String, "cluster": pl.String},
-    )
+    names = sorted(participants)
+    of_units = {"unit": names, "cluster": spelled_alike(participants[unit] for unit in names)}
+    units = pl.DataFrame(of_units, schema=dict.fromkeys(of_units, pl.String))
     units = units.hstack(_chance(chance, units["unit"]))
     metrics = {**METRICS, **similarity_metrics(others)}
     return ScoreTable(values=values, units=units, metrics=metrics, provenance=provenance, detail=detail)

@@ -144,9 +144,8 @@ class AttuneBenchSettings:
     def decoding(self) -> dict[Role, Decoding]:
         """How responses are decoded, by the role of who is asked."""
         decoding = Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
-        if not self.judges:
-            return {"model": decoding}
-        return {"model": decoding, "judge": decoding if self.judges_alone else decoding.for_other_role(MAX_TOKENS)}
+        of_judge = decoding if self.judges_alone else decoding.for_other_role(MAX_TOKENS)
+        return {"model": decoding} | ({"judge": of_judge} if self.judges else {})
 
     def provenance(self) -> dict[str, Any]:
         """Return what a run file records of these settings, apart from the model.
@@ -217,9 +216,8 @@ class ConversationCalls:
     def draft(self, turn: SeenTurn) -> Call:
         """Ask for the reply that the model itself would give, before it sees the original one."""
         schema = parsing.draft(verbose=self.settings.verbose)
-        return self._call(
-            f"turn-{turn.number}/draft", "draft", schema, [*self._thread(turn), self._requests[turn.number][0]]
-        )
+        messages = [*self._thread(turn), self._requests[turn.number][0]]
+        return self._call(f"turn-{turn.number}/draft", "draft", schema, messages)
 
     def judge(self, turn: SeenTurn) -> Judge:
         """Return the judges of a draft, who rate it relative to the edited response, if any, and answer questions."""
@@ -309,12 +307,8 @@ class ConversationCalls:
 
     def _thread(self, until: SeenTurn | None) -> list[Message]:
         """Return the system message and all turns before a turn, or all turns."""
-        messages = [self._system]
-        for turn in self.turns:
-            if until is not None and turn.number >= until.number:
-                break
-            messages += self._exchange(turn)
-        return messages
+        turns = [turn for turn in self.turns if until is None or turn.number < until.number]
+        return [self._system, *(said for turn in turns for said in self._exchange(turn))]
 
     def _through(self, turn: SeenTurn) -> list[Message]:
         """Return the thread up to the end of a turn."""
@@ -346,7 +340,7 @@ class ConversationCalls:
         # Nothing in a form may pass as an answer where a model repeats the form.
         form = ['"emotions": [{"emotion": one of the words, "intensity": integer or null}, ...]']
         if questions:
-            tasks.append(self._questions_task(turn))
+            tasks.append(self._questions_task(turn, questions))
             pair = '{"observed": "yes" or "no", "preferred": "yes" or "no"}'
             form.append(f'"answers": {{"{questions[0]}": {pair}, ...}}')
         if self.settings.verbose:
@@ -362,16 +356,14 @@ class ConversationCalls:
         )
         return message("user", request)
 
-    def _questions_task(self, turn: SeenTurn) -> str:
-        questions = self.questions(turn)
+    def _questions_task(self, turn: SeenTurn, questions: Sequence[str]) -> str:
         others = [name for name in turn.questions if name in self.settings.codebook.binary and name not in questions]
         skipped = self._render("read-skipped", questions=", ".join(others)) if others else ""
         return self._render("read-questions", questions=self._observer(questions), skipped=skipped)
 
     def _panas_before(self) -> str:
-        return self._render(
-            "panas-before", **{affect: _known(self.pre_totals[name]) for affect, name in parsing.TOTALS.items()}
-        )
+        totals = {affect: _known(self.pre_totals[name]) for affect, name in parsing.TOTALS.items()}
+        return self._render("panas-before", **totals)
 
     # Parts of requests.
 
@@ -634,6 +626,8 @@ class _Plan:
     def assemble(self, answers: Mapping[str, str]) -> Run:
         """Return the run that is made of answers."""
         read = [(step, self._read(step, answers)) for step in self._steps(answers)]
+        post = read[-1][1].fields
+        shown = {"panas_strategy": self._settings.panas_strategy, "pre_panas_shown": self._calls.pre_panas_shown}
         return Run.model_validate(
             {
                 "conversationId": self._calls.id,
@@ -641,26 +635,19 @@ class _Plan:
                 "run_timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
                 **self._settings.provenance(),
                 "calls": {step.call.id: {"outcome": one.outcome, "dropped": one.dropped} for step, one in read},
-                "turns": [
-                    _turn(turn, [(step, one) for step, one in read if step.turn is turn]) for turn, *_ in self._turns
-                ],
-                "post_conversation": self._post_conversation(read[-1][1].fields),
+                "turns": [_turn(turn, read) for turn, *_ in self._turns],
+                # None, as in a run that stopped, where nothing was read.
+                "post_conversation": shown | post if post else None,
             }
         )
 
-    def _post_conversation(self, fields: Fields) -> Fields | None:
-        """Return what was predicted after the conversation; None, as in a run that stopped, where nothing was read."""
-        if not fields:
-            return None
-        shown = {"panas_strategy": self._settings.panas_strategy, "pre_panas_shown": self._calls.pre_panas_shown}
-        return shown | fields
-
 
 def _turn(turn: SeenTurn, read: list[tuple[Step, Reading]]) -> Fields:
-    """Return a turn of the run file."""
+    """Return a turn of the run file, of what was read of all turns."""
     fields: Fields = {"turnNumber": turn.number}
     judged: dict[str, Fields] = {}
-    for step, reading in read:
+    own = [(step, reading) for step, reading in read if step.turn is turn]
+    for step, reading in own:
         if step.call.role == "judge":
             judged[step.call.model] = reading.fields
         else:

@@ -143,13 +143,8 @@ def score(
         {"unit": played, "cluster": [None] * len(played), "scene": [known[unit].scene for unit in played]},
         schema={"unit": pl.String, "cluster": pl.String, "scene": pl.Enum(SCENES)},
     )
-    scores = ScoreTable(
-        values=variants.filter(**chosen).drop(list(chosen)),
-        units=units,
-        metrics=metrics,
-        provenance=provenance,
-        variants=variants,
-    )
+    values = variants.filter(**chosen).drop(list(chosen))
+    scores = ScoreTable(values=values, units=units, metrics=metrics, provenance=provenance, variants=variants)
     return over_repeats(scores)
 
 

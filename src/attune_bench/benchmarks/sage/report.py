@@ -9,7 +9,9 @@ from attune_data.sage import FAILURE, SUCCESS, SageDialogue
 
 def transcript(_: None, dialogues: Mapping[str, SageDialogue]) -> Iterator[Figure]:
     """Yield what a page shows once of a scenario: the emotion under every model."""
-    paths = {name: _path(dialogue) for name, dialogue in dialogues.items()}
+    paths = {
+        name: [one.emotion_point for one in said.history if one.role == "user"] for name, said in dialogues.items()
+    }
     if any(state is not None for path in paths.values() for state in path):
         yield Figure(
             state_paths(
@@ -20,7 +22,3 @@ def transcript(_: None, dialogues: Mapping[str, SageDialogue]) -> Iterator[Figur
             "Emotion of the person after each of their messages, 0 to 100, better higher, under every model. A line "
             "that stops is a dialogue that ended there; the records do not say how many rounds it could have had.",
         )
-
-
-def _path(dialogue: SageDialogue) -> list[float | None]:
-    return [one.emotion_point for one in dialogue.history if one.role == "user"]

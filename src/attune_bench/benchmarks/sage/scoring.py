@@ -78,9 +78,8 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         synthetic=any(dialogue.synthetic for dialogue in held),
         runs=results_fingerprint(held, DIALOGUE),
     )
-    return ScoreTable(
-        values=values, units=units, metrics={name: CATALOG[name] for name in _METRICS}, provenance=provenance
-    )
+    metrics = {name: CATALOG[name] for name in _METRICS}
+    return ScoreTable(values=values, units=units, metrics=metrics, provenance=provenance)
 
 
 def row(dialogue: SageDialogue) -> tuple[str, None, str]:

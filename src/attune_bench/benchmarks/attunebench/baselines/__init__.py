@@ -132,22 +132,18 @@ def _baseline_run(
 
 
 def _baseline_turn(
-    turn: SeenTurn,
-    emotions: Mapping[str, int | None],
-    draft: str,
-    observed: Answers,
-    preferred: Answers,
-    choices: PairwiseChoices,
+    turn: SeenTurn, emotions: Mapping[str, int | None], draft: str, answers: Iterable[Answers], choices: PairwiseChoices
 ) -> RunTurn:
-    """Return the answers to a turn, the same to both phrasings of a binary question."""
+    """Return the predictions about a turn; `answers` are observed and preferred, then both in HP-facing phrasing."""
+    observed, preferred, observed_hp, preferred_hp = answers
     return RunTurn(
         turn_number=turn.number,
         em_emotion_tags=tuple(MoodShiftTag(emotion=word, intensity=value) for word, value in emotions.items()),
         em_drafted_response=draft,
         em_binary_om_assessment=observed,
         em_binary_human_prediction=preferred,
-        em_binary_om_assessment_hp=observed,
-        em_binary_human_prediction_hp=preferred,
+        em_binary_om_assessment_hp=observed_hp,
+        em_binary_human_prediction_hp=preferred_hp,
         em_pairwise_selections=choices,
     )
 
@@ -202,17 +198,12 @@ def prior(conversations: Iterable[Conversation], *, folds: int = 10) -> Runs:
     if folds < 2:
         raise ValueError(f"folds is {folds}; at least 2 are needed to learn from the others")
     records = list(conversations)
-    dealt = list(zip(records, _deal(records, folds), strict=True))
-    counted = {fold: _count(record for record, other in dealt if other != fold) for fold in {fold for _, fold in dealt}}
-    return Runs([_prior_run(see(record), counted[fold]) for record, fold in dealt])
-
-
-def _deal(records: Sequence[Conversation], folds: int) -> list[int]:
-    """Return the fold of each conversation."""
     # A conversation id never joins the cluster of a participant who happens to have the same id.
     clusters = [(person, "") if (person := text_key(record.participant_id)) else ("", record.id) for record in records]
     place = {cluster: position for position, cluster in enumerate(sorted(set(clusters)))}
-    return [place[cluster] % folds for cluster in clusters]
+    dealt = [(record, place[cluster] % folds) for record, cluster in zip(records, clusters, strict=True)]
+    counted = {fold: _count(record for record, other in dealt if other != fold) for fold in {fold for _, fold in dealt}}
+    return Runs([_prior_run(see(record), counted[fold]) for record, fold in dealt])
 
 
 def _count(records: Iterable[Conversation]) -> _Counts:
@@ -292,8 +283,8 @@ def _prior_turn(turn: SeenTurn, counts: _Counts) -> RunTurn:
         str(position): "B" if pair.b == _winner(pair, counts) else "A" for position, pair in enumerate(turn.pairs)
     }
     emotions = {word: _median(counts, "intensity", word) for word in words}
-    observed, preferred = _answers(turn, "observed", counts), _answers(turn, "preferred", counts)
-    return _baseline_turn(turn, emotions, _DRAFT, observed, preferred, choices)
+    answers = [_answers(turn, kind, counts) for kind in ("observed", "preferred")]
+    return _baseline_turn(turn, emotions, _DRAFT, answers * 2, choices)
 
 
 def _answers(turn: SeenTurn, kind: str, counts: _Counts) -> Answers:
@@ -584,7 +575,7 @@ def _lexicon_turn(turn: SeenTurn, exchange: Exchange, emotions: Mapping[str, int
         for question in turn.questions
     }
     preferred: Answers = {question: "yes" if prefers(question, exchange) else "no" for question in turn.questions}
-    return _baseline_turn(turn, emotions, _draft(turn.message, emotions), observed, preferred, _choices(turn))
+    return _baseline_turn(turn, emotions, _draft(turn.message, emotions), [observed, preferred] * 2, _choices(turn))
 
 
 def _choices(turn: SeenTurn) -> PairwiseChoices:
@@ -699,18 +690,12 @@ def _chance_turn(turn: SeenTurn, words: list[str], rng: Random) -> RunTurn:
     def answers() -> Answers:
         return {question: rng.choice(("yes", "no")) for question in turn.questions}
 
-    emotions = rng.sample(words, rng.randint(0, 3))
+    emotions = {word: rng.randint(1, 7) for word in rng.sample(words, rng.randint(0, 3))}
     message = turn.message.split()
-    return RunTurn(
-        turn_number=turn.number,
-        em_emotion_tags=tuple(MoodShiftTag(emotion=word, intensity=rng.randint(1, 7)) for word in emotions),
-        em_drafted_response=" ".join(rng.sample(message, (len(message) + 1) // 2)),
-        em_binary_om_assessment=answers(),
-        em_binary_human_prediction=answers(),
-        em_binary_om_assessment_hp=answers(),
-        em_binary_human_prediction_hp=answers(),
-        em_pairwise_selections={str(position): rng.choice(("A", "B")) for position in range(len(turn.pairs))},
-    )
+    draft = " ".join(rng.sample(message, (len(message) + 1) // 2))
+    four = [answers() for _ in range(4)]
+    choices: PairwiseChoices = {str(position): rng.choice(("A", "B")) for position in range(len(turn.pairs))}
+    return _baseline_turn(turn, emotions, draft, four, choices)
 
 
 BASELINES: Mapping[str, Callable[..., Runs]] = MappingProxyType({"chance": chance, "prior": prior, "lexicon": lexicon})
