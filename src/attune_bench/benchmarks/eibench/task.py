@@ -222,17 +222,8 @@ class EIBenchSettings:
         return settings_as_json(self) | {"language": self.language or "of the scenario"}
 
 
-_CHANGE = integer_schema(-10, 10)
-_REACTION = object_schema(
-    {
-        "reflection": TEXT,
-        "anger_delta": _CHANGE,
-        "trust_delta": _CHANGE,
-        "reply": TEXT,
-        "continue": YES_NO,
-        "stop_reason": TEXT,
-    }
-)
+_CHANGES = dict.fromkeys(("anger_delta", "trust_delta"), integer_schema(-10, 10))
+_REACTION = object_schema({"reflection": TEXT, **_CHANGES, "reply": TEXT, "continue": YES_NO, "stop_reason": TEXT})
 
 
 @dataclass(frozen=True, slots=True)
