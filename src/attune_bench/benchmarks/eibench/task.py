@@ -219,7 +219,8 @@ class EIBenchSettings:
 
     def provenance(self) -> dict[str, Any]:
         """Return all of it, the wording by version and hash, as JSON."""
-        return settings_as_json(self) | {"language": self.language or "of the scenario"}
+        told = settings_as_json(self) | {"language": self.language or "of the scenario"}
+        return told | self._of_model.where_set()
 
 
 _CHANGES = dict.fromkeys(("anger_delta", "trust_delta"), integer_schema(-10, 10))
