@@ -537,13 +537,10 @@ class Client:
         finally:
             self._idle.append(http)
         seconds = round(loop.time() - began, 3)
-        found = read_response(
-            data,
-            status=0 if response.is_success else response.status_code,
-            wait=asked_wait(response.headers.get("Retry-After"), _LONGEST_WAIT),
-            endpoint=self.endpoint,
-            price=self._options.prices.get(call.model),
-        )
+        status = 0 if response.is_success else response.status_code
+        wait = asked_wait(response.headers.get("Retry-After"), _LONGEST_WAIT)
+        price = self._options.prices.get(call.model)
+        found = read_response(data, status=status, wait=wait, endpoint=self.endpoint, price=price)
         return replace(found, seconds=seconds) if isinstance(found, Response) else found
 
 

@@ -18,6 +18,7 @@ from contextlib import (
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from itertools import product
 from math import fsum
 from pathlib import Path
 from time import monotonic
@@ -821,12 +822,8 @@ def jobs_of(
 
     `files` has the file of each unit, by the id of the unit.
     """
-    return [
-        _job(task, unit, own, providers, files.get(unit.id), repeat)
-        for repeat in range(1, repeats + 1)
-        for unit in units
-        for own in each
-    ]
+    every = product(range(1, repeats + 1), units, each)
+    return [_job(task, unit, own, providers, files.get(unit.id), repeat) for repeat, unit, own in every]
 
 
 def plan_jobs(

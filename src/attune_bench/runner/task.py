@@ -638,16 +638,16 @@ class ModelSettings:
 
         Models in other roles are not among them: other judges change no answer of the model, which is not paid again.
         """
-        return settings_as_json(self, *self.models_in_roles())
+        return settings_as_json(self, *self.models_in_roles()) | self.decoding["model"].where_set()
 
 
 def settings_as_json(settings: Any, *left_out: str) -> dict[str, Any]:
-    """Return the fields of a dataclass of `RunSettings`; of the wording its version and hash, `WHERE_SET` where set."""
+    """Return the fields of a dataclass of `RunSettings`, but for `WHERE_SET`; of the wording its version and hash."""
     names = [one.name for one in fields(settings) if one.name not in ("prompts", *WHERE_SET, *left_out)]
     told: dict[str, Any] = {name: getattr(settings, name) for name in names}
     if isinstance(settings.prompts, Prompts):
         told |= {"prompt_version": settings.prompts.version, "prompt_hash": settings.prompts.hash}
-    return {**told, **settings.decoding["model"].where_set()}
+    return told
 
 
 def condition_of(settings: RunSettings) -> str | None:

@@ -85,28 +85,22 @@ from attune_metrics.stats.sums import Floats
 _THIRDS = 3
 
 DRIFTING = (
-    "avg_emotion_f1",
-    "avg_emotion_va_score",
-    "avg_binary_om_accuracy",
-    "avg_binary_human_accuracy",
-    "avg_pairwise_accuracy",
-    "pooled_binary_om_metrics.accuracy",
+    *"avg_emotion_f1 avg_emotion_va_score avg_binary_om_accuracy avg_binary_human_accuracy".split(),
+    *("avg_pairwise_accuracy", "pooled_binary_om_metrics.accuracy"),
 )
 """The metrics of turns that enter the composite, and pooled OM accuracy."""
 
 Grid = list[list[Mapping[str, Any] | None]]
 
 
-TURN_DRIFT = (
-    columns(
-        "model condition metric early middle late drift",
-        early="Mean over the first third of the turns.",
-        middle="Mean over the middle third.",
-        late="Mean over the last third.",
-        drift=FrameColumn("Late minus early, on the conversations that have both.", signed=True),
-    )
-    | TESTED
+_OF_THIRDS = columns(
+    "model condition metric early middle late drift",
+    early="Mean over the first third of the turns.",
+    middle="Mean over the middle third.",
+    late="Mean over the last third.",
+    drift=FrameColumn("Late minus early, on the conversations that have both.", signed=True),
 )
+TURN_DRIFT = _OF_THIRDS | TESTED
 
 
 def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
@@ -195,14 +189,8 @@ def _values(grid: Grid, thirds: list[dict[int, int]], metric: str) -> Floats:
 
 
 _GAP = columns("gap", gap=FrameColumn("The first accuracy minus the second.", signed=True)) | TESTED
-PERSPECTIVE_GAP = (
-    columns(
-        "model condition om hp",
-        om=share("Accuracy on what the original model did."),
-        hp=share("Accuracy on what the participant wanted."),
-    )
-    | _GAP
-)
+_OM, _HP = share("Accuracy on what the original model did."), share("Accuracy on what the participant wanted.")
+PERSPECTIVE_GAP = columns("model condition om hp", om=_OM, hp=_HP) | _GAP
 
 
 def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
@@ -245,14 +233,9 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     return _gap(scores, metrics, PERSPECTIVE_GAP, AnalysisOptions(**options))
 
 
-PHRASING_GAP = (
-    columns(
-        "model condition observer hp_facing",
-        observer=share("Accuracy where the question is asked as of an observer."),
-        hp_facing=share("Accuracy where it is asked as of the participant."),
-    )
-    | _GAP
-)
+_OBSERVER = share("Accuracy where the question is asked as of an observer.")
+_HP_FACING = share("Accuracy where it is asked as of the participant.")
+PHRASING_GAP = columns("model condition observer hp_facing", observer=_OBSERVER, hp_facing=_HP_FACING) | _GAP
 
 
 def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:

@@ -713,15 +713,8 @@ def _shown(text: str | None) -> str:
 IDENTITY = ("conversationId", "participant_id", "em_model", "mode")
 CELLS = ("tp", "tn", "fp", "fn")
 IN_COMPOSITE = (
-    "avg_emotion_f1",
-    "avg_emotion_va_score",
-    "avg_binary_om_accuracy",
-    "avg_binary_human_accuracy",
-    "avg_pairwise_accuracy",
-    "panas_baseline_adjusted",
-    *_WIDE,
-    "four_branch_normalized",
-    "composite_score",
+    *"avg_emotion_f1 avg_emotion_va_score avg_binary_om_accuracy avg_binary_human_accuracy".split(),
+    *("avg_pairwise_accuracy", "panas_baseline_adjusted", *_WIDE, "four_branch_normalized", "composite_score"),
 )
 _PILLARS = ("emotion_blend", "evaluation_quality", "holistic")
 _NOT_MEANS = (*IDENTITY, "source_file", "turn_scores", "post_score", "coverage", "calls", *POOLED)

@@ -28,29 +28,14 @@ _OF_ITEMS = ("item_mae", "item_normalized", "item_baseline_adjusted")
 _OF_TOTALS = tuple(name for name in PANAS if name not in _OF_ITEMS)
 
 EXPECTED = (
-    "avg_emotion_hit_rate",
-    "avg_emotion_hit_rate_tagged_only",
-    "avg_emotion_f1",
-    "avg_binary_om_accuracy",
-    "avg_binary_human_accuracy",
-    "avg_binary_om_accuracy_hp",
-    "avg_binary_human_accuracy_hp",
-    "avg_pairwise_accuracy",
-    "avg_pairwise_kendall_tau",
+    *"avg_emotion_hit_rate avg_emotion_hit_rate_tagged_only avg_emotion_f1".split(),
+    *"avg_binary_om_accuracy avg_binary_human_accuracy avg_binary_om_accuracy_hp avg_binary_human_accuracy_hp".split(),
+    *"avg_pairwise_accuracy avg_pairwise_kendall_tau".split(),
     *(f"panas_{name}" for name in (*_OF_TOTALS, *_OF_ITEMS)),
-    "q1_looking_for_score",
-    "q2_emotion_clarity_match",
-    "q3_model_fit_match",
-    "q3_model_fit_ordinal_distance",
-    "q3_follow_up_score",
-    "avg_four_branch_mae",
-    "four_branch_mae",
-    "four_branch_normalized",
+    *"q1_looking_for_score q2_emotion_clarity_match q3_model_fit_match q3_model_fit_ordinal_distance".split(),
+    *"q3_follow_up_score avg_four_branch_mae four_branch_mae four_branch_normalized".split(),
     *(f"four_branch_{branch}_mae" for branch in BRANCHES),
-    "evaluation_quality",
-    "holistic",
-    "conversation_wide_average",
-    "hp_perspective_gap",
+    *"evaluation_quality holistic conversation_wide_average hp_perspective_gap".split(),
 )
 """The metrics whose expected value is known."""
 

@@ -38,17 +38,10 @@ def draft(*, verbose: bool) -> Schema:
 
 def read(codebook: Codebook, questions: Iterable[str], *, verbose: bool) -> Schema:
     """Return the schema of emotion tags, and of answers where there are questions."""
-    tag = object_schema(
-        {"emotion": choice_schema(emotion.word for emotion in codebook.emotions.values()), "intensity": _INTENSITY}
-    )
-    asked = list(questions)
-    return object_schema(
-        {
-            "emotions": list_schema(tag, len(codebook.emotions)),
-            **({"emotion_reasoning": TEXT} if verbose else {}),
-            **({"answers": _answers(asked)} if asked else {}),
-        }
-    )
+    word, asked = choice_schema(emotion.word for emotion in codebook.emotions.values()), list(questions)
+    tags = list_schema(object_schema({"emotion": word, "intensity": _INTENSITY}), len(codebook.emotions))
+    reasons = {"emotion_reasoning": TEXT} if verbose else {}
+    return object_schema({"emotions": tags, **reasons, **({"answers": _answers(asked)} if asked else {})})
 
 
 def read_hp(questions: Iterable[str]) -> Schema:
@@ -71,13 +64,9 @@ def post(codebook: Codebook, *, delta: bool) -> Schema:
         else choice_schema(question.options)
         for question in codebook.conversation_wide.values()
     }
-    return object_schema(
-        {
-            "panas": object_schema({emotion.word: rating for emotion in codebook.emotions.values()}),
-            **wide,
-            "fourBranchScores": object_schema(dict.fromkeys(codebook.branches, integer_schema(1, 7))),
-        }
-    )
+    panas = object_schema({emotion.word: rating for emotion in codebook.emotions.values()})
+    branches = object_schema(dict.fromkeys(codebook.branches, integer_schema(1, 7)))
+    return object_schema({"panas": panas, **wide, "fourBranchScores": branches})
 
 
 Json = Mapping[str, Any]
@@ -169,12 +158,9 @@ class Judgement:
     @property
     def schema(self) -> Schema:
         """The JSON schema of the answer."""
-        return object_schema(
-            {
-                **(dict.fromkeys(JUDGE_DIMENSIONS, integer_schema(1, 7)) if self.rated else {}),
-                **({"answers": object_schema(dict.fromkeys(self.questions, YES_NO))} if self.questions else {}),
-            }
-        )
+        ratings = dict.fromkeys(JUDGE_DIMENSIONS, integer_schema(1, 7)) if self.rated else {}
+        answers = object_schema(dict.fromkeys(self.questions, YES_NO))
+        return object_schema(ratings | ({"answers": answers} if self.questions else {}))
 
     def read(self, said: Fields) -> tuple[Fields, int]:
         """Return the ratings and the answers to the questions, and how many values were dropped."""

@@ -18,12 +18,7 @@ from attune_bench.benchmarks.attunebench.profile import (
     read_predictions,
     score_profiles,
 )
-from attune_bench.benchmarks.attunebench.task import (
-    AttuneBenchSettings,
-    ConversationCalls,
-    bundled_prompts,
-    run_file_name,
-)
+from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, ConversationCalls, run_file_name, settings_of
 from attune_bench.cli.options import NamedPath, check_usable, data_option, load_all, many, verb
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes
 from attune_bench.cli.run import (
@@ -41,8 +36,8 @@ from attune_bench.cli.run import (
 from attune_bench.runner.cache import RunError, noted_servers, noted_sources
 from attune_bench.runner.calls import OPENAI_COMPATIBLE, Call, Endpoint, Role, provider_name
 from attune_bench.runner.running import warn
-from attune_bench.runner.task import Fields, Source, Task, read_prompts, recorded_settings
-from attune_data import Conversation, Run, load_codebook
+from attune_bench.runner.task import Fields, Source, Task, recorded_settings
+from attune_data import Conversation, Run
 from attune_data.text import columns_of_terminal, plural
 
 _JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
@@ -106,13 +101,11 @@ def _judged(calls: ConversationCalls, drafted: DraftedRun) -> Iterator[tuple[See
 
 def _calls(drafted: DraftedRun, settings: AttuneBenchSettings, answers: Mapping[str, str] | None = None) -> list[Call]:
     calls = ConversationCalls(drafted.conversation, settings)
-    return [
-        call
-        for turn, draft in _judged(calls, drafted)
-        for call in calls.judge(turn).calls_to_make(
-            f"turn-{turn.number}", calls.judge_request(turn, draft), answers or {}
-        )
-    ]
+    found: list[Call] = []
+    for turn, draft in _judged(calls, drafted):
+        request = calls.judge_request(turn, draft)
+        found += calls.judge(turn).calls_to_make(f"turn-{turn.number}", request, answers or {})
+    return found
 
 
 def _assemble(drafted: DraftedRun, answers: Mapping[str, str], settings: AttuneBenchSettings) -> Run:
@@ -209,13 +202,8 @@ def rejudge(
         if target.resolve() == directory.resolve():
             raise UserError(f"the run files in {directory} would be replaced; choose another --output")
         with mistakes():
-            settings = AttuneBenchSettings(
-                "any",
-                judges=judge_model,
-                codebook=load_codebook(codebook),
-                prompts=read_prompts(prompts, bundled_prompts()),
-                **decoding(ctx),
-            )
+            asked = {"judge_model": judge_model, "codebook": codebook, "prompts": prompts, **decoding(ctx)}
+            (settings,) = settings_of("any", **asked)
         options = run_options(given)
         kind, sources = kind_of(BENCHMARK.results), [str(directory)]
         runs = load_all(kind, sources, lambda _: None)

@@ -157,7 +157,8 @@ class AttuneBenchSettings:
             ``prompt_hash``, ``codebook_hash``; ``reasoning_effort`` and ``extra_body`` where set.
         """
         left_out = ("model", "judges", "panas_strategy", "codebook", "judges_alone", "_codebook_hash")
-        return settings_as_json(self, *left_out) | {"codebook_hash": self._codebook_hash}
+        told = settings_as_json(self, *left_out) | {"codebook_hash": self._codebook_hash}
+        return told | self.decoding["model"].where_set()
 
 
 def _hash(codebook: Codebook) -> str:

@@ -334,9 +334,10 @@ def transcript(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[
     paths = {name: _path(episode, scenario) for name, episode in episodes.items()}
     if any(state is not None for path in paths.values() for step in path for state in step):
         longest = max(len(path) for path in paths.values()) - 1
-        of_axes: dict[str, Any] = {}
-        for place, axis in enumerate(AXES):
-            of_axes[axis] = {name: [step[place] for step in path] for name, path in paths.items()}
+        of_axes = {
+            axis: {name: [step[place] for step in path] for name, path in paths.items()}
+            for place, axis in enumerate(AXES)
+        }
         anchors = {axis: named_anchors(scenario, axis) for axis in AXES}
         yield Figure(
             state_paths(of_axes, anchors=anchors, last=max(longest, round_limit(episodes.values()))),

@@ -224,20 +224,12 @@ class EIBenchSettings:
 
     def provenance(self) -> dict[str, Any]:
         """Return all of it, the wording by version and hash, as JSON."""
-        return settings_as_json(self) | {"language": self.language or "of the scenario"}
+        told = settings_as_json(self) | {"language": self.language or "of the scenario"}
+        return told | self._of_model.where_set()
 
 
-_CHANGE = integer_schema(-10, 10)
-_REACTION = object_schema(
-    {
-        "reflection": TEXT,
-        "anger_delta": _CHANGE,
-        "trust_delta": _CHANGE,
-        "reply": TEXT,
-        "continue": YES_NO,
-        "stop_reason": TEXT,
-    }
-)
+_CHANGES = dict.fromkeys(("anger_delta", "trust_delta"), integer_schema(-10, 10))
+_REACTION = object_schema({"reflection": TEXT, **_CHANGES, "reply": TEXT, "continue": YES_NO, "stop_reason": TEXT})
 
 
 @dataclass(frozen=True, slots=True)
