@@ -344,10 +344,8 @@ def scene_means(scenes: Iterable[str], values: ArrayLike) -> SceneMeans:
     >>> means.by_scene, round(means.overall, 4), means.macro
     ({'charm': -1.0, 'repair': 0.375}, -0.0833, -0.3125)
     """
-    labels, scores = (
-        check_list(scenes, "scenes", "scenes, one for each episode"),
-        check_array(values, "values", "episodes"),
-    )
+    labels = check_list(scenes, "scenes", "scenes, one for each episode")
+    scores = check_array(values, "values", "episodes")
     if len(labels) != len(scores):
         raise MetricInputError(f"{len(labels)} scenes, {len(scores)} values")
     grouped: dict[str, list[float]] = {}

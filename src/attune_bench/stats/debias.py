@@ -15,12 +15,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text, whole
@@ -288,15 +289,14 @@ def draw_labels(
             drawn += held[labels[place]]
     else:
         drawn = able[generator.permutation(len(able))[:n]].tolist()
-    rows = [(*series.groups[group], series.units[unit], None) for unit in drawn for group in _groups(present, unit)]
+    rows = [
+        (*series.groups[group], series.units[unit], None)
+        for unit in drawn
+        for group in np.flatnonzero(present[:, unit])
+    ]
     schema = {"model": pl.String, "condition": pl.String, "unit": pl.String, "rating": pl.Float64}
     sheet = pl.DataFrame(rows, schema=schema, orient="row")
     return sheet.drop("condition") if table.conditions == (None,) else sheet
-
-
-def _groups(present: Any, unit: int) -> Sequence[int]:
-    found: list[int] = np.flatnonzero(present[:, unit]).tolist()
-    return found
 
 
 _JUDGED = columns(
@@ -552,15 +552,6 @@ class _Frame:
         warn_out_of_reach(limit, len(rows), family, smallest, advice, stacklevel=3)
 
 
-class _Pilot(NamedTuple):
-    """What ratings say of how many more are needed."""
-
-    spread: float
-    correlation: float
-    design_effect: float
-    labels: int
-
-
 def plan_labels(
     table: ScoreTable, labels: Source, *, width: float, metric: str | None = None, **options: Unpack[SamplingKeywords]
 ) -> pl.DataFrame:
@@ -595,38 +586,39 @@ def plan_labels(
     >>> plan_labels(scores, pilot, width=0.08, metric=name).select("pilot", "n", "labels").rows()
     [(30, 40, 10)]
     """
-    options_ = AnalysisOptions(**options)
-    frame = _Frame(table, labels, metric, options_)
+    frame = _Frame(table, labels, metric, AnalysisOptions(**options))
     rows = []
     for group in np.flatnonzero(~np.isnan(frame.ratings).all(axis=1)).tolist():
         mask = ~np.isnan(frame.scores[group])
         n, both = int(mask.sum()), mask & ~np.isnan(frame.ratings[group])
-        pilot = _pilot(frame.scores[group][both], frame.ratings[group][both], frame.draws.labels(both))
+        spread, correlation, design_effect = _pilot(
+            frame.scores[group][both], frame.ratings[group][both], frame.draws.labels(both)
+        )
         needed, reason = None, None
-        if isnan(pilot.correlation) or isnan(pilot.design_effect):
+        if isnan(correlation) or isnan(design_effect):
             reason = "the ratings or the judge's scores of the pilot do not vary, or are too few"
         else:
             try:
                 needed = labels_needed(
-                    width, spread=pilot.spread, correlation=pilot.correlation, units=n,
-                    design_effect=pilot.design_effect, level=options_.level,
+                    width, spread=spread, correlation=correlation, units=n, design_effect=design_effect,
+                    level=frame.options.level,
                 )  # fmt: skip
             except MetricInputError as error:
                 if "cannot be reached" not in str(error):
                     raise
                 reason = str(error)
         rows.append(
-            (*frame.series.groups[group], frame.metric, float(width), nan_to_none(pilot.spread),
-             nan_to_none(pilot.correlation), nan_to_none(pilot.design_effect), pilot.labels, n, needed, reason)
+            (*frame.series.groups[group], frame.metric, float(width), nan_to_none(spread), nan_to_none(correlation),
+             nan_to_none(design_effect), int(both.sum()), n, needed, reason)
         )  # fmt: skip
     return build_frame(RATINGS_NEEDED, rows)
 
 
-def _pilot(scores: Floats, ratings: Floats, clusters: Any) -> _Pilot:
+def _pilot(scores: Floats, ratings: Floats, clusters: NDArray[np.intp]) -> tuple[float, float, float]:
     """Return the spread of ratings, their correlation with the scores, and the design effect of the residuals."""
-    nan, labels = float("nan"), len(ratings)
+    labels = len(ratings)
     if labels < 3 or np.ptp(scores) == 0 or np.ptp(ratings) == 0:
-        return _Pilot(float(ratings.std(ddof=1)) if labels > 1 else nan, nan, nan, labels)
+        return float(ratings.std(ddof=1)) if labels > 1 else nan, nan, nan
     x, y = scores - scores.mean(), ratings - ratings.mean()
     # Not numpy's corrcoef: the last digit of a matrix product depends on the processor.
     correlation = min(max(float((x * y).sum()) / (sqrt(float((x * x).sum())) * sqrt(float((y * y).sum()))), -1.0), 1.0)
@@ -636,4 +628,4 @@ def _pilot(scores: Floats, ratings: Floats, clusters: Any) -> _Pilot:
         error = clustered_standard_error(residuals, clusters)
     alone = float(residuals.std(ddof=1)) / sqrt(labels)
     effect = max(1.0, (error / alone) ** 2) if alone > 0 else 1.0
-    return _Pilot(float(ratings.std(ddof=1)), correlation, nan if isnan(error) else effect, labels)
+    return float(ratings.std(ddof=1)), correlation, nan if isnan(error) else effect

@@ -198,7 +198,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
             found.sort(key=lambda row: (row[4], row[2]))
             why = f"no {table.provenance.unit} has a value"
             found += [
-                (condition, name, series.groups[group][0], nan_to_none(np.nan), None, None, None, 0, 0, why)
+                (condition, name, series.groups[group][0], None, None, None, None, 0, 0, why)
                 for group in groups
                 if group not in known
             ]

@@ -176,8 +176,7 @@ def by(
     >>> found.select("stratum", "n", "clusters", "mark").rows()[0]
     ('AnxDep', 10, 6, 'few')
     """
-    source = asked(table, data)
-    strata, known = strata_and_known(source, trait)
+    strata, known = strata_and_known(asked(table, data), trait)
     return subgroups(table, strata, known=known, compare=compare, **options)
 
 
@@ -448,13 +447,9 @@ def compare_by(
     for name, units in {"overall": None, **strata}.items():
         part = table if units is None else table.keep(units=units)
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
+        within, fewest = ("", MIN_CLUSTERS) if units is None else (f", {trait} {name!r}", FEW)
         with warn_once(warned):
-            if units is None:
-                found = compare_pairs(part, common, chosen, margin, skewed)
-            else:
-                found = compare_pairs(
-                    part, common, chosen, margin, skewed, within=f", {trait} {name!r}", checked_from=FEW
-                )
+            found = compare_pairs(part, common, chosen, margin, skewed, within=within, checked_from=fewest)
         parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
     skewed.warn_of_differences()
     return pl.concat(parts)
