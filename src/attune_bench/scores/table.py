@@ -92,12 +92,9 @@ def _metric(name: str, entry: Any, place: str) -> Metric:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = str(first["loc"][0])
-        known = key in _Entry.model_fields
-        why = (
-            f"{first['input']!r:.60}: {first['msg']}"
-            if known
-            else f"no such field; {did_you_mean(key, _Entry.model_fields)}"
-        )
+        why = f"{first['input']!r:.60}: {first['msg']}"
+        if key not in _Entry.model_fields:
+            why = f"no such field; {did_you_mean(key, _Entry.model_fields)}"
         raise MetricInputError(f"{place}.{key}: {why}") from None
     fields: dict[str, Any] = {"name": name, "label": name}
     for key in checked.model_fields_set:
@@ -466,12 +463,10 @@ class ScoreTable:
                 provenance = provenance.model_copy(update=about)
         places = rows["row"].sort().to_list()
         values = self.values[places]
-        variants = self.variants
-        if variants is not None:
-            variants = variants.join(values, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
-        repeats = self.repeats
-        if repeats is not None:
-            repeats = repeats.join(values, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
+        variants, repeats = (
+            None if own is None else own.join(values, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
+            for own in (self.variants, self.repeats)
+        )
         return replace(
             self,
             values=values,
