@@ -3,15 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isnan, nan
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from attune_data.issues import count_severities
+from attune_data.issues import Issue, count_severities
 from attune_data.query import NO_ANSWER
 from attune_data.record import is_generated
 from attune_data.text import WIDTH, grid, plural, sanitize, shortened, width, wrapped
-
-if TYPE_CHECKING:
-    from attune_data.collection import Collection
 
 R = TypeVar("R")
 
@@ -22,7 +19,22 @@ _OF_PARTS = "With any: {records} that have at least one. Min, median, max: per r
 _OF_TRAITS = "One with several values of a trait counts in each."
 
 
-def describe(collection: "Collection[Any]") -> dict[str, Any]:
+class Described(Protocol):
+    """A collection that says of which kind its records are."""
+
+    @property
+    def kind(self) -> Any:
+        """The kind of the records."""
+
+    @property
+    def found(self) -> tuple[Issue, ...]:
+        """The issues of the records."""
+
+    def __iter__(self) -> Any: ...
+    def __len__(self) -> int: ...
+
+
+def describe(collection: Described) -> dict[str, Any]:
     """Count the records of a collection, what they consist of, and its issues.
 
     Parameters
@@ -50,7 +62,7 @@ def describe(collection: "Collection[Any]") -> dict[str, Any]:
 
 
 def description(
-    collection: "Collection[Any]",
+    collection: Described,
     plural: str,
     *,
     of: Mapping[str, Callable[[Iterable[Any]], int]] | None = None,

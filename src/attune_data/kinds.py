@@ -35,7 +35,7 @@ __all__ = [
 KINDS: tuple[Kind[Any, Any], ...] = (CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER)
 """Every kind of the library."""
 
-INSTALLED = EntryPoints("attune_data.kinds", Kind, {kind.noun for kind in KINDS})
+INSTALLED: EntryPoints[Kind[Any, Any]] = EntryPoints("attune_data.kinds", Kind, {kind.noun for kind in KINDS})
 """The kinds of installed packages."""
 
 

@@ -61,7 +61,9 @@ class EntryPoints(Generic[T]):
     """
 
     def __init__(self, group: str, expected: type[T], taken: Container[str]) -> None:
-        self.group, self.expected, self.taken = group, expected, taken
+        self.group: str = group
+        self.expected: type[T] = expected
+        self.taken: Container[str] = taken
 
     @cached_property
     def declared(self) -> "dict[str, list[EntryPoint]]":

@@ -66,7 +66,7 @@ entry names functions and imports none, so that the registry loads fast."""
 
 _BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
 
-INSTALLED = EntryPoints("attune_bench.benchmarks", Benchmark, _BY_NAME)
+INSTALLED: EntryPoints[Benchmark] = EntryPoints("attune_bench.benchmarks", Benchmark, _BY_NAME)
 """The benchmarks of installed packages."""
 
 
