@@ -125,7 +125,7 @@ def test_a_table_that_was_scored_otherwise_is_refused(table: pa.Table, tmp_path:
     (tmp_path / "other.jsonl").write_bytes(b"\n".join(one.to_line() for one in changed))
     (tmp_path / "few.jsonl").write_bytes(load("demo")[-1].to_line())
     for name in ("other", "few"):
-        with pytest.raises(MetricInputError, match=r"scored against another '.*' than that of the data"):
+        with pytest.raises(MetricInputError, match=r"scored against another text of '.*' than the data have"):
             scores_of(scored, data=tmp_path / f"{name}.jsonl", protocol="documented")
 
 

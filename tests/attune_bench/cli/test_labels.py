@@ -88,7 +88,7 @@ def test_table_and_csv(call: Call, conversations: Scored, filled: Path) -> None:
     assert "Draft judge score, mode default\n" in out
     assert "Draft judge score, A minus B, mode default" in out
     assert out.count(" corrected  ") == 3
-    title = "A minus B corrected, mode default: 1 of 1 pairs differ (Holm p < 0.05, family of 1), 1 by interval"
+    title = "A minus B corrected, mode default: 1 of 1 pairs differ (Holm p < 0.05, family of 1), 1 by the uncorrected"
     assert title in " ".join(out.split())
     assert "|labels:" in out.splitlines()[-1]
     status, out, _ = call(*arguments, "--format", "csv")
