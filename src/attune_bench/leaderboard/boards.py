@@ -35,7 +35,7 @@ from typing_extensions import Unpack
 from attune_bench._version import __version__
 from attune_bench.report.columns import interval_words, under_condition
 from attune_bench.report.document import provenance_line, standing_notes, strict
-from attune_bench.report.privacy import few_groups, hides, shown_strata, shown_summary, suppress
+from attune_bench.report.privacy import few_groups, hide_small_cells, hides, shown_strata, shown_summary
 from attune_bench.report.tables import TIERS
 from attune_bench.scores.provenance import kind_of_group, setting_text
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable, entry_fields, term_columns
@@ -525,7 +525,7 @@ def _board(board: Board, *, small_cells: bool, options: SamplingKeywords) -> dic
         strata, left_out = _strata(table, small_cells=small_cells, options=options)
     made_of_units = [name for name in names if table.metric(name).statistic in STATISTICS]
     exchanges = exchanges_of_all(table, AnalysisOptions(**options).resamples)
-    shown = Tiers(*(suppress(table, frame, small_cells=small_cells) for frame in found))
+    shown = Tiers(*(hide_small_cells(table, frame, small_cells=small_cells) for frame in found))
     families = dict(found.pairs.group_by("condition").agg(pl.col("p").count()).iter_rows())
     notes = [*standing_notes(table), *left_out]
     if hides(table, small_cells=small_cells):

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from attune_bench.report.columns import PERSON, Cell, Column, Table, interval, number, percent, text_column
-from attune_bench.report.page import document, folded, pairs_matrix, table_element
+from attune_bench.report.elements import document, folded, pairs_matrix, table_element
 from attune_bench.scores.provenance import setting_text
 from attune_data.issues import Html, element
 from attune_data.text import listed, plural, sanitize

@@ -29,7 +29,7 @@ from attune_bench.report.columns import (
     weight_words,
 )
 from attune_bench.report.document import provenance_line, settings_table
-from attune_bench.report.page import breakable, page, signs_of
+from attune_bench.report.elements import breakable, page, signs_of
 from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.sections import PageScores, general_sections, lacking_units
 from attune_bench.report.tables import TIERS, called, rows_under, under

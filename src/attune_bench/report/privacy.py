@@ -82,7 +82,7 @@ def without_few(table: ScoreTable, *, small_cells: bool) -> ScoreTable:
     return replace(table, values=known(table.values), repeats=repeats) if few else table
 
 
-def suppress(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.DataFrame:
+def hide_small_cells(table: ScoreTable, frame: pl.DataFrame, *, small_cells: bool) -> pl.DataFrame:
     """Return the frame of an analysis without the numbers of rows that rest on fewer than 5 clusters."""
     if not hides(table, small_cells=small_cells) or "clusters" not in frame.columns:
         return frame
@@ -149,7 +149,7 @@ def conceal_strata(
     if differences := [name for name in _DIFFERENCES if name in frame.columns]:
         why = "difference not shown, as a smaller stratum would follow"
         frame = suppressed(frame, is_hidden(complement=True), why, columns=differences)
-    frame = suppress(table, frame, small_cells=False)
+    frame = hide_small_cells(table, frame, small_cells=False)
     return suppressed(frame, is_hidden(complement=False) & pl.col("n").is_not_null(), _FOLLOWS)
 
 
@@ -216,7 +216,7 @@ def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[s
 def shown_summary(table: ScoreTable, *, small_cells: bool, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return the table of `attune_bench.stats.summary.summary` without the values that must not be shown."""
     known = without_few(table, small_cells=small_cells)
-    return suppress(table, summary(known, **options), small_cells=small_cells)
+    return hide_small_cells(table, summary(known, **options), small_cells=small_cells)
 
 
 class Stratum(NamedTuple):

@@ -31,6 +31,7 @@ from attune_bench.report.columns import (
     with_note,
 )
 from attune_bench.report.document import chance_notes, people_notes, settings_notes
+from attune_bench.report.elements import LARGE, pairs_matrix
 from attune_bench.report.figures import (
     Numbers,
     condition_cells,
@@ -42,14 +43,13 @@ from attune_bench.report.figures import (
     win_rate_cells,
 )
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
-from attune_bench.report.page import LARGE, pairs_matrix
 from attune_bench.report.privacy import (
     conceal_rated,
     conceal_strata,
     hidden_strata,
+    hide_small_cells,
     hides,
     shown_summary,
-    suppress,
     without_few,
 )
 from attune_bench.report.tables import (
@@ -189,7 +189,7 @@ class PageScores:
         """
         found = compare_all(self.table, **self.options, metrics=[metric], margin=margin)
         families = found.select(pl.col("p").count().over("condition").alias("family")).to_series()
-        shown = self.suppress(found).with_columns(families)
+        shown = self.hide_small_cells(found).with_columns(families)
         # Which of two is named first, and in which row, would tell where a hidden model stands.
         hidden = pl.DataFrame(self.hidden, schema={"model": pl.String, "condition": pl.String}, orient="row")
         for side in ("model_a", "model_b"):
@@ -205,11 +205,11 @@ class PageScores:
     @cached_property
     def chance(self) -> pl.DataFrame:
         """What random answers score: `attune_bench.stats.summary.chance_of_units` without what must not be shown."""
-        return self.suppress(chance_of_units(self.table))
+        return self.hide_small_cells(chance_of_units(self.table))
 
-    def suppress(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def hide_small_cells(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a frame without what must not be shown."""
-        return suppress(self.table, frame, small_cells=self.small_cells)
+        return hide_small_cells(self.table, frame, small_cells=self.small_cells)
 
     def in_order(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame of an analysis with the models of each condition from the best."""
@@ -224,7 +224,7 @@ class PageScores:
     def analysis(self, name: str, metrics: Sequence[str]) -> pl.DataFrame:
         """Return what an analysis gives of some metrics, the best models first, without what must not be shown."""
         made = self.analyses[name].function(self.shown, **self.options, metrics=list(metrics))
-        return self.in_order(self.suppress(made))
+        return self.in_order(self.hide_small_cells(made))
 
     def metrics_of(self, name: str, default: Sequence[str]) -> list[str]:
         """Return the metrics that an analysis is about: its own, as far as the scores have them, else the default."""
@@ -284,7 +284,7 @@ def drawn_section(
     others : sequence
         Further parts.
     """
-    shown = page.suppress(frame)
+    shown = page.hide_small_cells(frame)
     charts = figures_of(page.table, shown, value, caption, draw)
     if charts:
         return Section(title, [*charts, *others])

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from attune_bench.report.columns import Figure, Markup, Section, label, number
 from attune_bench.report.columns import Part as PagePart
 from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, short_names, styled
-from attune_bench.report.page import asset, document, figure_element
+from attune_bench.report.elements import asset, document, figure_element
 from attune_bench.report.privacy import hides
 from attune_bench.report.tables import group_name, under
 from attune_bench.runner.calls import safe_name

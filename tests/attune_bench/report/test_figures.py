@@ -19,7 +19,7 @@ from attune_bench.benchmarks.eibench import report as eibench_figures
 from attune_bench.report import figures
 from attune_bench.report.columns import Figure
 from attune_bench.report.drawing import short_names, svg
-from attune_bench.report.page import figure_element
+from attune_bench.report.elements import figure_element
 from attune_bench.scores.table import Provenance, ScoreTable
 from attune_data.text import width
 from attune_metrics.metric import Metric

@@ -17,7 +17,7 @@ from attune_bench import Scores, score
 from attune_bench.adapters.eee import Publisher, eee_records
 from attune_bench.adapters.exports import flat_tables, hub_results
 from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
-from attune_bench.report.privacy import few_groups, hidden_strata, suppress
+from attune_bench.report.privacy import few_groups, hidden_strata, hide_small_cells
 from attune_data import Conversations, load, load_runs
 
 Traits = Mapping[str, Mapping[str, str]]
@@ -156,11 +156,13 @@ def test_nothing_is_hidden_of_strata_that_are_many_and_all(sizes: Sequence[int])
 def test_only_private_scores_are_hidden() -> None:
     scores = of_people("abc")
     frame = scores.summary(resamples=5)
-    assert suppress(scores, frame, small_cells=False)["value"].to_list() == [None]
-    assert suppress(scores, frame, small_cells=False)["reason"].to_list() == ["fewer than 5 clusters, not shown"]
-    assert suppress(scores, frame, small_cells=True).equals(frame)
+    assert hide_small_cells(scores, frame, small_cells=False)["value"].to_list() == [None]
+    assert hide_small_cells(scores, frame, small_cells=False)["reason"].to_list() == [
+        "fewer than 5 clusters, not shown"
+    ]
+    assert hide_small_cells(scores, frame, small_cells=True).equals(frame)
     public = replace(scores, provenance=scores.provenance.model_copy(update={"private": False}))
-    assert suppress(public, frame, small_cells=False).equals(frame)
+    assert hide_small_cells(public, frame, small_cells=False).equals(frame)
     assert few_groups(scores) == [("m", None)]
 
 

@@ -14,7 +14,7 @@ from slow_cases import slow_after
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import sage
-from attune_bench.report import page
+from attune_bench.report import elements
 from attune_bench.report.columns import Section, Table, text_column
 from attune_bench.report.document import Document, render
 from attune_bench.report.sections import PageScores
@@ -211,13 +211,13 @@ def test_an_unknown_option_is_refused(scores: Scores) -> None:
 def shown_tables(scores: Scores, monkeypatch: pytest.MonkeyPatch, **given: object) -> tuple[str, list[Table]]:
     """Return a page, and every table that it was made of."""
     found: list[Table] = []
-    element = page.table_element
+    element = elements.table_element
 
     def recorded(table: Table, models: Sequence[str]) -> str:
         found.append(table)
         return element(table, models)
 
-    monkeypatch.setattr(page, "table_element", recorded)
+    monkeypatch.setattr(elements, "table_element", recorded)
     return scores.report(format="html", **given), found  # type: ignore[arg-type]  # whatever a page takes
 
 

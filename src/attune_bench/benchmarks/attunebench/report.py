@@ -127,7 +127,7 @@ def _pairwise(page: PageScores) -> Section:
 
 def _gap(page: PageScores) -> Section:
     entry = ANALYSES["perspective_gap"]
-    frame = page.in_order(page.suppress(entry.function(page.table, **page.options)))
+    frame = page.in_order(page.hide_small_cells(entry.function(page.table, **page.options)))
     return drawn_section(
         page,
         entry.title,
