@@ -27,10 +27,12 @@ from attune_bench.report.columns import (
     text_column,
     weight_words,
 )
-from attune_bench.report.document import provenance_line, settings_table
+from attune_bench.report.document import settings_table
 from attune_bench.report.elements import breakable, page
+from attune_bench.report.notes import provenance_line
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
-from attune_bench.report.sections import PageScores, general_sections, lacking_units
+from attune_bench.report.sections import general_sections, lacking_units
 from attune_bench.report.tables import TIERS, called, under
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
