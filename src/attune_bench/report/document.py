@@ -282,7 +282,7 @@ def _text(document: Document, columns: int, *, colours: bool) -> str:
     return "\n\n".join([*([first] if first else []), *blocks, *others, *signature])
 
 
-def provenance_line(table: ScoreTable) -> str:
+def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
     """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
     clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
@@ -298,7 +298,7 @@ def provenance_line(table: ScoreTable) -> str:
         f"n = {size}",
         f"attune-bench {held.library_version}",
         *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
-        *(["SYNTHETIC demonstration data"] if held.synthetic else []),
+        *(["SYNTHETIC demonstration data"] if held.synthetic and with_synthetic else []),
     ]
     return sanitize(", ".join(parts))
 
