@@ -44,7 +44,7 @@ from attune_bench.cli.output import (
     with_warnings,
     write_page,
 )
-from attune_bench.report.document import report_document
+from attune_bench.report.text import report_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream

@@ -6,7 +6,7 @@ from typing import Any
 
 from attune_bench.report.columns import drawn, interval, label, number, range_words, under_condition
 from attune_bench.report.elements import breakable, signs_of
-from attune_bench.report.sections import PageScores
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, rows_under
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable

@@ -25,11 +25,13 @@ from attune_bench.report.columns import (
     text_column,
     weight_words,
 )
-from attune_bench.report.document import provenance_line, settings_table
+from attune_bench.report.document import settings_table
 from attune_bench.report.elements import page
+from attune_bench.report.notes import provenance_line
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.ranking import ranking_element
-from attune_bench.report.sections import PageScores, general_sections, lacking_units
+from attune_bench.report.sections import general_sections, lacking_units
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import fingerprint

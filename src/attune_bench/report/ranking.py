@@ -8,7 +8,7 @@ from typing import Any
 from attune_bench.report.answer import Rows, chances, with_value, words_under
 from attune_bench.report.columns import interval, interval_words, label, number
 from attune_bench.report.elements import breakable
-from attune_bench.report.sections import PageScores
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, under
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
