@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from attune_bench.report.columns import drawn, interval, label, number, range_words, under_condition
+from attune_bench.report.columns import drawn, interval, label, number, range_words, words_under
 from attune_bench.report.elements import breakable, signs_of
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, rows_under
 from attune_bench.scores.provenance import kind_of_group
-from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -171,7 +170,9 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
         for sign in (1, None)
         if (names := [one for one in others if signs.get((best, one)) == sign])
     ]:  # fmt: skip
-        found = [f"Compared with {_marked_name(best)} on the {table.provenance.unit}s that both have: {'; '.join(said)}."]
+        found = [
+            f"Compared with {_marked_name(best)} on the {table.provenance.unit}s that both have: {'; '.join(said)}."
+        ]
     pairs = rows_under(page.pairs, condition)
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
     if smallest * pairs[0]["family"] >= ALPHA:
@@ -255,11 +256,6 @@ def sentence(text: str) -> Html:
         name, marked, rest = piece.partition(_END)
         found += [element("strong", breakable(name)), escape(sanitize(rest))] if marked else [escape(sanitize(name))]
     return Html("".join(found))
-
-
-def words_under(table: ScoreTable, condition: str | None) -> str:
-    """Return the condition in words, to follow a metric; nothing where there is one condition."""
-    return under_condition(table, condition) if len(table.conditions) > 1 else ""
 
 
 def _listed(models: Sequence[str]) -> str:

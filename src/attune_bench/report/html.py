@@ -2,14 +2,14 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.report.answer import details, finding, good_score, sentence, title
+from attune_bench.report.answer import chances, details, finding, good_score, sentence, title, with_value
 from attune_bench.report.columns import (
     INTERVALS,
     Part,
@@ -17,10 +17,6 @@ from attune_bench.report.columns import (
     Table,
     drawn,
     has_clusters,
-    interval,
-    interval_words,
-    label,
-    number,
     range_words,
     text_column,
     weight_words,
@@ -45,9 +41,10 @@ from attune_data.collection import Collection
 from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
-from attune_data.text import plural, sanitize
+from attune_data.text import plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
+
 
 def answer_element(page: PageScores) -> Html:
     """Return what a page says below its title, a block a condition."""
@@ -60,7 +57,9 @@ def answer_element(page: PageScores) -> Html:
         if said := details(page, condition):
             parts.append(element("p", sentence(" ".join(said))))
         terms = [element("div", element("dt", term), element("dd", text)) for term, text in good_score(page, condition)]
-        parts += [element("dl", *terms, class_="good"), ranking_element(page, condition)]
+        parts.append(element("dl", *terms, class_="good"))
+        if rows := with_value(page, condition):
+            parts.append(ranking_element(page, condition, rows, chances(page, condition).get(table.primary)))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
 

@@ -1,12 +1,10 @@
 """The ranking at the top of a page: models in their tiers, each with its value and interval on one axis."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
-from typing import Any
 
-from attune_bench.report.answer import Rows, chances, with_value, words_under
-from attune_bench.report.columns import interval, interval_words, label, number
+from attune_bench.report.columns import Row, interval, interval_words, label, number, words_under
 from attune_bench.report.elements import breakable
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, under
@@ -85,14 +83,22 @@ def _step(span: float) -> float:
     return next(times * power for times in (1, 2, 5, 10) if span <= 1.001 * _STEPS * times * power)
 
 
-def ranking_element(page: PageScores, condition: str | None) -> Html:
-    """Return the models with a value in their tiers, each with its value and interval on one axis; nothing of none."""
+def ranking_element(page: PageScores, condition: str | None, rows: Sequence[Row], random: float | None) -> Html:
+    """Return the models in their tiers, each with its value and interval on one axis.
+
+    Parameters
+    ----------
+    page : PageScores
+        What the page is about.
+    condition : str or None
+        The condition of the rows.
+    rows : sequence of mapping
+        The rows of `PageScores.ranking` under this condition that have a value.
+    random : float, optional
+        What random answers score on average, in the unit of the metric.
+    """
     table = page.table
     metric = table.metric(table.primary)
-    rows = with_value(page, condition)
-    if not rows:
-        return Html("")
-    random = chances(page, condition).get(metric.name)
     lines = [] if random is None else [(random, "random")]
     lines += [(row["value"], "baseline") for row in rows if _is_baseline(row)]
     known = [row[end] for row in rows for end in ("value", "low", "high")]
@@ -111,11 +117,11 @@ def ranking_element(page: PageScores, condition: str | None) -> Html:
     return Html(drawn + element("p", said, class_="quiet"))
 
 
-def _is_baseline(row: Mapping[str, Any]) -> bool:
+def _is_baseline(row: Row) -> bool:
     return kind_of_group(row["model"]) == "baseline"
 
 
-def _said(page: PageScores, condition: str | None, rows: Rows, axis: Axis) -> list[str]:
+def _said(page: PageScores, condition: str | None, rows: Sequence[Row], axis: Axis) -> list[str]:
     """Say how the ranking is read: bars, axis, lines, and rank against tier."""
     rest = f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, condition))}."
     ends = [f"{name} {end:g}" for name, end, broken in zip(
@@ -152,7 +158,7 @@ def _top(axis: Axis) -> Html:
 
 def _row(
     table: ScoreTable,
-    row: Mapping[str, Any],
+    row: Row,
     metric: Metric,
     axis: Axis,
     lines: Sequence[tuple[float, str]],
@@ -175,7 +181,7 @@ def _row(
     return element("tr", *cells, data_model=sanitize(row["model"]), title=said)
 
 
-def _tier(row: Mapping[str, Any], tiers: int) -> Html:
+def _tier(row: Row, tiers: int) -> Html:
     """Return the tier of a model with its band, and thin bands for tiers that it may as well be in."""
     tier, first, last = row["tier"], row["tier_first"], row["tier_last"]
     if tier is None:
@@ -190,7 +196,7 @@ def _tier(row: Mapping[str, Any], tiers: int) -> Html:
     return element("td", bands, str(tier), *also, class_="tier")
 
 
-def _bar(row: Mapping[str, Any], metric: Metric, axis: Axis, lines: Sequence[tuple[float, str]]) -> Html:
+def _bar(row: Row, metric: Metric, axis: Axis, lines: Sequence[tuple[float, str]]) -> Html:
     def at(value: float) -> str:
         return axis.at(value * metric.scale)
 
