@@ -192,7 +192,7 @@ def test_every_block_runs_or_says_why_not() -> None:
     assert not unknown
     assert all(block.not_run for _, block in every if block.language == "r")
     assert all(block.not_run for _, block in every if block.language == "text" and block.text.startswith("$ "))
-    assert len([block for _, block in every if block.not_run]) <= FEW
+    assert len([block for _, block in every if block.not_run and block.language != "r"]) <= FEW
     for names, file in ELSEWHERE.items():
         page, *languages = names.split()
         assert blocks(ROOT / page if page == "README.md" else ROOT / "docs" / page, *languages), names

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from commands import Call, bend
+from documentation import blocks_of
 
 from attune_bench.adapters.r_tables import table_files
 from attune_data import Conversations, load, load_records
@@ -149,18 +150,30 @@ cat(turns$user_message[1])
 """
 
 
-@pytest.mark.slow
-def test_r_reads_the_tables_with_their_types(tmp_path: Path) -> None:
+def run_r(script: str, folder: Path, *arguments: object) -> str:
+    """Return what a script of R prints; install R where there is none."""
     if shutil.which("Rscript") is None:
         for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", "r-base-core"]):
             subprocess.run(["apt-get", *command], check=True, capture_output=True)  # noqa: S607
+    (folder / "check.R").write_text(script, encoding="utf-8")
+    words = ["Rscript", "check.R", *map(str, arguments)]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_r_reads_the_tables_with_their_types(tmp_path: Path) -> None:
     records = with_profile(0, country="NA", education="=1+1", gender=None) | load("demo")[1:]
     folder = tmp_path / "out"
     folder.mkdir()
     for name, content in table_files(records, "csv").items():
         (folder / name).write_bytes(content)
-    script = tmp_path / "check.R"
-    script.write_text(_R)
-    done = subprocess.run(["Rscript", script, folder], capture_output=True, text=True, check=False)  # noqa: S607
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == records[0].turns[0].user_message
+    assert run_r(_R, tmp_path, folder) == records[0].turns[0].user_message
+
+
+@pytest.mark.slow
+def test_the_lines_of_r_in_the_docs(call: Call, tmp_path: Path) -> None:
+    [block] = [one for one in blocks_of("from-files-to-a-subgroup.md") if one.language == "r"]
+    assert call("export", "demo", "--where", "diagnosis=ADHD", "--format", "csv", "-o", tmp_path / "adhd")[0] == 0
+    assert "diagnosis_Anxiety_disorder intensity" in run_r(block.text, tmp_path)
