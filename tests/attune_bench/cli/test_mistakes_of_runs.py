@@ -74,7 +74,7 @@ def test_a_run_of_which_no_answer_could_be_read(benchmark: str, call: Call) -> N
         model = "p" if benchmark == "eibench" else "gemma-3"
         assert f"for instance, {model} answered 'Hm.\ufffd[2J I would rather not. " in err
         assert max(map(len, err.splitlines())) < 400
-        assert "try a larger model, a larger --max-tokens where answers end early, or --free-json" in err
+        assert "Try a larger model, a larger --max-tokens where answers end early, or --free-json" in err
         calls = server.calls
         status, out, err = call(*RUN, *own, "--base-url", server.url)
         assert (status, "next:" in out, server.calls) == (1, False, calls), "nothing is asked twice"
