@@ -599,8 +599,8 @@ def unreadable_text(outcome: RunOutcome) -> str:
     """Return that no answer could be read, what a model answered, and what to try."""
     example = f"; for instance, {outcome.unread_example}" if outcome.unread_example else ""
     return (
-        f"no answer could be read, of {plural(outcome.answers, 'answer')} in all{example}. Try a larger model, a larger "
-        "--max-tokens where answers end early, or --free-json where the server takes no schema"
+        f"no answer could be read, of {plural(outcome.answers, 'answer')} in all{example}. Try a larger model, a "
+        "larger --max-tokens where answers end early, or --free-json where the server takes no schema"
     )
 
 
