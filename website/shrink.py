@@ -8,12 +8,19 @@ as JSON for others, which take the script as well.
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 _KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL)
 _PLAIN = re.compile(r'<span class="(?:n|p|w|x)">([^<]*)</span>')
 _TITLE = re.compile(r'(<a class="autorefs[^"]*") title="[^"]*"')
+_BLOCK = r"(?:div|h\d|li|ol|p|section|table|tbody|td|th|thead|tr|ul)"
+_BREAK = re.compile(rf"(</?{_BLOCK}\b[^>]*>)\n|\n(?=</?{_BLOCK}\b)")
+_CONTENT = "<article"
+_CONTENTS = '<nav class="md-nav md-nav--secondary"'
+_MOST = 300
+"""How many letters of a part of the reference the search knows, after its name."""
 _EXAMPLE = re.compile(r"<pre>.*?</pre>\s*", re.DOTALL)
 _TAG = re.compile(r"</?(?:code|em|strong|a|span|p|ul|ol|li|table|thead|tbody|tr|th|td|div)\b[^>]*>")
 _LOADED = 'location.protocol==="file:"?'
@@ -23,18 +30,35 @@ _REFERENCE = "reference/"
 
 
 def page(text: str) -> str:
-    """Return a page of HTML without what no browser shows.
+    r"""Return a page of HTML without what no browser shows.
 
     Examples
     --------
-    >>> page('<p>\\n    a  b</p>\\n\\n<pre><span class="n">x</span>\\n\\n  y</pre>')
-    '<p>\\na  b</p>\\n<pre>x\\n\\n  y</pre>'
+    >>> page('<p>\n    a  b</p>\n\n<pre><span class="n">x</span>\n\n  y</pre>')
+    '<p>a  b</p><pre>x\n\n  y</pre>'
     """
-    parts = _KEPT.split(text)
-    for place, part in enumerate(parts):
-        of_code = place % 2 and part.startswith("<pre")
-        parts[place] = _PLAIN.sub(r"\1", part) if of_code else part if place % 2 else re.sub(r"\s*\n\s*", "\n", part)
-    return _TITLE.sub(r"\1", "".join(parts))
+    found = []
+    for place, part in enumerate(_KEPT.split(text)):
+        if place % 2:
+            found.append(_PLAIN.sub(r"\1", part) if part.startswith("<pre") else part)
+        else:
+            found.append(_BREAK.sub(r"\1", re.sub(r"\s*\n\s*", "\n", part)))
+    above, content, below = _TITLE.sub(r"\1", "".join(found)).partition(_CONTENT)
+    # The navigation has no sentence in which a line break is a space.
+    return _with_contents_once(re.sub(r"(?<=>)\n|\n(?=<)", "", above)) + content + below
+
+
+def _with_contents_once(above: str) -> str:
+    """Return what precedes the content without the first of two lists of its headings, which the second repeats."""
+    if above.count(_CONTENTS) < 2:
+        return above
+    begin = above.index(_CONTENTS)
+    depth = 0
+    for found in re.finditer(r"</?nav\b", above[begin:]):
+        depth += -1 if found[0].startswith("</") else 1
+        if not depth:
+            return above[:begin] + above[begin + found.end() :].partition(">")[2]
+    raise ValueError("the list of headings has no end")
 
 
 def index(text: str) -> str:
@@ -47,8 +71,10 @@ def index(text: str) -> str:
     """
     found = json.loads(text)
     for item in found["items"]:
-        text = _EXAMPLE.sub("", item["text"]) if item["location"].startswith(_REFERENCE) else item["text"]
-        item["text"] = " ".join(_TAG.sub(" ", text).split())
+        of_reference = item["location"].startswith(_REFERENCE)
+        text = _EXAMPLE.sub("", item["text"]) if of_reference else item["text"]
+        text = " ".join(_TAG.sub(" ", text).split())
+        item["text"] = text[:_MOST].rpartition(" ")[0] if of_reference and len(text) > _MOST else text
     return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -56,6 +82,7 @@ def shrink(site: Path) -> None:
     """Rewrite the pages and the index of the search of a site in place."""
     for path in site.rglob("*.html"):
         path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")
+    shutil.rmtree(site / "assets" / "stylesheets" / "classic")  # of a theme that the site does not have
     [bundle] = site.glob("assets/javascripts/bundle.*.js")
     script = bundle.read_text(encoding="utf-8")
     if script.count(_LOADED) != 1:

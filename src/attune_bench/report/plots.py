@@ -6,8 +6,9 @@ differ in colour differ in shape too. Style sheets find colours by the attribute
 them in the dark.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from math import ceil, floor, isfinite, log10
 from typing import TypeAlias
@@ -66,6 +67,10 @@ class Axis:
     title: str = ""
     broken: tuple[bool, bool] = (False, False)
 
+    def at(self, value: float) -> str:
+        """Return where a value is, in percent of the width."""
+        return f"{100 * (value - self.low) / (self.high - self.low):.1f}%"
+
 
 def axis_of(values: Iterable[float | None], metric: Metric, title: str = "") -> Axis:
     """Return the axis of values of a metric: its whole range where they cover half of it, else a part of it.
@@ -82,7 +87,7 @@ def axis_of(values: Iterable[float | None], metric: Metric, title: str = "") -> 
     Examples
     --------
     >>> share = Metric(name="share", label="Share", low=0, high=1)
-    >>> [text for _, text in axis_of([0.3, 0.71], share).ticks]
+    >>> [text for _, text in axis_of([0.2, 0.71], share).ticks]
     ['0.0', '0.2', '0.4', '0.6', '0.8', '1.0']
     >>> near = axis_of([0.61, 0.64], share)
     >>> [text for _, text in near.ticks], near.broken
@@ -94,7 +99,7 @@ def axis_of(values: Iterable[float | None], metric: Metric, title: str = "") -> 
     if isfinite(last - first) and high - low >= _WHOLE * (last - first):
         low, high = first, last
     step = _step((high - low) or abs(high) or 1.0)
-    low, high = max(floor(low / step) * step, first), min(ceil(high / step) * step, last)
+    low, high = max(floor(low / step + 1e-9) * step, first), min(ceil(high / step - 1e-9) * step, last)
     if low >= high:
         low, high = max(low - step, first), min(low + step, last)
     digits = max(0, -floor(log10(step)))
@@ -116,8 +121,9 @@ def whole_axis(low: int, high: int, title: str = "") -> Axis:
     Examples
     --------
     >>> [text for _, text in whole_axis(1, 40).ticks]
-    ['1', '10', '20', '30', '40']
+    ['1', '5', '10', '15', '20', '25', '30', '35', '40']
     """
+    high = max(high, low + 1)
     step = next(one for one in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if high - low <= 8 * one or one == 1000)
     inner = [place for place in range(step * (low // step), high + 1, step) if low < place < high]
     kept = [place for place in inner if place - low >= step / 2 and high - place >= step / 2]
@@ -184,6 +190,8 @@ class RowPlot:
         What marks mean.
     step : int
         How high a row is, in pixels.
+    numbers : mapping of str to int
+        The number on the page of each name, for names that cannot be told apart when they are cut.
     """
 
     rows: Sequence[PlotRow]
@@ -191,6 +199,7 @@ class RowPlot:
     lines: Mapping[str, float] = field(default_factory=dict)
     key: Sequence[tuple[Mark, str]] = ()
     step: int = 24
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,14 +264,18 @@ Plot: TypeAlias = RowPlot | LinePlot | PointPlot
 def drawn(plot: Plot, total: int, caption: str, kind: str = "") -> Html:
     """Return a figure as SVG of a width in pixels; `caption` names it for screen readers, `kind` is its class.
 
+    Marks say their texts to a pointer, but for those of the kind ``narrow``, for screens that are touched.
+
     Examples
     --------
     >>> row = PlotRow(name="m", marks=[[Mark(at=0.5, low=0.4, high=0.6, text="m: 0.5")]])
     >>> plot = RowPlot(rows=[row], axes=[axis_of([0, 1], Metric(name="x", label="x", low=0, high=1), "score")])
-    >>> made = drawn(plot, 360, "Scores")
+    >>> made = drawn(plot, WIDE, "Scores")
     >>> made.startswith("<svg"), "<title>m: 0.5</title>" in made
     (True, True)
     """
+    if kind == "narrow":
+        plot = _without_texts(plot)
     if isinstance(plot, RowPlot):
         height, inside = _rows(plot, total)
     elif isinstance(plot, LinePlot):
@@ -278,6 +291,18 @@ def drawn(plot: Plot, total: int, caption: str, kind: str = "") -> Html:
     )
 
 
+def _without_texts(plot: Plot) -> Plot:
+    if isinstance(plot, RowPlot):
+        return replace(plot, rows=[
+            replace(row, marks=[[replace(mark, text="") for mark in marks] for marks in row.marks]) for row in plot.rows
+        ])  # fmt: skip
+    if isinstance(plot, LinePlot):
+        return replace(plot, panels=[
+            replace(panel, lines=[replace(line, texts=()) for line in panel.lines]) for panel in plot.panels
+        ])  # fmt: skip
+    return replace(plot, points=[(x, y, "") for x, y, _ in plot.points])
+
+
 def _plain(text: str) -> str:
     return escape(sanitize(text))
 
@@ -291,7 +316,9 @@ def _length(text: str, size: int = TEXT) -> float:
     return _LETTER * size * width(text)
 
 
-def _label(x: float, y: float, text: str, *, anchor: str = "", size: int = TEXT, colour: str = "", more: str = "") -> str:
+def _label(
+    x: float, y: float, text: str, *, anchor: str = "", size: int = TEXT, colour: str = "", more: str = ""
+) -> str:
     given = "".join([
         f' text-anchor="{anchor}"' if anchor else "", f' font-size="{size}"' if size != TEXT else "",
         f' fill="{colour}"' if colour else "", more,
@@ -320,24 +347,40 @@ _OUTLINES: Mapping[str, str] = {
 }
 
 
-def _shape(shape: str, x: float, y: float, colour: str, *, radius: float = 4.5, hollow: bool = False) -> str:
-    line = shape in ("cross", "tick")
-    fill = ' fill="none"' if line else f' fill="{PAPER if hollow else colour}"'
-    stroke = f' stroke="{colour}" stroke-width="2"' if hollow or line else ""
+def _outline(shape: str, x: float, y: float, radius: float) -> str:
+    """Return the path of a shape."""
     if shape == "circle":
-        return f'<circle cx="{_said(x)}" cy="{_said(y)}" r="{radius:g}"{fill}{stroke}/>'
+        arc = f"a{radius:g} {radius:g} 0 1 0"
+        return f"M{_said(x - radius)} {_said(y)}{arc} {2 * radius:g} 0{arc}-{2 * radius:g} 0"
     near, far = 0.85 * radius, 1.25 * radius
     at = {
         "x": x, "y": y, "l": x - near, "r": x + near, "t": y - near, "b": y + near, "L": x - far, "R": x + far,
         "T": y - far, "B": y + far,
     }  # fmt: skip
-    path = _OUTLINES[shape].format(**{name: _said(value) for name, value in at.items()})
-    return f'<path d="{path}"{fill}{stroke}/>'
+    return _OUTLINES[shape].format(**{name: _said(value) for name, value in at.items()})
+
+
+def _paint(shape: str, colour: str, *, hollow: bool = False) -> str:
+    """Return the attributes that paint a shape."""
+    line = shape in ("cross", "tick")
+    stroke = f' stroke="{colour}" stroke-width="2"' if hollow or line else ""
+    return f' fill="{"none" if line else PAPER if hollow else colour}"{stroke}'
+
+
+def _shape(shape: str, x: float, y: float, colour: str, *, radius: float = 4.5, hollow: bool = False) -> str:
+    paint = _paint(shape, colour, hollow=hollow)
+    if shape == "circle":
+        return f'<circle cx="{_said(x)}" cy="{_said(y)}" r="{radius:g}"{paint}/>'
+    return f'<path d="{_outline(shape, x, y, radius)}"{paint}/>'
 
 
 def _titled(text: str, inside: str, model: str = "") -> str:
     of_model = f' data-model="{_plain(model)}"' if model else ""
-    return f"<g{of_model}><title>{_plain(text)}</title>{inside}</g>"
+    return f"<g{of_model}>{_title(text)}{inside}</g>" if text or model else inside
+
+
+def _title(text: str) -> str:
+    return f"<title>{_plain(text)}</title>" if text else ""
 
 
 def _key(key: Sequence[tuple[Mark, str]], total: int) -> tuple[int, list[str]]:
@@ -359,23 +402,24 @@ def _key(key: Sequence[tuple[Mark, str]], total: int) -> tuple[int, list[str]]:
 # Rows.
 
 
-def _row_names(rows: Sequence[PlotRow], total: int) -> tuple[list[list[str]], float]:
+def _row_names(plot: RowPlot, total: int) -> tuple[list[list[str]], float]:
     """Return the lines of each name, and how wide the column of names is."""
     most = 34 if total >= WIDE else 18
-    models = [row.name for row in rows if row.marks]
-    short = short_names(map(sanitize, models), most)
+    rows = plot.rows
+    models = [sanitize(row.name) for row in rows if row.marks]
+    short = short_names(models, most, plot.numbers or None)
     found = [[short[sanitize(row.name)]] if row.marks else wrapped(sanitize(row.name), total // 9) for row in rows]
     texts = (line for lines, row in zip(found, rows, strict=True) if row.marks for line in lines)
     return found, max(map(_length, texts), default=0) + 12
 
 
 def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
-    names, left = _row_names(plot.rows, total)
+    names, left = _row_names(plot, total)
     top, found = _key(plot.key, total)
     named = {name: value for name, value in plot.lines.items() if name}
     top += 20 if named else 6
     bottom = top + plot.step * len(plot.rows)
-    gap, edge = 26, 16
+    gap, edge = 44, 16
     each = (total - left - edge - gap * (len(plot.axes) - 1)) / len(plot.axes)
     starts = [left + place * (each + gap) for place in range(len(plot.axes))]
 
@@ -387,7 +431,8 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
         ticks = _thinned(axis.ticks, each)
         found += [_rule(at(panel, tick), top, at(panel, tick), bottom, GRID) for tick, _ in ticks]
         found += [
-            _label(at(panel, tick), bottom + 16, text, anchor="middle", size=SMALL, colour=MUTED) for tick, text in ticks
+            _label(at(panel, tick), bottom + 16, text, anchor="middle", size=SMALL, colour=MUTED)
+            for tick, text in ticks
         ]
         where = starts[panel] + each / 2
         lines = wrapped(axis.title, max(12, int((each + gap) / (_LETTER * TEXT)))) if axis.title else []
@@ -411,7 +456,7 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
         found.append(_label(0, y + 5, lines[0], more=of_model))
         for panel, marks in enumerate(row.marks):
             for mark in marks:
-                found.append(_mark(mark, y + mark.shift, lambda value, panel=panel: at(panel, value)))
+                found.append(_mark(mark, y + mark.shift, partial(at, panel)))
     titles = max(
         (len(wrapped(axis.title, max(12, int((each + gap) / (_LETTER * TEXT))))) if axis.title else 0)
         for axis in plot.axes
@@ -419,7 +464,7 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
     return int(bottom + 24 + 17 * titles), found
 
 
-def _mark(mark: Mark, y: float, at: "Callable[[float], float]") -> str:
+def _mark(mark: Mark, y: float, at: Callable[[float], float]) -> str:
     inside = ""
     if mark.low is not None and mark.high is not None:
         inside += _rule(at(mark.low), y, at(mark.high), y, mark.colour, wide=2)
@@ -435,8 +480,6 @@ def _thinned(ticks: Sequence[tuple[float, str]], space: float) -> Sequence[tuple
 
 
 # Lines over rounds.
-
-_BESIDE = 104
 
 
 def _lines(plot: LinePlot, total: int) -> tuple[int, list[str]]:
@@ -479,18 +522,16 @@ def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, last
         found.append(_path(line, across, down))
     for name, level in panel.levels.items():
         text = f"{name} {level:.4g}"
-        found.append(_label(left + wide, down(level) - 4, text, anchor="end", size=SMALL, colour=MUTED, more=_HALO))
-    ends = [(line, *_end(line)) for line in panel.lines if line.is_named and _end(line) is not None]
+        found.append(_label(left + 2, down(level) - 4, text, size=SMALL, colour=MUTED, more=_HALO))
+    ends = [(line, *end) for line in panel.lines if line.is_named and (end := _end(line)) is not None]
     spread = _spread([down(state) for _, _, state in ends], 14, top + 4, top + height)
-    for (line, round_, state), where in zip(ends, spread, strict=True):
-        begin = across(round_) + 6
-        if abs(where - down(state)) > 3 or round_ < last:
+    for (line, final, state), where in zip(ends, spread, strict=True):
+        begin = across(final) + 6
+        if abs(where - down(state)) > 3 or final < last:
             found.append(_rule(begin, down(state), left + wide + 6, where, GRID))
         model = f' data-model="{_plain(line.name)}"'
         text = short[sanitize(line.name)]
-        found.append(
-            _label(left + wide + 8, where + 4, text, size=SMALL, colour=line.colour, more=_HALO + model)
-        )
+        found.append(_label(left + wide + 8, where + 4, text, size=SMALL, colour=line.colour, more=_HALO + model))
     return found
 
 
@@ -500,7 +541,7 @@ def _end(line: Line) -> tuple[int, float] | None:
     return known[-1] if known else None
 
 
-def _path(line: Line, across: "Callable[[float], float]", down: "Callable[[float], float]") -> str:
+def _path(line: Line, across: Callable[[float], float], down: Callable[[float], float]) -> str:
     known = [(place, state) for place, state in enumerate(line.states) if state is not None]
     inside = ""
     band = [(place, *ends) for place, ends in enumerate(line.band) if ends is not None]
@@ -511,14 +552,14 @@ def _path(line: Line, across: "Callable[[float], float]", down: "Callable[[float
     points = "L".join(f"{_said(across(place))} {_said(down(state))}" for place, state in known)
     thick = 2 if line.is_named else 1
     inside += f'<path d="M{points}" fill="none" stroke="{line.colour}" stroke-width="{thick}"/>'
-    model = f' data-model="{_plain(line.name)}"'
-    if line.texts:
-        for place, state in known:
-            shape = _shape(line.shape, across(place), down(state), line.colour, radius=3.5)
-            inside += f"<g><title>{_plain(line.texts[place])}</title>{shape}</g>"
+    shapes = [(place, _outline(line.shape, across(place), down(state), 3.5)) for place, state in known]
+    if any(line.texts):
+        marks = "".join(f'<path d="{path}">{_title(line.texts[place])}</path>' for place, path in shapes)
+    elif line.is_named:
+        marks = f'<path d="{"".join(path for _, path in shapes)}"/>'
     else:
-        inside = f"<title>{_plain(line.name)}</title>{inside}"
-    return f"<g{model}>{inside}</g>"
+        marks = f"<title>{_plain(line.name)}</title>"
+    return f'<g data-model="{_plain(line.name)}">{inside}<g{_paint(line.shape, line.colour)}>{marks}</g></g>'
 
 
 def _spread(places: Sequence[float], apart: float, low: float, high: float) -> list[float]:
@@ -538,9 +579,7 @@ def _spread(places: Sequence[float], apart: float, low: float, high: float) -> l
             before = groups[-1]
             before[0] = (before[0] * before[1] + centre * number) / (before[1] + number)
             before[1] += number
-    moved = [
-        _first(group, apart, low, high) + apart * step for group in groups for step in range(int(group[1]))
-    ]
+    moved = [_first(group, apart, low, high) + apart * step for group in groups for step in range(int(group[1]))]
     found = [0.0] * len(places)
     for place, where in zip(order, moved, strict=True):
         found[place] = where
@@ -578,12 +617,13 @@ def _points(plot: PointPlot, total: int) -> tuple[int, list[str]]:
         found += [_rule(x, top, x, bottom, GRID),
                   _label(x, bottom + 16, text, anchor="middle", size=SMALL, colour=MUTED)]  # fmt: skip
     found.append(_label(left + wide / 2, bottom + 38, plot.x.title, anchor="middle"))
+    found.append(f'<g fill="none" stroke="{SKY}" stroke-width="1.5">')
     together: dict[tuple[str, str], list[str]] = {}
     for x_value, y_value, text in plot.points:
         x, y = at((x_value, y_value))
         together.setdefault((_said(x), _said(y)), []).append(text)
     for (x_said, y_said), texts in together.items():
-        text = texts[0] if len(texts) == 1 else f"{len(texts)} of: {texts[0]}"
-        circle = f'<circle cx="{x_said}" cy="{y_said}" r="4" fill="none" stroke="{SKY}" stroke-width="1.5"/>'
-        found.append(f"<g><title>{_plain(text)}</title>{circle}</g>")
+        text = texts[0] if len(texts) == 1 else f"{len(texts)} of: {texts[0]}" if texts[0] else ""
+        found.append(f'<circle cx="{x_said}" cy="{y_said}" r="4">{_title(text)}</circle>')
+    found.append("</g>")
     return bottom + 48, found
