@@ -105,6 +105,7 @@ TASK: Task[EmoBenchItem, EmoBenchSettings] = Task(
     fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
     tries=lambda _: 1,
     unusable=lambda item: item.fault,
+    repeatable=False,  # orders and samples_per_order ask an item several times
 )
 
 

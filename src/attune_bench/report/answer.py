@@ -13,7 +13,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
-from attune_data.text import plural, sanitize
+from attune_data.text import plural, pluralize, sanitize
 from attune_metrics.metric import Metric
 
 _MOST_NAMED = 4
@@ -66,10 +66,12 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
     }  # fmt: skip
     groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in verdicts.items()]
     said = "; ".join(f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for names, said in groups if names)
-    found = [f"Compared with {_marked_name(best)} on the {table.provenance.unit}s that both have: {said}."]
+    found = [f"Compared with {_marked_name(best)} on the {pluralize(table.provenance.unit)} that both have: {said}."]
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
     if smallest * pairs[0]["family"] >= ALPHA:
-        found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
+        found.append(
+            f"No two models differ on enough {pluralize(drawn(table, page.chosen))} for a significant difference."
+        )
     return found
 
 

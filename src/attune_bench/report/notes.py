@@ -6,7 +6,7 @@ from attune_bench.report.columns import PERSON, label, number, under_condition
 from attune_bench.scores.provenance import people_among
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import common_settings, differences, in_words
-from attune_data.text import listed, plural, sanitize
+from attune_data.text import listed, plural, pluralize, sanitize
 
 
 def provenance_line(table: ScoreTable) -> str:
@@ -17,11 +17,12 @@ def provenance_line(table: ScoreTable) -> str:
     size = plural(table.units.height, held.unit)
     if held.cluster != held.unit and clusters != table.units.height:
         size += f" by {plural(clusters, held.cluster)}"
+    asked = held.condition if len(conditions) == 1 else pluralize(held.condition)
     parts = [
         held.title,
         *([f"protocol {held.protocol}"] if held.protocol else []),
         *(f"{name} {option}" for name, option in held.variant.items()),
-        *([f"{held.condition}{'s' if len(conditions) > 1 else ''} {', '.join(conditions)}"] if conditions else []),
+        *([f"{asked} {', '.join(conditions)}"] if conditions else []),
         f"n = {size}",
         f"attune-bench {held.library_version}",
         *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),

@@ -11,6 +11,7 @@ from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import chance_of_units, summary
+from attune_data.text import pluralize
 
 
 def report_document(
@@ -58,7 +59,7 @@ def report_document(
     lacking = [called for name, called in listed.items() if chosen.lacks_weight(table, name)]
     if lacking:
         held = table.provenance
-        notes.append(f"No mean over {held.cluster}s, as each {held.unit} counts: {', '.join(lacking)}.")
+        notes.append(f"No mean over {pluralize(held.cluster)}, as each {held.unit} counts: {', '.join(lacking)}.")
     return document(
         table, tables, notes=notes, signature=sign(table, metrics=shown, **options), head=provenance_line(table)
     )
