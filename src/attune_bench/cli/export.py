@@ -82,8 +82,8 @@ def export(
 
     eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
     model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
-    every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out,
-    and so are values of single units of people. All formats say where data are synthetic. --samples
+    every unit, which commands read as SCORES, and what the metrics are. Values that rest on fewer than 5 people are
+    left out, and so are values of single units of people. All formats say where data are synthetic. --samples
     RESULTS adds to the records of eee a line for each metric and unit, with whole conversations and annotations.
     """
     asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
