@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import reduce
 from operator import or_
@@ -27,6 +28,8 @@ from attune_bench.cli.options import (
     read_all,
     results_option,
     verb,
+    where_option,
+    where_traits,
 )
 from attune_bench.cli.output import (
     UserError,
@@ -41,7 +44,7 @@ from attune_bench.cli.output import (
     with_warnings,
     write_page,
 )
-from attune_bench.report.document import report_document
+from attune_bench.report.text import report_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -68,32 +71,65 @@ _format = format_option("table", "json")
 @verb()
 @click.argument("source")
 @click.argument("id", required=False)
+@where_option
+@click.option("--turn", type=int, help="Number of the turn to show, where the record has numbered turns.")
 @results_option("Show beside the record what models made of it, from these results")
 @_benchmark
 @_kind
-def show(source: str, id: str | None, results: tuple[str, ...], benchmark: str | None, kind: str | None) -> None:  # noqa: A002
+def show(
+    source: str,
+    id: str | None,  # noqa: A002
+    where: tuple[str, ...],
+    turn: int | None,
+    results: tuple[str, ...],
+    benchmark: str | None,
+    kind: str | None,
+) -> None:
     """Print one record of SOURCE: a conversation with its annotations, a scenario, a run, an episode, a dialogue.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo; ID is the id of the record, or the beginning of it
     that no other id has. Without ID, the ids are listed, a line each.
     """
     of, records = _loaded(source, benchmark, kind)
+    part = _subgroup(of, records, where)
     listing, columns = _call("show", source, benchmark, kind), columns_of_terminal()
     if id is None:
-        if results:
-            raise UserError(f"--results needs the ID of one {of.noun}; {listing} lists them")
-        emit(collection_text(records, of.shown, columns))
+        for name, value in {"--results": results or None, "--turn": turn}.items():
+            if value is not None:
+                raise UserError(f"{name} needs the ID of one {of.noun}; {listing} lists them")
+        emit(collection_text(part, of.shown, columns))
         return
     try:
-        record = records[id]
+        record = part[id]
     except KeyError as error:
+        if part is not records and (other := _found(records, id)) is not None:
+            chosen = plural(len(part), of.noun, of.plural)
+            raise UserError(f"the {of.noun} {other.id} is not among the {chosen} with {part.asked}") from None
         raise UserError(f"{error.args[0]}; all of them: {listing}") from None
-    if not results:
-        emit(of.transcript(record, columns))
-        return
-    made = _results(of, results, benchmark)
+    made = _results(of, results, benchmark) if results else None
     with mistakes():
-        emit(of.with_results(record, made.kind, made, columns))
+        if made is None:
+            emit(of.transcript(record, columns, turn=turn))
+        else:
+            emit(of.with_results(record, made.kind, made, columns, turn=turn))
+
+
+def _subgroup(kind: Kind[Any, Any], records: Collection[Any], where: tuple[str, ...]) -> Collection[Any]:
+    """Return the records with the values that ``--where`` asks for; refuse none."""
+    if not where:
+        return records
+    with mistakes():
+        part = records.where(**where_traits(where))
+    if not part:
+        raise UserError(f"none of {plural(len(records), kind.noun, kind.plural)} has {part.asked}")
+    return part
+
+
+def _found(records: Collection[Any], name: str) -> Any:
+    """Return the record with an id, None where there is none."""
+    with suppress(KeyError):
+        return records[name]
+    return None
 
 
 def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | None) -> Any:
@@ -128,16 +164,25 @@ def _loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[
 
 @verb()
 @click.argument("source")
+@where_option
 @_benchmark
 @_kind
 @_format
-def describe(source: str, benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
+def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
     """Count the records of SOURCE by trait, their turns, annotations and issues.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
     """
-    counts = count(_loaded(source, benchmark, kind)[1])
-    emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts, columns_of_terminal()))
+    of, records = _loaded(source, benchmark, kind)
+    part = _subgroup(of, records, where)
+    counts = count(part)
+    if format == "json":
+        emit(json.dumps(counts, indent=2))
+        return
+    if where:
+        say(f"{plural(len(part), of.noun, of.plural)} of {len(records)}: {part.asked}")
+        emit("")
+    emit(description_text(counts, columns_of_terminal()))
 
 
 @verb()

@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from html import escape
 from itertools import groupby
 from math import isfinite
 from typing import Any
@@ -12,6 +11,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
+from attune_bench.report.answer import Rows, chances, good_score, sentence, sentences, with_value, words_under
 from attune_bench.report.columns import (
     INTERVALS,
     Part,
@@ -25,22 +25,23 @@ from attune_bench.report.columns import (
     number,
     range_words,
     text_column,
-    under_condition,
     weight_words,
 )
-from attune_bench.report.document import provenance_line, settings_table
-from attune_bench.report.elements import breakable, page, signs_of
+from attune_bench.report.document import settings_table
+from attune_bench.report.elements import breakable, page
+from attune_bench.report.notes import provenance_line
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
-from attune_bench.report.sections import PageScores, general_sections, lacking_units
-from attune_bench.report.tables import TIERS, called, rows_under, under
+from attune_bench.report.sections import general_sections, lacking_units
+from attune_bench.report.tables import TIERS, called, under
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.provenance import CHANCE_BASELINE, fingerprint, kind_of_group
+from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.compare import exchanges_of_all, margins_of
 from attune_bench.stats.debias import Labels, read_labels
-from attune_bench.stats.options import ALPHA, AnalysisOptions, Margin, SamplingKeywords, too_few
+from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, too_few
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.issues import Html, element
@@ -49,162 +50,6 @@ from attune_data.references import resolve
 from attune_data.text import plural, sanitize
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
-
-_MOST_NAMED = 4
-
-Rows = Sequence[Mapping[str, Any]]
-
-
-def chances(page: PageScores, condition: str | None) -> dict[str, float]:
-    """Return what random answers score on average, by metric, as far as it is known and may be shown."""
-    return {row["metric"]: row["chance"] for row in rows_under(page.chance.drop_nulls("chance"), condition)}
-
-
-def sentences(page: PageScores, condition: str | None) -> list[str]:
-    """Return the sentences about one condition: best model, comparisons, random answers, models without a value.
-
-    The model is the best of the models; people and baselines are among those that it is compared with.
-    """
-    table = page.table
-    metric = table.metric(table.primary)
-    rows = _with_value(page, condition)
-    if not rows:
-        return [f"No model has a value of {metric.label}{_under(table, condition)} that can be shown."]
-    models = _of_models(rows)
-    best = [row["model"] for row in models if row["value"] == models[0]["value"]]
-    if metric.higher_is_better is None:
-        found = [f"No model is the best: neither higher nor lower values of {metric.label} are better."]
-    else:
-        which = "the value" if len(models) == 1 else "the best value"
-        value = f"{_estimate(models[0], metric)} in {metric.label}{_under(table, condition)}"
-        found = [f"{_listed(best)} {_have(best)} {which} {value}.", *_compared(page, best[0], rows, condition)]
-    lacking = [row["model"] for row in rows_under(page.ranking, condition) if row["value"] is None]
-    without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
-    return [*found, *_random_answers(page, condition, models), *without]
-
-
-def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) -> list[str]:
-    """Say how all others compare with the best model."""
-    table = page.table
-    others = [row["model"] for row in rows if row["model"] != best]
-    if not others:
-        return []
-    if table.provenance.mixed and differences(table):
-        return ["The runs differ in what changes an answer, so no model can be said to lead."]
-    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
-    if not pairs:
-        return ["No test compares the models."]
-    signs = signs_of(pairs, table.metric(table.primary))
-    verdicts = {
-        1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
-    }  # fmt: skip
-    groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in verdicts.items()]
-    said = "; ".join(f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for names, said in groups if names)
-    found = [f"Compared with {_marked_name(best)} on the {table.provenance.unit}s that both have: {said}."]
-    smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
-    if smallest * pairs[0]["family"] >= ALPHA:
-        found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
-    return found
-
-
-def _random_answers(page: PageScores, condition: str | None, models: Rows) -> list[str]:
-    """Say where the whole interval of a value is better than what random answers score on average."""
-    table = page.table
-    metric, known = table.metric(table.primary), chances(page, condition)
-    if metric.higher_is_better is None:
-        return []
-    if metric.name in known:
-        above = [row["model"] for row in models if _beats(row, known[metric.name], metric)]
-        found = _listed(above) if above else "no model"
-        return [f"The whole interval of {found} is better than what random answers score on average."]
-    best = models[0]["model"]
-    compared = [
-        (one, row)
-        for row in rows_under(page.summary.filter(model=best).drop_nulls("low"), condition)
-        if row["metric"] in known and row["metric"] in table.headline
-        if (one := table.metric(row["metric"])).higher_is_better is not None
-    ]
-    if not compared:
-        return []
-    beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
-    return [
-        f"{_marked_name(best)} can be compared with random answers in {plural(len(compared), 'metric')}; its whole "
-        f"interval is better in {_joined(beaten) if beaten else 'none'}."
-    ]
-
-
-def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
-    """Tell whether the whole interval of a value is better than another value; without one nothing is known."""
-    end = row["low" if metric.sign > 0 else "high"]
-    return end is not None and metric.sign * (end - expected) > 0
-
-
-def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]:
-    """Return what tells a good score from a poor one: (term, value) of direction, range and random answers."""
-    table = page.table
-    metric = table.metric(table.primary)
-    better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
-    # Of anybody's table, nothing may be known of a metric beside its name.
-    if table.provenance.benchmark is None and metric == Metric(name=metric.name, label=metric.name):
-        better = "higher (taken to be: the table does not say)"
-    found = [("better", better), ("possible", range_words(metric) or "any number")]
-    random = chances(page, condition).get(metric.name)
-    # Else the row of the baseline says what they score.
-    if random is not None or not any(row["model"] == CHANCE_BASELINE for row in _with_value(page, condition)):
-        found.append(("random answers, on average", "not known" if random is None else number(random, metric)))
-    return found
-
-
-def _with_value(page: PageScores, condition: str | None) -> Rows:
-    return [row for row in rows_under(page.ranking, condition) if row["value"] is not None]
-
-
-def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
-    """Return the rows of models; all, where none is a model's."""
-    return [row for row in rows if kind_of_group(row["model"]) == "model"] or list(rows)
-
-
-def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
-    return f"{number(row['value'], metric)} {interval(row['low'], row['high'], metric)}".rstrip()
-
-
-_BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
-
-
-def _marked_name(model: str) -> str:
-    """Return a name for a sentence: between marks, followed by its kind unless it is a model."""
-    plain = sanitize(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
-    return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
-
-
-def sentence(text: str) -> Html:
-    """Return a sentence of this module as markup, in which the names of models stand out."""
-    found = []
-    for piece in text.split(_BEGIN):
-        name, marked, rest = piece.partition(_END)
-        found += [element("strong", breakable(name)), escape(sanitize(rest))] if marked else [escape(sanitize(name))]
-    return Html("".join(found))
-
-
-def _under(table: ScoreTable, condition: str | None) -> str:
-    return under_condition(table, condition) if len(table.conditions) > 1 else ""
-
-
-def _listed(models: Sequence[str]) -> str:
-    """Return names as a sentence has them, those beyond a few as their number."""
-    names = [_marked_name(model) for model in models]
-    if len(names) > _MOST_NAMED + 1:
-        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
-    return _joined(names)
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _have(models: Sequence[str]) -> str:
-    return "has" if len(models) == 1 else "have"
-
 
 _MARGIN = 0.04
 
@@ -219,7 +64,7 @@ def answer_element(page: PageScores) -> Html:
         parts = [element("p", sentence(first), class_="lead")]
         parts += [element("p", sentence(" ".join(others)))] if others else []
         parts.append(element("dl", *terms, class_="good"))
-        if rows := _with_value(page, condition):
+        if rows := with_value(page, condition):
             parts.append(_ranking(page, condition, rows))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
@@ -245,7 +90,7 @@ def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
         if tier is not None:
             inside.insert(0, element("tr", element("th", f"Tier {tier}", colspan="3", scope="rowgroup"), class_="tier"))
         bodies.append(element("tbody", *inside))
-    caption = element("caption", f"Ranking by {label(metric)}{_under(table, condition)}")
+    caption = element("caption", f"Ranking by {label(metric)}{words_under(table, condition)}")
     drawn = element("table", caption, element("thead", element("tr", *heads)), *bodies, class_="ranking")
     has_ranks = any(row["rank_low"] is not None for row in rows)
     of_ranks = " In brackets beside a rank: its own, resampled." if has_ranks else ""

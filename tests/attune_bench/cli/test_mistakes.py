@@ -66,6 +66,16 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("show", "bad", "c1"),
         "bad is of no known kind: x.json: not JSON at column 2: Expecting property name",
     ),
+    "show-turn-of-no-id": (
+        ("show", "demo", "--turn", "2"),
+        "--turn needs the ID of one conversation; attune-bench show demo lists them",
+    ),
+    "show-where-nobody": (
+        ("show", "demo", "--where", "diagnosis=ASD", "category=School"),
+        "none of 40 conversations has diagnosis=ASD, category=School",
+    ),
+    "describe-where-without-a-value": (("describe", "demo", "--where", "ADHD"), "not of the form TRAIT=VALUE"),
+    "describe-where-a-typo": (("describe", "demo", "--where", "diagnosis=ADDH"), "did you mean 'ADHD'?"),
     "describe-without-a-source": (("describe",), "Missing argument 'SOURCE'"),
     "describe-missing": (("describe", "date"), "no such file or folder: date"),
     "describe-nothing-usable": (("describe", "empty.jsonl"), "empty.jsonl is of no known kind"),

@@ -17,7 +17,7 @@ from attune_bench.benchmarks import sage
 from attune_bench.report import elements
 from attune_bench.report.columns import Section, Table, text_column
 from attune_bench.report.document import Document, render
-from attune_bench.report.sections import PageScores
+from attune_bench.report.page_scores import PageScores
 from attune_bench.scores.benchmark import Benchmark
 from attune_data import load, load_runs
 from attune_data.references import resolve

@@ -1,0 +1,174 @@
+"""The answer of a report: what it says first of one condition, in sentences."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from attune_bench.report.columns import drawn, interval, label, number, range_words, under_condition
+from attune_bench.report.elements import breakable, signs_of
+from attune_bench.report.page_scores import PageScores
+from attune_bench.report.tables import called, rows_under
+from attune_bench.scores.provenance import CHANCE_BASELINE, kind_of_group
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.comparability import differences
+from attune_bench.stats.options import ALPHA
+from attune_data.issues import Html, element
+from attune_data.text import plural, sanitize
+from attune_metrics.metric import Metric
+
+_MOST_NAMED = 4
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def chances(page: PageScores, condition: str | None) -> dict[str, float]:
+    """Return what random answers score on average, by metric, as far as it is known and may be shown."""
+    return {row["metric"]: row["chance"] for row in rows_under(page.chance.drop_nulls("chance"), condition)}
+
+
+def sentences(page: PageScores, condition: str | None) -> list[str]:
+    """Return the sentences about one condition: best model, comparisons, random answers, models without a value.
+
+    The model is the best of the models; people and baselines are among those that it is compared with.
+    """
+    table = page.table
+    metric = table.metric(table.primary)
+    rows = with_value(page, condition)
+    if not rows:
+        return [f"No model has a value of {metric.label}{words_under(table, condition)} that can be shown."]
+    models = _of_models(rows)
+    best = [row["model"] for row in models if row["value"] == models[0]["value"]]
+    if metric.higher_is_better is None:
+        found = [f"No model is the best: neither higher nor lower values of {metric.label} are better."]
+    else:
+        which = "the value" if len(models) == 1 else "the best value"
+        value = f"{_estimate(models[0], metric)} in {metric.label}{words_under(table, condition)}"
+        found = [f"{_listed(best)} {_have(best)} {which} {value}.", *_compared(page, best[0], rows, condition)]
+    lacking = [row["model"] for row in rows_under(page.ranking, condition) if row["value"] is None]
+    without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
+    return [*found, *_random_answers(page, condition, models), *without]
+
+
+def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) -> list[str]:
+    """Say how all others compare with the best model."""
+    table = page.table
+    others = [row["model"] for row in rows if row["model"] != best]
+    if not others:
+        return []
+    if table.provenance.mixed and differences(table):
+        return ["The runs differ in what changes an answer, so no model can be said to lead."]
+    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
+    if not pairs:
+        return ["No test compares the models."]
+    signs = signs_of(pairs, table.metric(table.primary))
+    verdicts = {
+        1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
+    }  # fmt: skip
+    groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in verdicts.items()]
+    said = "; ".join(f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for names, said in groups if names)
+    found = [f"Compared with {_marked_name(best)} on the {table.provenance.unit}s that both have: {said}."]
+    smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
+    if smallest * pairs[0]["family"] >= ALPHA:
+        found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
+    return found
+
+
+def _random_answers(page: PageScores, condition: str | None, models: Rows) -> list[str]:
+    """Say where the whole interval of a value is better than what random answers score on average."""
+    table = page.table
+    metric, known = table.metric(table.primary), chances(page, condition)
+    if metric.higher_is_better is None:
+        return []
+    if metric.name in known:
+        above = [row["model"] for row in models if _beats(row, known[metric.name], metric)]
+        found = _listed(above) if above else "no model"
+        return [f"The whole interval of {found} is better than what random answers score on average."]
+    best = models[0]["model"]
+    compared = [
+        (one, row)
+        for row in rows_under(page.summary.filter(model=best).drop_nulls("low"), condition)
+        if row["metric"] in known and row["metric"] in table.headline
+        if (one := table.metric(row["metric"])).higher_is_better is not None
+    ]
+    if not compared:
+        return []
+    beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
+    return [
+        f"{_marked_name(best)} can be compared with random answers in {plural(len(compared), 'metric')}; its whole "
+        f"interval is better in {_joined(beaten) if beaten else 'none'}."
+    ]
+
+
+def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
+    """Tell whether the whole interval of a value is better than another value; without one nothing is known."""
+    end = row["low" if metric.sign > 0 else "high"]
+    return end is not None and metric.sign * (end - expected) > 0
+
+
+def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]:
+    """Return what tells a good score from a poor one: (term, value) of direction, range and random answers."""
+    table = page.table
+    metric = table.metric(table.primary)
+    better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
+    # Of anybody's table, nothing may be known of a metric beside its name.
+    if table.provenance.benchmark is None and metric == Metric(name=metric.name, label=metric.name):
+        better = "higher (taken to be: the table does not say)"
+    found = [("better", better), ("possible", range_words(metric) or "any number")]
+    random = chances(page, condition).get(metric.name)
+    # Else the row of the baseline says what they score.
+    if random is not None or not any(row["model"] == CHANCE_BASELINE for row in with_value(page, condition)):
+        found.append(("random answers, on average", "not known" if random is None else number(random, metric)))
+    return found
+
+
+def with_value(page: PageScores, condition: str | None) -> Rows:
+    """Return the rows of the ranking that have a value."""
+    return [row for row in rows_under(page.ranking, condition) if row["value"] is not None]
+
+
+def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
+    """Return the rows of models; all, where none is a model's."""
+    return [row for row in rows if kind_of_group(row["model"]) == "model"] or list(rows)
+
+
+def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
+    return f"{number(row['value'], metric)} {interval(row['low'], row['high'], metric)}".rstrip()
+
+
+_BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
+
+
+def _marked_name(model: str) -> str:
+    """Return a name for a sentence: between marks, followed by its kind unless it is a model."""
+    plain = sanitize(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
+    return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
+
+
+def sentence(text: str) -> Html:
+    """Return a sentence of an answer as markup, in which the names of models stand out."""
+    found = []
+    for piece in text.split(_BEGIN):
+        name, marked, rest = piece.partition(_END)
+        found += [element("strong", breakable(name)), escape(sanitize(rest))] if marked else [escape(sanitize(name))]
+    return Html("".join(found))
+
+
+def words_under(table: ScoreTable, condition: str | None) -> str:
+    """Return the condition in words, to follow a metric; nothing where there is one condition."""
+    return under_condition(table, condition) if len(table.conditions) > 1 else ""
+
+
+def _listed(models: Sequence[str]) -> str:
+    """Return names as a sentence has them, those beyond a few as their number."""
+    names = [_marked_name(model) for model in models]
+    if len(names) > _MOST_NAMED + 1:
+        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+    return _joined(names)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _have(models: Sequence[str]) -> str:
+    return "has" if len(models) == 1 else "have"
