@@ -144,7 +144,7 @@ def _no_option(ctx: click.Context, error: click.NoSuchOption, words: Sequence[st
 def _owners(root: click.Context, flag: str) -> Iterator[str]:
     """Yield the commands that have an option, with the benchmarks that declare it there."""
     for name, command in _commands(root.command, root):
-        ctx = click.Context(command, info_name=name)
+        ctx = click.Context(command, parent=root, info_name=name)
         declared = command._declared(ctx) if isinstance(command, VerbCommand) else {}
         for param in command.get_params(ctx):
             if flag in param.opts and isinstance(param, click.Option):
