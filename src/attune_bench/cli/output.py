@@ -5,8 +5,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from errno import EACCES, EPERM, EROFS
 from pathlib import Path
-from time import monotonic
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attune_bench.benchmarks import BENCHMARKS
@@ -104,17 +105,35 @@ def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:
         raise UserError(f"{path} is an input; choose another --html")
 
 
+@contextmanager
+def writing(path: Path, option: str) -> Iterator[None]:
+    """Turn an error of the disk into an error of the user's, which says where else to write, by which option.
+
+    Raises
+    ------
+    UserError
+        Where the block cannot write `path`.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:  # of the library, which says what to do
+            raise UserError(str(error)) from None
+        elsewhere = ""
+        if error.errno in (EACCES, EPERM, EROFS):
+            elsewhere = f", for instance {option} {shlex.quote(str(Path.home() / path.name))}"
+        raise UserError(f"{path} cannot be written: {error.strerror}; choose another {option}{elsewhere}") from None
+
+
 def write_page(path: Path, text: str, beside: "TranscriptFolder | None" = None) -> None:
     """Write a page of HTML, and what goes beside it, and say so."""
     from attune_data.io.documents import write_whole
 
     made = beside.files if beside else {}
-    try:
+    with writing(path, "--html"):
         if beside and made:
             beside.write(path.parent)
         write_whole(path, [text.encode()])
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror or error}; choose another --html") from None
     if beside and made:
         whole = sum(len(one.encode()) for one in made.values())
         say(f"{path}: {_size(len(text.encode()))}, opens in any browser")
@@ -138,8 +157,8 @@ _QUIET_SECONDS = 2.0
 def progress() -> Iterator[Phase]:
     """Yield a function that begins a phase, given the name and the total of the counted things (None: unknown).
 
-    That function returns a function that takes the number done. A bar appears on standard error two seconds after the
-    beginning of the first phase.
+    That function returns a function that takes the number done. On a terminal a bar appears on standard error two
+    seconds after the beginning, and goes at the end.
     """
     if not sys.stderr.isatty():
         yield lambda _what, _total: lambda _done: None
@@ -149,25 +168,36 @@ def progress() -> Iterator[Phase]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
-    began, shown = monotonic(), False
+    # By a timer: a phase may say nothing until it is done.
+    timer = Timer(_QUIET_SECONDS, bar.start)
+    timer.daemon = True
 
     def phase(what: str, total: int | None) -> Callable[[int], None]:
         task = bar.add_task(what, total=total)
+        return lambda done: bar.update(task, completed=done)
 
-        def update(done: int) -> None:
-            nonlocal shown
-            if not shown and monotonic() - began > _QUIET_SECONDS:
-                shown = True
-                bar.start()
-            bar.update(task, completed=done)
-
-        return update
-
+    timer.start()
     try:
         yield phase
     finally:
-        if shown:
+        timer.cancel()
+        timer.join()
+        if bar.live.is_started:
             bar.stop()
+
+
+@contextmanager
+def page_progress() -> Iterator[Callable[[str], None]]:
+    """Yield a function that begins a phase of making a page, given its name; the phase before is done then."""
+    with progress() as phase:
+        under_way: list[Callable[[int], None]] = []
+
+        def begin(what: str) -> None:
+            for update in under_way:
+                update(1)
+            under_way[:] = [phase(what, 1)]
+
+        yield begin
 
 
 def kind_of(reference: Any) -> Kind[Any, Any]:
