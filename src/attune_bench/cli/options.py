@@ -1,5 +1,6 @@
 """Options of commands, declared once or by benchmarks, and the sources of records that they name."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
+from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.stats.options import Margin
 from attune_data.collection import Collection, Kind
 from attune_data.issues import SourceError
@@ -241,15 +243,41 @@ def format_option(*formats: str) -> Callable[[F], F]:
 own_benchmark_option = benchmark_option("Your benchmark, as module:NAME.")
 
 
+columns_option = click.option(
+    "--columns", help="Columns of a table that have another name: unit=item_id,model=system,value=accuracy."
+)
+
+
+def columns_of(given: str | None) -> dict[str, str] | None:
+    """Return the names of a table's columns that are given, by the names of a table of scores.
+
+    Examples
+    --------
+    >>> columns_of("unit=item_id,model=system, version")
+    {'unit': 'item_id', 'model': 'system, version'}
+    """
+    if given is None:
+        return None
+    found: dict[str, str] = {}
+    for part in re.split(rf",\s*(?=(?:{'|'.join(COLUMNS)})=)", given):
+        name, equals, column = part.partition("=")
+        if not equals or not column or name not in COLUMNS:
+            raise UserError(f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {', '.join(COLUMNS)}")
+        if name in found:
+            raise UserError(f"--columns {given!r}: {name} is named twice")
+        found[name] = column
+    return found
+
+
 def scores_option(function: F) -> F:
-    """Add the options ``--scores`` and ``--benchmark``."""
+    """Add the options ``--scores``, ``--columns`` and ``--benchmark``."""
     return click.option(
         "--scores",
         required=True,
         type=click.Path(path_type=Path),
-        help="What `attune-bench score` wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
-        "value.",
-    )(own_benchmark_option(function))
+        help="What `attune-bench score` wrote, or a table: CSV, XLSX, JSONL or Parquet with the columns model, unit, "
+        "metric, value, or with a column for each metric or model.",
+    )(columns_option(own_benchmark_option(function)))
 
 
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
@@ -342,7 +370,7 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     UserError
         Where it is a file of scores or a table of results.
     """
-    if source.lower().endswith(".csv") or is_score_file(source):
+    if source.lower().endswith((".csv", ".tsv", ".xlsx")) or is_score_file(source):
         raise UserError(
             f"{source} is no file of records; if it is one of scores, attune-bench report --scores {source} reads it"
         )

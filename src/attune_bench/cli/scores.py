@@ -17,6 +17,8 @@ from attune_bench.cli.options import (
     NamedPath,
     analysis_options,
     chosen_variant,
+    columns_of,
+    columns_option,
     data_option,
     format_option,
     judge_option,
@@ -114,7 +116,9 @@ def read_scores(path: Path, given: Given) -> Scores:
     if path == Path("demo") and not path.exists():
         raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
     with mistakes():
-        scores = Scores.read(path).variant(**chosen_variant(click.get_current_context()))
+        scores = Scores.read(path, columns=columns_of(given.get("columns"))).variant(
+            **chosen_variant(click.get_current_context())
+        )
     if given.get("allow_mixed"):
         scores = scores.allow_mixed()
     if scores.values.is_empty():
@@ -517,6 +521,7 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
     "--participants", type=int, help="How many there will be: which difference is the smallest detectable one?"
 )
 @click.option("--scores", type=click.Path(path_type=Path), help="A pilot: scores of two models or more.")
+@columns_option
 @metric_option
 @pair_option
 @click.option("--sd", type=float, help="Without a pilot: the standard deviation of a unit's score.")
@@ -690,6 +695,7 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
 @verb(variants=True)
 @click.option("--width", type=float, required=True, help="Of the interval, from end to end, in the metric's unit.")
 @click.option("--scores", type=click.Path(path_type=Path), help="What the judge gave, with --labels of a pilot.")
+@columns_option
 @labels_option()
 @judge_option
 @click.option("--sd", type=float, help="Without a pilot: the standard deviation of ratings.")
