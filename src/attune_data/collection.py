@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, Support
 
 from attune_data.columns import choices_of, column_paths
 from attune_data.description import description, grouped
-from attune_data.display import Part, collection_html, fields_parts, parts_text, titled
+from attune_data.display import Part, collection_html, fields_parts, one_turn, parts_text, titled, turn_parts
 from attune_data.export import Exportable
 from attune_data.io.documents import FILES, write_whole
 from attune_data.issues import LEFT_OUT, Issue, Severity, count_severities, shown
@@ -257,18 +257,32 @@ class Kind(Generic[R, C]):
             name: partial(_text_at, attrgetter(path)) for name, path in paths.items() if name != "synthetic"
         }
 
-    def transcript(self, record: R, columns: int) -> str:
-        """Return a record as text that is safe to print, wrapped to a number of columns."""
-        return parts_text(titled(self.noun, record), self.parts(record), columns)
-
-    def with_results(self, record: R, made: "Kind[Any, Any]", results: Sequence[Any], columns: int) -> str:
-        """Return a record as text, together with models' results for it, which are of the kind `made`.
+    def transcript(self, record: R, columns: int, *, turn: int | None = None) -> str:
+        """Return a record, or one of its turns, as text that is safe to print, wrapped to a number of columns.
 
         Raises
         ------
         ValueError
-            If no result belongs to the record.
+            If the record has no turn of this number.
         """
+        if turn is None:
+            return parts_text(titled(self.noun, record), self.parts(record), columns)
+        parts = turn_parts(self.parts(one_turn(self.noun, record, turn)))
+        return parts_text(titled(self.noun, record), parts, columns)
+
+    def with_results(
+        self, record: R, made: "Kind[Any, Any]", results: Sequence[Any], columns: int, *, turn: int | None = None
+    ) -> str:
+        """Return a record, or one of its turns, as text, together with models' results, which are of the kind `made`.
+
+        Raises
+        ------
+        ValueError
+            If no result belongs to the record, or the record has no turn of this number.
+        """
+        whole = record
+        if turn is not None:
+            record = one_turn(self.noun, record, turn)
         of, name = made.of, _id(record)
         if of is None:
             raise ValueError(f"{made.plural} do not say which {self.noun} they are of; Kind(of=...) of theirs would")
@@ -277,11 +291,14 @@ class Kind(Generic[R, C]):
             counted = plural(len(results), made.noun, made.plural)
             raise ValueError(f"none of {counted} is of the {self.noun} {name!r}")
         if self.beside is None:
-            below = (f"{ruled(made.noun.upper(), columns)}\n\n{made.transcript(one, columns)}" for one in own)
-            return "\n\n".join([self.transcript(record, columns), *below])
+            below = (
+                f"{ruled(made.noun.upper(), columns)}\n\n{made.transcript(one, columns, turn=turn)}" for one in own
+            )
+            return "\n\n".join([self.transcript(whole, columns, turn=turn), *below])
         names = [one.id.removeprefix(f"{name}/") for one in own]
         first, *_ = self.parts(record)
-        parts = [first, *self.beside(record, own)]
+        beside = self.beside(record, own)
+        parts = [first, *(beside if turn is None else turn_parts(beside))]
         return parts_text(titled(self.noun, record), parts, columns, reference=self.reference, names=names)
 
     def reads(self, document: Mapping[str, Any]) -> bool:

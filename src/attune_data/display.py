@@ -1,5 +1,6 @@
 """A record, a collection, a table as text: in a terminal, in a notebook."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ from pydantic import BaseModel
 
 from attune_data.issues import Html, details, element, page, table, tag
 from attune_data.record import Record, is_generated
-from attune_data.text import grid, labelled, lines, plural, ruled, sanitize, shortened, width, wrapped
+from attune_data.text import grid, labelled, lines, listed, plural, ruled, sanitize, shortened, width, wrapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,6 +115,46 @@ def titled(noun: str, record: Any) -> str:
     """Return what a record is called: its noun, its id, and whether it was generated."""
     synthetic = " (synthetic)" if is_generated(record) else ""
     return f"{noun[:1].upper()}{noun[1:]} {getattr(record, 'id', '')}{synthetic}"
+
+
+_TURN = re.compile(r"Turn \d+")
+
+
+def turn_parts(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield the parts of a record about the record itself, its turns, and the questions asked in them.
+
+    What is said of the whole after the last turn is left out.
+
+    Examples
+    --------
+    >>> [part.heading for part in turn_parts([Part(), Part(heading="Turn 2"), Part(heading="The whole"), Part()])]
+    ['', 'Turn 2']
+    """
+    kept = True
+    for part in parts:
+        if part.heading:
+            kept = part.folded or _TURN.fullmatch(part.heading) is not None
+        if kept:
+            yield part
+
+
+def one_turn(noun: str, record: Any, number: int) -> Any:
+    """Return a record with one of its turns, chosen by its number, and without the others.
+
+    Raises
+    ------
+    ValueError
+        Where the record has no turn of this number, or its kind has no turns.
+    """
+    turns = getattr(record, "turns", None)
+    if turns is None:
+        raise ValueError(f"the {noun} {record.id} has no numbered turns; show it whole")
+    own = tuple(turn for turn in turns if turn.turn_number == number)
+    if not own:
+        numbers = listed([str(turn.turn_number) for turn in turns], _LISTED)
+        has = f"has {plural(len(turns), 'turn')}: {numbers}" if turns else "has no turns"
+        raise ValueError(f"no turn {number}: the {noun} {record.id} {has}")
+    return record.model_copy(update={"turns": own})
 
 
 def parts_text(

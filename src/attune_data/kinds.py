@@ -101,7 +101,13 @@ def other_file(document: Mapping[str, Any]) -> ForeignFile | None:
     return next((file for kind in all_kinds() for file in kind.other_files if file.keys <= document.keys()), None)
 
 
-def show(record: Record, results: Record | Iterable[Record] = (), *, columns: int | None = None) -> str:
+def show(
+    record: Record,
+    results: Record | Iterable[Record] = (),
+    *,
+    columns: int | None = None,
+    turn: int | None = None,
+) -> str:
     """Return one record as text that is safe to print: who said what, and what was noted about it.
 
     Parameters
@@ -113,13 +119,15 @@ def show(record: Record, results: Record | Iterable[Record] = (), *, columns: in
         below its scenario. Results of other records are passed over.
     columns : int, optional
         How wide the text may be; by default as wide as the terminal, 100 at most.
+    turn : int, optional
+        The number of the one turn to show; by default the whole record.
 
     Raises
     ------
     TypeError
         Where a record is of no kind of the library.
     ValueError
-        Where `results` are given, and none is of the record.
+        Where `results` are given, and none is of the record, or the record has no turn of this number.
 
     Examples
     --------
@@ -133,4 +141,6 @@ def show(record: Record, results: Record | Iterable[Record] = (), *, columns: in
     """
     kind, wide = kind_of(record), columns_of_terminal() if columns is None else columns
     given = [results] if isinstance(results, Record) else list(results)
-    return kind.with_results(record, kind_of(given[0]), given, wide) if given else kind.transcript(record, wide)
+    if not given:
+        return kind.transcript(record, wide, turn=turn)
+    return kind.with_results(record, kind_of(given[0]), given, wide, turn=turn)

@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import reduce
 from operator import or_
@@ -15,7 +16,6 @@ import click
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.cli.options import (
-    benchmark_of,
     benchmark_of_kind,
     benchmark_option,
     check_usable,
@@ -24,9 +24,9 @@ from attune_bench.cli.options import (
     kind_of_source,
     load_all,
     own_options,
-    read_all,
     results_option,
     verb,
+    where_option,
 )
 from attune_bench.cli.output import (
     UserError,
@@ -40,8 +40,11 @@ from attune_bench.cli.output import (
     validate_command,
     with_warnings,
     write_page,
+    writing,
 )
-from attune_bench.report.document import report_document
+from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
+from attune_bench.cli.scored import Scored, baselines_option, check_belongs, score_sources, scored_benchmark
+from attune_bench.report.text import report_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -57,43 +60,60 @@ from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, has_colours, plural
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
-_kind = click.option(
-    "--kind",
-    type=click.Choice(TABLE_SCHEMA_KINDS),
-    help="What the records are, where the content does not tell, as of demo.",
-)
 _format = format_option("table", "json")
 
 
 @verb()
 @click.argument("source")
 @click.argument("id", required=False)
+@where_option
+@click.option("--turn", type=int, help="Number of the turn to show, where the record has numbered turns.")
 @results_option("Show beside the record what models made of it, from these results")
 @_benchmark
-@_kind
-def show(source: str, id: str | None, results: tuple[str, ...], benchmark: str | None, kind: str | None) -> None:  # noqa: A002
+@kind_option
+def show(
+    source: str,
+    id: str | None,  # noqa: A002
+    where: tuple[str, ...],
+    turn: int | None,
+    results: tuple[str, ...],
+    benchmark: str | None,
+    kind: str | None,
+) -> None:
     """Print one record of SOURCE: a conversation with its annotations, a scenario, a run, an episode, a dialogue.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo; ID is the id of the record, or the beginning of it
     that no other id has. Without ID, the ids are listed, a line each.
     """
-    of, records = _loaded(source, benchmark, kind)
-    listing, columns = _call("show", source, benchmark, kind), columns_of_terminal()
+    of, records = loaded(source, benchmark, kind)
+    part = subgroup(of, records, where)
+    listing, columns = call_of("show", source, benchmark, kind), columns_of_terminal()
     if id is None:
-        if results:
-            raise UserError(f"--results needs the ID of one {of.noun}; {listing} lists them")
-        emit(collection_text(records, of.shown, columns))
+        for name, value in {"--results": results or None, "--turn": turn}.items():
+            if value is not None:
+                raise UserError(f"{name} needs the ID of one {of.noun}; {listing} lists them")
+        emit(collection_text(part, of.shown, columns))
         return
     try:
-        record = records[id]
+        record = part[id]
     except KeyError as error:
+        if part is not records and (other := _found(records, id)) is not None:
+            chosen = plural(len(part), of.noun, of.plural)
+            raise UserError(f"the {of.noun} {other.id} is not among the {chosen} with {part.asked}") from None
         raise UserError(f"{error.args[0]}; all of them: {listing}") from None
-    if not results:
-        emit(of.transcript(record, columns))
-        return
-    made = _results(of, results, benchmark)
+    made = _results(of, results, benchmark) if results else None
     with mistakes():
-        emit(of.with_results(record, made.kind, made, columns))
+        if made is None:
+            emit(of.transcript(record, columns, turn=turn))
+        else:
+            emit(of.with_results(record, made.kind, made, columns, turn=turn))
+
+
+def _found(records: Collection[Any], name: str) -> Any:
+    """Return the record with an id, None where there is none."""
+    with suppress(KeyError):
+        return records[name]
+    return None
 
 
 def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | None) -> Any:
@@ -103,48 +123,34 @@ def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | No
         return load_all(made, sources, phase(f"reading {made.plural}", None))
 
 
-def _call(command: str, source: str, benchmark: str | None, kind: str | None) -> str:
-    """Return a command about a source, which says what the content alone may not tell."""
-    options = [
-        word for name, value in (("--benchmark", benchmark), ("--kind", kind)) if value for word in (name, value)
-    ]
-    return shlex.join(["attune-bench", command, source, *options])
-
-
-def _load(source: str, kind: Kind[Any, Any]) -> Any:
-    with progress() as phase:
-        return load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
-
-
-def _loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[Any, Any], Any]:
-    """Return the kind of the records of a source, by its name where it is given, and the records; refuse none."""
-    kind = kind_of_source(source, benchmark, name)
-    records = _load(source, kind)
-    if not records:
-        see = _call("validate", source, benchmark, name)
-        raise UserError(f"no usable {kind.noun} in {source}; see: {see}")
-    return kind, records
-
-
 @verb()
 @click.argument("source")
+@where_option
 @_benchmark
-@_kind
+@kind_option
 @_format
-def describe(source: str, benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
+def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
     """Count the records of SOURCE by trait, their turns, annotations and issues.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
     """
-    counts = count(_loaded(source, benchmark, kind)[1])
-    emit(json.dumps(counts, indent=2) if format == "json" else description_text(counts, columns_of_terminal()))
+    of, records = loaded(source, benchmark, kind)
+    part = subgroup(of, records, where)
+    counts = count(part)
+    if format == "json":
+        emit(json.dumps(counts, indent=2))
+        return
+    if where:
+        say(f"{plural(len(part), of.noun, of.plural)} of {len(records)}: {part.asked}")
+        emit("")
+    emit(description_text(counts, columns_of_terminal()))
 
 
 @verb()
 @click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
 @results_option("Check these results of models too, and whether each has its record")
 @_benchmark
-@_kind
+@kind_option
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
 @_format
 def validate(
@@ -161,7 +167,7 @@ def validate(
     With --format json, every note is listed too.
     """
     of = kind_of_source(sources[0], benchmark, kind)
-    loaded = [reduce(or_, (_load(source, of) for source in sources))]
+    loaded = [reduce(or_, (load(source, of) for source in sources))]
     found = list(loaded[0].found)
     if results:
         loaded.append(_results(of, results, benchmark))
@@ -249,6 +255,7 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
     type=click.IntRange(min=1, max=MOST_JOBS),
     help="How many processes score; by default as many as there are processors, where there is enough to do.",
 )
+@baselines_option
 @click.pass_context
 def score(
     ctx: click.Context,
@@ -258,58 +265,41 @@ def score(
     output: Path | None,
     benchmark: str | None,
     jobs: int | None,
+    baselines: bool,
     **given: Any,
 ) -> None:
     """Score results against the data they are of, and write the scores to a file."""
-    chosen = _scored_benchmark(benchmark, results[0], data)
+    chosen = scored_benchmark(benchmark, results, data)
     options = own_options(ctx, chosen, given)
     if jobs is not None and chosen.streaming is None:
         raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
     _check_target(target, chosen)
-    if chosen.data is None and data is not None:
-        raise UserError(f"{chosen.title} is scored from its results alone; leave out --data")
-    if chosen.data is not None and data is None:
-        raise UserError(f"which {kind_of(chosen.data).plural} are these results of? Name them with --data")
     made = kind_of(chosen.results)
     with progress() as phase:
-        sources: list[Collection[Any]] = []
-        if chosen.streaming is not None and data is not None:
+        if chosen.streaming is not None and data is not None and not baselines:
             phases = phase(f"reading {kind_of(chosen.data).plural}", None), phase(f"scoring {made.plural}", None)
             with mistakes():
                 streamed = stream(
                     benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
                 )
-            sources, scores = [streamed.data, streamed.results], streamed.scores
+            check_belongs(streamed.scores.values, streamed.results, results, data)
+            scored = Scored(streamed.scores, streamed.data, streamed.results)
         else:
-            if chosen.data is not None and data is not None:
-                kind = kind_of(chosen.data)
-                sources.append(read_all(kind, [data], phase(f"reading {kind.plural}", None)))
-            sources.append(read_all(made, results, phase(f"reading {made.plural}", None)))
-            with mistakes():
-                scores = score_records(
-                    *sources, benchmark=benchmark or chosen, progress=phase("scoring", len(sources[-1])), **options
-                )
-    if scores.values.is_empty():
-        raise UserError(
-            f"none of the {plural(len(sources[-1]), made.noun, made.plural)} in {', '.join(results)} belongs to the "
-            f"data in {data}: check that both come from the same data set"
-        )
+            scored = score_sources(chosen, results, data, phase, name=benchmark, baselines=baselines, options=options)
+    scores, sources = scored.scores, [one for one in (scored.data, scored.results) if one is not None]
     if scores.repeats is not None and output is None:
         target = target.with_suffix(".parquet")
-    try:
-        with mistakes():
-            scores.write(target)
-    except OSError as error:
-        raise UserError(f"{target} cannot be written: {error.strerror}; choose another --output") from None
+    with writing(target, "--output"), mistakes():
+        scores.write(target)
     said = f", protocol {scores.provenance.protocol}" if scores.provenance.protocol else ""
     models = plural(len(scores.models), "model")
     if scores.conditions != (None,):
         models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
     # A result is of one repeat where its kind says which, else of all.
     repeats = scores.repeats if "repeat" in made.model.model_fields else None
-    scored = scores.values if repeats is None else repeats
-    emit(f"{target}: {plural(scored.height, made.noun, made.plural)} of {models}{said}")
+    rows = scores.values if repeats is None else repeats
+    emit(f"{target}: {plural(rows.height, made.noun, made.plural)} of {models}{said}")
     problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
     if problems["error"] or problems["warning"]:
         counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
@@ -317,13 +307,6 @@ def score(
         emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
     emit(f"next: {shlex.join(('attune-bench', 'report', '--scores', str(target), *forced))}")
-
-
-def _scored_benchmark(name: str | None, results: str, data: str | None) -> Benchmark:
-    """Return the benchmark named, else the benchmark of the results, or of the data where the results are demo."""
-    if data is not None and results == "demo" != data:
-        return benchmark_of(name, data, "data")
-    return benchmark_of(name, results, "results")
 
 
 def _check_target(target: Path, benchmark: Benchmark) -> None:

@@ -51,7 +51,7 @@ from attune_bench.cli.output import (
     write_page,
 )
 from attune_bench.report.columns import Table, in_words, interval_words
-from attune_bench.report.document import Document, Format, document, json_content, report_document
+from attune_bench.report.document import Document, Format, document, json_content
 from attune_bench.report.judges import (
     closeness_note,
     closeness_tables,
@@ -76,6 +76,7 @@ from attune_bench.report.tables import (
     subgroup_notes,
     subgroup_tables,
 )
+from attune_bench.report.text import report_document
 from attune_bench.report.transcripts import TranscriptFolder
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.columns import Analysis, build_frame

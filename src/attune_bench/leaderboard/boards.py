@@ -34,7 +34,8 @@ from typing_extensions import Unpack
 
 from attune_bench._version import __version__
 from attune_bench.report.columns import interval_words, under_condition
-from attune_bench.report.document import provenance_line, standing_notes, strict
+from attune_bench.report.document import strict
+from attune_bench.report.notes import provenance_line, standing_notes
 from attune_bench.report.privacy import few_groups, hide_small_cells, hides, shown_strata, shown_summary
 from attune_bench.report.tables import TIERS
 from attune_bench.scores.provenance import kind_of_group, setting_text

@@ -11,20 +11,18 @@ from math import isnan
 from typing import Any, Literal, get_args
 
 import polars as pl
-from typing_extensions import Unpack
 
-from attune_bench.report.columns import PERSON, UNDEFINED, Cell, Row, Table, label, number, text_column, under_condition
+from attune_bench.report.columns import UNDEFINED, Cell, Row, Table, text_column
+from attune_bench.report.notes import provenance_line, standing_notes
 from attune_bench.report.privacy import shown_summary, without_few
-from attune_bench.report.tables import board, calls_table, failure_tables, group_name, metric_tables, model_frame
+from attune_bench.report.tables import board, group_name
 from attune_bench.scores.provenance import kind_of_group, people_among, setting_text
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.comparability import check_comparable, common_settings, differences, in_words
-from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
-from attune_bench.stats.signing import sign
-from attune_bench.stats.summary import chance_of_units, summary
+from attune_bench.stats.comparability import differences
+from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv, to_markdown
 from attune_data.issues import Html, page, table, tag
-from attune_data.text import WIDTH, Tone, grid, listed, plural, sanitize, toned, width, wrapped
+from attune_data.text import WIDTH, Tone, grid, sanitize, toned, width, wrapped
 from attune_metrics.stats.bootstrap import STATISTICS
 
 _GAP = 2
@@ -282,51 +280,6 @@ def _text(document: Document, columns: int, *, colours: bool) -> str:
     return "\n\n".join([*([first] if first else []), *blocks, *others, *signature])
 
 
-def provenance_line(table: ScoreTable) -> str:
-    """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
-    held = table.provenance
-    clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
-    conditions = [condition for condition in table.conditions if condition is not None]
-    size = plural(table.units.height, held.unit)
-    if held.cluster != held.unit and clusters != table.units.height:
-        size += f" by {plural(clusters, held.cluster)}"
-    parts = [
-        held.title,
-        *([f"protocol {held.protocol}"] if held.protocol else []),
-        *(f"{name} {option}" for name, option in held.variant.items()),
-        *([f"{held.condition}{'s' if len(conditions) > 1 else ''} {', '.join(conditions)}"] if conditions else []),
-        f"n = {size}",
-        f"attune-bench {held.library_version}",
-        *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
-        *(["SYNTHETIC demonstration data"] if held.synthetic else []),
-    ]
-    return sanitize(", ".join(parts))
-
-
-def standing_notes(table: ScoreTable) -> list[str]:
-    """Return the notes that belong below every table of these scores."""
-    synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
-    return [*synthetic, *table.provenance.notes, *people_notes(table), *settings_notes(table)]
-
-
-def people_notes(table: ScoreTable) -> list[str]:
-    """Return which rows are people's, where some are."""
-    people = people_among(table.models)
-    return [f"{PERSON} marks people who answered what the models were asked: {listed(people)}."] if people else []
-
-
-def settings_notes(table: ScoreTable) -> list[str]:
-    """Return in which settings that change an answer the runs differ, and which are the same."""
-    found = differences(table)
-    mark = "MIXED: the" if table.provenance.mixed else "The"
-    said = f"{mark} runs differ in what changes an answer, and their numbers are not comparable"
-    common, unknown = common_settings(table)
-    parts = [", ".join(f"{name} {value}" for name, value in common.items())] if common else []
-    parts += [f"not recorded, so perhaps not the same: {', '.join(unknown)}"] if unknown else []
-    notes = [f"{said}: {in_words(found)}."] if found else []
-    return notes + ([f"All runs: {'; '.join(parts)}."] if parts else [])
-
-
 def settings_table(table: ScoreTable) -> Table:
     """Return with which settings every model was run, a row a model and condition."""
     held = table.provenance
@@ -339,79 +292,6 @@ def settings_table(table: ScoreTable) -> Table:
     columns = [text_column("row", "name", is_name=True), text_column("kind", "kind")]
     columns += [text_column(held.comparability_keys.get(name, name.replace("_", " ")), name) for name in names]
     return Table("settings", "How the rows were made", columns, rows)
-
-
-def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
-    """Return what random answers score on average in the metrics of the board, a sentence a condition.
-
-    `chance` is what `attune_bench.stats.summary.chance_of_units` gives; a null value is not said.
-    """
-    found = chance.filter(pl.col("metric").is_in(table.headline)).drop_nulls("chance")
-    notes = []
-    for (condition,), rows in found.group_by("condition", maintain_order=True):
-        values = {row["metric"]: row["chance"] for row in rows.iter_rows(named=True)}
-        shown = [table.metrics[name] for name in table.headline if name in values]
-        said = ", ".join(f"{label(metric)} {number(values[metric.name], metric)}" for metric in shown)
-        under = under_condition(table, condition) if len(table.conditions) > 1 else ""
-        notes.append(f"Random answers on these data{under} score on average: {said}.")
-    return notes
-
-
-def report_document(
-    table: ScoreTable,
-    *,
-    format: Format = "table",  # noqa: A002
-    **options: Unpack[SamplingKeywords],
-) -> Document:
-    """Return the report of scores: the board with intervals, every metric of a group, failed units, calls.
-
-    Where no metric has a group to be shown in, the board has all its metrics, else the main one. CSV is of one table:
-    the summary of every metric.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The scores.
-    format : {"table", "markdown", "csv", "json"}
-        What it is for.
-    **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`.
-
-    Raises
-    ------
-    MixedSettingsError
-        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
-    """
-    check_comparable(table)
-    if format == "csv":
-        every = Table("summary", "", (), (), summary(table, **options))
-        return document(table, [every], signature=sign(table, **options))
-    chosen = AnalysisOptions(**options)
-    frame = model_frame(table, chosen)
-    shown = [table.primary] if any(metric.group for metric in table.metrics.values()) else table.headline
-    top = board(table, summary(table, metrics=shown, **options), shown, chosen)
-    everything = Table("models", "", (), (), frame)
-    tables = [everything, top, *metric_tables(table, frame, chosen)]
-    tables += [*failure_tables(table), *calls_table(table)]
-    if not (random := chance_of_units(table)).is_empty():
-        # For JSON alone.
-        tables.append(Table("chance", "", (), (), random))
-    notes = [_COVERAGE] if any(metric.coverage for metric in table.metrics.values()) else []
-    listed = {name: metric.label for name, metric in table.metrics.items() if metric.group}
-    lacking = [called for name, called in listed.items() if chosen.lacks_weight(table, name)]
-    if lacking:
-        held = table.provenance
-        notes.append(f"No mean over {held.cluster}s, as each {held.unit} counts: {', '.join(lacking)}.")
-    return document(
-        table, tables, notes=notes, signature=sign(table, metrics=shown, **options), head=provenance_line(table)
-    )
-
-
-_COVERAGE = (
-    "(In parentheses) coverage: predictions present of the questions that count. [n] where a value rests on fewer "
-    "units."
-)
 
 
 def document(

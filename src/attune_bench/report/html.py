@@ -2,16 +2,14 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from html import escape
-from itertools import groupby
-from math import isfinite
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
+from attune_bench.report.answer import chances, details, finding, good_score, sentence, title, with_value
 from attune_bench.report.columns import (
     INTERVALS,
     Part,
@@ -19,288 +17,51 @@ from attune_bench.report.columns import (
     Table,
     drawn,
     has_clusters,
-    interval,
-    interval_words,
-    label,
-    number,
     range_words,
     text_column,
-    under_condition,
     weight_words,
 )
-from attune_bench.report.document import provenance_line, settings_table
-from attune_bench.report.elements import breakable, page, signs_of
+from attune_bench.report.document import settings_table
+from attune_bench.report.elements import page
+from attune_bench.report.notes import provenance_line
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
-from attune_bench.report.sections import PageScores, general_sections, lacking_units
-from attune_bench.report.tables import TIERS, called, rows_under, under
+from attune_bench.report.ranking import ranking_element
+from attune_bench.report.sections import general_sections, lacking_units
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.provenance import CHANCE_BASELINE, fingerprint, kind_of_group
+from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, differences
 from attune_bench.stats.compare import exchanges_of_all, margins_of
 from attune_bench.stats.debias import Labels, read_labels
-from attune_bench.stats.options import ALPHA, AnalysisOptions, Margin, SamplingKeywords, too_few
+from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, too_few
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
-from attune_data.text import plural, sanitize
+from attune_data.text import plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
 
-_MOST_NAMED = 4
-
-Rows = Sequence[Mapping[str, Any]]
-
-
-def chances(page: PageScores, condition: str | None) -> dict[str, float]:
-    """Return what random answers score on average, by metric, as far as it is known and may be shown."""
-    return {row["metric"]: row["chance"] for row in rows_under(page.chance.drop_nulls("chance"), condition)}
-
-
-def sentences(page: PageScores, condition: str | None) -> list[str]:
-    """Return the sentences about one condition: best model, comparisons, random answers, models without a value.
-
-    The model is the best of the models; people and baselines are among those that it is compared with.
-    """
-    table = page.table
-    metric = table.metric(table.primary)
-    rows = _with_value(page, condition)
-    if not rows:
-        return [f"No model has a value of {metric.label}{_under(table, condition)} that can be shown."]
-    models = _of_models(rows)
-    best = [row["model"] for row in models if row["value"] == models[0]["value"]]
-    if metric.higher_is_better is None:
-        found = [f"No model is the best: neither higher nor lower values of {metric.label} are better."]
-    else:
-        which = "the value" if len(models) == 1 else "the best value"
-        value = f"{_estimate(models[0], metric)} in {metric.label}{_under(table, condition)}"
-        found = [f"{_listed(best)} {_have(best)} {which} {value}.", *_compared(page, best[0], rows, condition)]
-    lacking = [row["model"] for row in rows_under(page.ranking, condition) if row["value"] is None]
-    without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
-    return [*found, *_random_answers(page, condition, models), *without]
-
-
-def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) -> list[str]:
-    """Say how all others compare with the best model."""
-    table = page.table
-    others = [row["model"] for row in rows if row["model"] != best]
-    if not others:
-        return []
-    if table.provenance.mixed and differences(table):
-        return ["The runs differ in what changes an answer, so no model can be said to lead."]
-    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
-    if not pairs:
-        return ["No test compares the models."]
-    signs = signs_of(pairs, table.metric(table.primary))
-    verdicts = {
-        1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
-    }  # fmt: skip
-    groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in verdicts.items()]
-    said = "; ".join(f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for names, said in groups if names)
-    found = [f"Compared with {_marked_name(best)} on the {table.provenance.unit}s that both have: {said}."]
-    smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
-    if smallest * pairs[0]["family"] >= ALPHA:
-        found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
-    return found
-
-
-def _random_answers(page: PageScores, condition: str | None, models: Rows) -> list[str]:
-    """Say where the whole interval of a value is better than what random answers score on average."""
-    table = page.table
-    metric, known = table.metric(table.primary), chances(page, condition)
-    if metric.higher_is_better is None:
-        return []
-    if metric.name in known:
-        above = [row["model"] for row in models if _beats(row, known[metric.name], metric)]
-        found = _listed(above) if above else "no model"
-        return [f"The whole interval of {found} is better than what random answers score on average."]
-    best = models[0]["model"]
-    compared = [
-        (one, row)
-        for row in rows_under(page.summary.filter(model=best).drop_nulls("low"), condition)
-        if row["metric"] in known and row["metric"] in table.headline
-        if (one := table.metric(row["metric"])).higher_is_better is not None
-    ]
-    if not compared:
-        return []
-    beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
-    return [
-        f"{_marked_name(best)} can be compared with random answers in {plural(len(compared), 'metric')}; its whole "
-        f"interval is better in {_joined(beaten) if beaten else 'none'}."
-    ]
-
-
-def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
-    """Tell whether the whole interval of a value is better than another value; without one nothing is known."""
-    end = row["low" if metric.sign > 0 else "high"]
-    return end is not None and metric.sign * (end - expected) > 0
-
-
-def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]:
-    """Return what tells a good score from a poor one: (term, value) of direction, range and random answers."""
-    table = page.table
-    metric = table.metric(table.primary)
-    better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
-    # Of anybody's table, nothing may be known of a metric beside its name.
-    if table.provenance.benchmark is None and metric == Metric(name=metric.name, label=metric.name):
-        better = "higher (taken to be: the table does not say)"
-    found = [("better", better), ("possible", range_words(metric) or "any number")]
-    random = chances(page, condition).get(metric.name)
-    # Else the row of the baseline says what they score.
-    if random is not None or not any(row["model"] == CHANCE_BASELINE for row in _with_value(page, condition)):
-        found.append(("random answers, on average", "not known" if random is None else number(random, metric)))
-    return found
-
-
-def _with_value(page: PageScores, condition: str | None) -> Rows:
-    return [row for row in rows_under(page.ranking, condition) if row["value"] is not None]
-
-
-def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
-    """Return the rows of models; all, where none is a model's."""
-    return [row for row in rows if kind_of_group(row["model"]) == "model"] or list(rows)
-
-
-def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
-    return f"{number(row['value'], metric)} {interval(row['low'], row['high'], metric)}".rstrip()
-
-
-_BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
-
-
-def _marked_name(model: str) -> str:
-    """Return a name for a sentence: between marks, followed by its kind unless it is a model."""
-    plain = sanitize(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
-    return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
-
-
-def sentence(text: str) -> Html:
-    """Return a sentence of this module as markup, in which the names of models stand out."""
-    found = []
-    for piece in text.split(_BEGIN):
-        name, marked, rest = piece.partition(_END)
-        found += [element("strong", breakable(name)), escape(sanitize(rest))] if marked else [escape(sanitize(name))]
-    return Html("".join(found))
-
-
-def _under(table: ScoreTable, condition: str | None) -> str:
-    return under_condition(table, condition) if len(table.conditions) > 1 else ""
-
-
-def _listed(models: Sequence[str]) -> str:
-    """Return names as a sentence has them, those beyond a few as their number."""
-    names = [_marked_name(model) for model in models]
-    if len(names) > _MOST_NAMED + 1:
-        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
-    return _joined(names)
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _have(models: Sequence[str]) -> str:
-    return "has" if len(models) == 1 else "have"
-
-
-_MARGIN = 0.04
-
 
 def answer_element(page: PageScores) -> Html:
-    """Return what a page says first, a block a condition."""
+    """Return what a page says below its title, a block a condition."""
     table = page.table
     blocks = []
     for condition in table.conditions:
-        first, *others = sentences(page, condition)
-        terms = [element("div", element("dt", term), element("dd", said)) for term, said in good_score(page, condition)]
-        parts = [element("p", sentence(first), class_="lead")]
-        parts += [element("p", sentence(" ".join(others)))] if others else []
+        parts = []
+        if len(table.conditions) > 1:
+            parts.append(element("p", sentence(f"{finding(page, condition)}."), class_="lead"))
+        if said := details(page, condition):
+            parts.append(element("p", sentence(" ".join(said))))
+        terms = [element("div", element("dt", term), element("dd", text)) for term, text in good_score(page, condition)]
         parts.append(element("dl", *terms, class_="good"))
-        if rows := _with_value(page, condition):
-            parts.append(_ranking(page, condition, rows))
+        if rows := with_value(page, condition):
+            parts.append(ranking_element(page, condition, rows, chances(page, condition).get(table.primary)))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
-
-
-def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
-    """Return the models in their tiers, each with its value and interval as a bar."""
-    table = page.table
-    metric = table.metric(table.primary)
-    random = chances(page, condition).get(metric.name)
-    low, high = _axis(rows, metric, random)
-    has_tiers = any(row["tier"] is not None for row in rows)
-    key = [] if random is None else [
-        Html(" "), element("span", f"\u2506 random answers {number(random, metric)}", class_="random-key")
-    ]  # fmt: skip
-    ends = [element("span", number(end, metric)) for end in (low, high)]
-    axis = element("span", element("span", ""), element("span", *ends, class_="ends"), class_="at", aria_hidden="true")
-    heads = [element("th", name, scope="col") for name in ("rank", "model")]
-    heads.append(element("th", label(metric), *key, axis, scope="col", class_="text"))
-    bodies = []
-    for tier, group in groupby(rows, lambda row: row["tier"]):
-        inside = [_row(table, row, metric, (low, high), random) for row in group]
-        if tier is not None:
-            inside.insert(0, element("tr", element("th", f"Tier {tier}", colspan="3", scope="rowgroup"), class_="tier"))
-        bodies.append(element("tbody", *inside))
-    caption = element("caption", f"Ranking by {label(metric)}{_under(table, condition)}")
-    drawn = element("table", caption, element("thead", element("tr", *heads)), *bodies, class_="ranking")
-    has_ranks = any(row["rank_low"] is not None for row in rows)
-    of_ranks = " In brackets beside a rank: its own, resampled." if has_ranks else ""
-    words = interval_words(table, page.chosen, under(page.ranking, condition))
-    said = f"Bars: {words}.{of_ranks} {TIERS if has_tiers else ''}"
-    return Html(drawn + element("p", said.strip(), class_="quiet"))
-
-
-def _row(
-    table: ScoreTable, row: Mapping[str, Any], metric: Metric, ends: tuple[float, float], random: float | None
-) -> Html:
-    rank = "-" if row["rank"] is None else f"{row['rank']:g}"
-    span = "" if row["rank_low"] is None else f"[{row['rank_low']:g}, {row['rank_high']:g}]"
-    value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
-    near = []
-    if row["tier"] is not None and row["tier_first"] != row["tier_last"]:
-        near = [element("small", f"no significant difference: tiers {row['tier_first']}\u2013{row['tier_last']}")]
-    kind = called(row["model"]).removeprefix(row["model"])
-    marks = [Html(" "), element("small", kind.strip())] if kind else []
-    why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []
-    said = f"{called(row['model'])}: {value} {within}, n = {plural(row['n'], table.provenance.unit)}"
-    shown = element("span", value, Html(" "), element("small", within), *why)
-    cells = [
-        element("td", rank, *([Html(" "), element("small", span)] if span else [])),
-        element("th", breakable(row["model"]), *marks, *near, scope="row"),
-        element("td", element("span", shown, _bar(row, ends, random), class_="at"), class_="bar"),
-    ]
-    return element("tr", *cells, data_model=sanitize(row["model"]), title=said)
-
-
-def _axis(rows: Rows, metric: Metric, random: float | None) -> tuple[float, float]:
-    """Return the two ends of the axis of the bars, within the range of the metric."""
-    found = [row[end] for row in rows for end in ("value", "low", "high")] + [random]
-    known = [value for value in found if value is not None and isfinite(value)]
-    low, high = min(known, default=0.0), max(known, default=1.0)
-    margin = _MARGIN * ((high - low) or abs(high) or 1.0)
-    begin, end = max(low - margin, metric.low), min(high + margin, metric.high)
-    # All models may be at one end of the range.
-    return (begin, end) if begin < end else (low - margin, high + margin)
-
-
-def _bar(row: Mapping[str, Any], ends: tuple[float, float], random: float | None) -> Html:
-    low, high = ends
-
-    def at(value: float) -> str:
-        return f"{100 * (value - low) / (high - low):.1f}%"
-
-    marks = []
-    if random is not None:
-        marks.append(element("line", x1=at(random), x2=at(random), y1="0", y2="100%", class_="random"))
-    if row["low"] is not None:
-        marks.append(element("line", x1=at(row["low"]), x2=at(row["high"]), y1="50%", y2="50%"))
-    if isfinite(row["value"]):
-        marks.append(element("circle", cx=at(row["value"]), cy="50%", r="4.5"))
-    return element("svg", *marks, class_="interval", aria_hidden="true")
 
 
 def html_report(
@@ -413,9 +174,10 @@ def html_report(
     if left_out:
         shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
-    title = table.provenance.title
-    title = title if title.lower().endswith("scores") else f"{title} scores"
-    return page(title, _top(table, notice), shown, answer=answer, models=table.models)
+    name = table.provenance.title
+    name = name if name.lower().endswith("scores") else f"{name} scores"
+    heading = element("h1", sentence(title(asked)))
+    return page(name, [heading, *_top(table, notice)], shown, answer=answer, models=table.models)
 
 
 def _labels_of(
@@ -433,7 +195,7 @@ def _labels_of(
 
 def _top(table: ScoreTable, notice: str) -> list[Html]:
     """Return the paragraphs below the title, which apply to all numbers."""
-    parts = [element("p", provenance_line(table), class_="quiet")]
+    parts = [element("p", provenance_line(table, with_synthetic=False), class_="quiet")]
     if table.provenance.synthetic:
         people = ": no score here is of a real person" if table.provenance.private else ""
         parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))

@@ -41,7 +41,7 @@ from attune_metrics.stats.bootstrap import PER_UNIT
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
-    from attune_bench.report.sections import PageScores
+    from attune_bench.report.page_scores import PageScores
 
 _NAME = re.compile(r"\d{3,}-.*\.html", re.DOTALL)
 

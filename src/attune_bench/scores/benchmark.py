@@ -256,8 +256,8 @@ class Benchmark:
         By name, its own `attune_bench.scores.columns.Analysis`.
     sections : Reference, optional
         ``sections(page, *, data, results) -> list of Section`` makes the benchmark's own parts of an HTML page. `page`,
-        an `attune_bench.report.sections.PageScores`, has the scores and options of the page; `data` and `results` are
-        None if they are not given. A Section without parts says why it is left out.
+        an `attune_bench.report.page_scores.PageScores`, has the scores and options of the page; `data` and `results`
+        are None if they are not given. A Section without parts says why it is left out.
     transcripts : Reference, optional
         ``transcripts(record, results)`` returns what a page shows once for each unit, as HTML and figures. `record` is
         the unit's record in the data, None for a benchmark without data; `results` has the results of all models for

@@ -14,7 +14,8 @@ from typing_extensions import Unpack
 
 from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
 from attune_bench.report import figures
-from attune_bench.report.document import Format, render, report_document, scores_html
+from attune_bench.report.document import Format, render, scores_html
+from attune_bench.report.text import report_document
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.table_columns import COLUMNS

@@ -57,6 +57,16 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("show", "bad", "c1"),
         "bad is of no known kind: x.json: not JSON at column 2: Expecting property name",
     ),
+    "show-turn-of-no-id": (
+        ("show", "demo", "--turn", "2"),
+        "--turn needs the ID of one conversation; attune-bench show demo lists them",
+    ),
+    "show-where-nobody": (
+        ("show", "demo", "--where", "diagnosis=ASD", "category=School"),
+        "none of 40 conversations has diagnosis=ASD, category=School",
+    ),
+    "describe-where-without-a-value": (("describe", "demo", "--where", "ADHD"), "not of the form TRAIT=VALUE"),
+    "describe-where-a-typo": (("describe", "demo", "--where", "diagnosis=ADDH"), "did you mean 'ADHD'?"),
     "describe-without-a-source": (("describe",), "Missing argument 'SOURCE'"),
     "describe-missing": (("describe", "date"), "no such file or folder: date"),
     "describe-nothing-usable": (("describe", "empty.jsonl"), "empty.jsonl is of no known kind"),
@@ -239,6 +249,6 @@ def test_an_error_of_ours_is_no_mistake_of_the_user(call: Call, files: Files, mo
     def fail(*_: object, **__: object) -> None:
         raise ValueError("a fault of the program")
 
-    monkeypatch.setattr("attune_bench.cli.data.load_records", fail)
+    monkeypatch.setattr("attune_bench.cli.records.load_records", fail)
     with pytest.raises(ValueError, match="a fault of the program"):
         call("validate", files[0])

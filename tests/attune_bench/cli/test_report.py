@@ -11,7 +11,8 @@ from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_w
 from pages import headings, text_of
 
 from attune_bench import BENCHMARKS, Scores, benchmark_named
-from attune_bench.report.document import render, report_document
+from attune_bench.report.document import render
+from attune_bench.report.text import report_document
 from attune_data import load_records
 from attune_data.references import resolve
 from attune_metrics.signature import Signature

@@ -175,7 +175,8 @@ def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypa
         output = tmp_path / name
         status, out, err = call("score", "--results", files[1], "--ground-truth", files[0], "--output", output)
         assert (status, out) == (2, "")
-        assert err == f"attune-bench: {output} cannot be written: Permission denied; choose another --output\n"
+        said = f"attune-bench: {output} cannot be written: Permission denied; choose another --output, for instance"
+        assert err == f"{said} --output {Path.home() / name}\n"
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
 
 

@@ -104,6 +104,51 @@ def test_predictions_beside_annotations(call: Call, files: Files) -> None:
     assert re.search(r"^  1 +vendor/model/default\n  \* +differs from participant$", out, re.MULTILINE)
 
 
+def test_only_the_records_of_a_subgroup_are_listed(call: Call) -> None:
+    chosen = load("demo").where(diagnosis="ADHD", category=["Family", "Work"])
+    status, out, err = call("show", "demo", "--where", "diagnosis=ADHD", "category=Family", "category=Work")
+    assert (status, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()[1:]] == [one.id for one in chosen]
+
+
+def test_a_record_is_shown_only_if_it_is_of_the_subgroup(call: Call) -> None:
+    records = load("demo")
+    name, other = records.where(diagnosis="ADHD")[0].id, records.where(diagnosis="none")[0].id
+    assert call("show", "demo", name[:8], "--where", "diagnosis=ADHD") == call("show", "demo", name)
+    status, out, err = call("show", "demo", other, "--where", "diagnosis=ADHD")
+    assert (status, out) == (2, "")
+    assert f"the conversation {other} is not among the 8 conversations with diagnosis=ADHD" in err
+
+
+@pytest.mark.parametrize("results", [(), ("--results", "demo")], ids=["record", "results"])
+def test_one_turn_is_shown_without_the_others(call: Call, results: tuple[str, ...]) -> None:
+    record = load("demo")[0]
+    status, out, err = call("show", "demo", record.id, "--turn", "2", *results)
+    assert (status, err, too_wide(out)) == (0, "", [])
+    text = " ".join(out.split())
+    shown = [" ".join(turn.user_message.split()) in text for turn in record.turns]
+    assert shown == [turn.turn_number == 2 for turn in record.turns]
+    # Nothing about the whole conversation, which the whole text has.
+    assert "PANAS" in call("show", "demo", record.id, *results)[1]
+    assert "PANAS" not in out
+
+
+def test_only_questions_of_the_turn_are_explained(call: Call) -> None:
+    record = load("demo")[0]
+    out = call("show", "demo", record.id, "--turn", "2")[1]
+    explained = set(re.findall(r"^  (B[0-9]+) {2,}", out.partition("QUESTIONS")[2], re.MULTILINE))
+    assert explained == {one.question_id for one in record.turns[1].annotations.binary_judgements}
+
+
+def test_a_turn_that_does_not_exist(call: Call) -> None:
+    record = load("demo")[0]
+    status, out, err = call("show", "demo", record.id, "--turn", "9")
+    assert (status, out) == (2, "")
+    assert f"no turn 9: the conversation {record.id} has 5 turns: 1, 2, 3, 4, 5" in err
+    dialogue = load_sage("demo")[0].id
+    assert "has no numbered turns" in call("show", "demo", dialogue, "--turn", "1", "--benchmark", "sage")[2]
+
+
 def test_a_whole_id_counts_though_others_begin_with_it(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text("".join(json.dumps({"conversationId": name, "turns": []}) + "\n" for name in ("c1", "c10", "c11")))
@@ -212,6 +257,15 @@ def test_describe(call: Call, files: Files) -> None:
     assert out == f"{description_text(describe(load(files[0])))}\n"
     # Each column as wide as its heading, the first as "pairwise comparisons": total, with any, min, median, max.
     assert f"\n{'binary judgements':<20}  {12:>5}  {2:>8}  {6:>3}  {6:>6}  {6:>3}\n" in out
+
+
+def test_describe_counts_a_subgroup(call: Call) -> None:
+    part = load("demo").where(diagnosis="ADHD")
+    status, out, err = call("describe", "demo", "--where", "diagnosis=ADHD")
+    assert (status, err) == (0, "")
+    assert out == f"8 conversations of 40: diagnosis=ADHD\n\n{description_text(describe(part))}\n"
+    as_json = call("describe", "demo", "--where", "diagnosis=ADHD", "--format", "json")[1]
+    assert json.loads(as_json) == describe(part)
 
 
 def test_describe_explains_what_it_shows(call: Call) -> None:

@@ -22,7 +22,7 @@ from attune_bench.analyses import ANALYSES
 from attune_bench.cli import app
 from attune_bench.cli.options import VerbCommand
 from attune_bench.report.columns import Section
-from attune_bench.report.sections import PageScores
+from attune_bench.report.page_scores import PageScores
 from attune_bench.runner.calls import Call as ModelCall
 from attune_bench.runner.task import Source, Task
 from attune_bench.scores.columns import Analysis

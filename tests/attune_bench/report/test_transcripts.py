@@ -16,7 +16,7 @@ from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.report import transcripts
 from attune_bench.report.columns import Section
 from attune_bench.report.elements import section_element
-from attune_bench.report.sections import PageScores
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_data import Conversation, Run, load, load_records, load_runs
 from attune_data.display import Compared, Part, fields_parts, parts_html

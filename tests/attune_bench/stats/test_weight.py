@@ -9,7 +9,7 @@ from scipy import stats
 
 from attune_bench import Scores, score
 from attune_bench.analyses import ANALYSES
-from attune_bench.report.document import report_document
+from attune_bench.report.text import report_document
 from attune_bench.stats.options import AnalysisOptions
 from attune_data import load, load_runs
 from attune_metrics import MetricInputError

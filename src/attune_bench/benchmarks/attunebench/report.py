@@ -38,8 +38,9 @@ from attune_bench.report.drawing import (
 )
 from attune_bench.report.figures import Numbers
 from attune_bench.report.figures import scores as scores_figure
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import hidden_strata, hides, suppressed
-from attune_bench.report.sections import PageScores, comparison_parts, drawn_section, lacking_units, subgroup_section
+from attune_bench.report.sections import comparison_parts, drawn_section, lacking_units, subgroup_section
 from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS

@@ -11,7 +11,7 @@ from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
 from attune_bench.benchmarks.eibench.task import MAX_ROUNDS
 from attune_bench.report.columns import Figure, Folded, Section, Table, text_column, under_condition, with_note
 from attune_bench.report.drawing import ORANGE, SKY, Rows, altair, data, hover, styled, unique
-from attune_bench.report.sections import PageScores
+from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import comparison_note, comparison_tables, significant_words
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import ScoreTable

@@ -1,0 +1,70 @@
+"""Notes on scores: what has to be said beside any of their numbers."""
+
+import polars as pl
+
+from attune_bench.report.columns import PERSON, label, number, under_condition
+from attune_bench.scores.provenance import people_among
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.comparability import common_settings, differences, in_words
+from attune_data.text import listed, plural, sanitize
+
+
+def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
+    """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
+    held = table.provenance
+    clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
+    conditions = [condition for condition in table.conditions if condition is not None]
+    size = plural(table.units.height, held.unit)
+    if held.cluster != held.unit and clusters != table.units.height:
+        size += f" by {plural(clusters, held.cluster)}"
+    parts = [
+        held.title,
+        *([f"protocol {held.protocol}"] if held.protocol else []),
+        *(f"{name} {option}" for name, option in held.variant.items()),
+        *([f"{held.condition}{'s' if len(conditions) > 1 else ''} {', '.join(conditions)}"] if conditions else []),
+        f"n = {size}",
+        f"attune-bench {held.library_version}",
+        *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
+        *(["SYNTHETIC demonstration data"] if held.synthetic and with_synthetic else []),
+    ]
+    return sanitize(", ".join(parts))
+
+
+def standing_notes(table: ScoreTable) -> list[str]:
+    """Return the notes that belong below every table of these scores."""
+    synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
+    return [*synthetic, *table.provenance.notes, *people_notes(table), *settings_notes(table)]
+
+
+def people_notes(table: ScoreTable) -> list[str]:
+    """Return which rows are people's, where some are."""
+    people = people_among(table.models)
+    return [f"{PERSON} marks people who answered what the models were asked: {listed(people)}."] if people else []
+
+
+def settings_notes(table: ScoreTable) -> list[str]:
+    """Return in which settings that change an answer the runs differ, and which are the same."""
+    found = differences(table)
+    mark = "MIXED: the" if table.provenance.mixed else "The"
+    said = f"{mark} runs differ in what changes an answer, and their numbers are not comparable"
+    common, unknown = common_settings(table)
+    parts = [", ".join(f"{name} {value}" for name, value in common.items())] if common else []
+    parts += [f"not recorded, so perhaps not the same: {', '.join(unknown)}"] if unknown else []
+    notes = [f"{said}: {in_words(found)}."] if found else []
+    return notes + ([f"All runs: {'; '.join(parts)}."] if parts else [])
+
+
+def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
+    """Return what random answers score on average in the metrics of the board, a sentence a condition.
+
+    `chance` is what `attune_bench.stats.summary.chance_of_units` gives; a null value is not said.
+    """
+    found = chance.filter(pl.col("metric").is_in(table.headline)).drop_nulls("chance")
+    notes = []
+    for (condition,), rows in found.group_by("condition", maintain_order=True):
+        values = {row["metric"]: row["chance"] for row in rows.iter_rows(named=True)}
+        shown = [table.metrics[name] for name in table.headline if name in values]
+        said = ", ".join(f"{label(metric)} {number(values[metric.name], metric)}" for metric in shown)
+        under = under_condition(table, condition) if len(table.conditions) > 1 else ""
+        notes.append(f"Random answers on these data{under} score on average: {said}.")
+    return notes
