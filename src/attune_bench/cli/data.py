@@ -306,7 +306,7 @@ def score(
         beside = (results, ()) if data is None else ([data], results)
         emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
-    emit(f"next: {shlex.join(('attune-bench', 'report', '--scores', str(target), *forced))}")
+    emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
 
 
 def _check_target(target: Path, benchmark: Benchmark) -> None:
@@ -352,8 +352,8 @@ def demo(benchmark: str | None, html: Path) -> None:
 
 _NEXT = (
     ("score --results demo{data} --output scores.parquet{of}", "score results of any model; here of simulated models"),
-    ("compare --scores scores.parquet", "whether the models differ, and how small a difference could show"),
-    ("report --scores scores.parquet --format markdown", "the report, for a paper"),
+    ("compare scores.parquet", "whether the models differ, and how small a difference could show"),
+    ("report scores.parquet --format markdown", "the report, for a paper"),
     ("validate FOLDER", "check files of your own; every finding with file, place and value"),
     ("describe demo{of}", "what the synthetic data contain"),
 )
