@@ -47,6 +47,7 @@ from attune_bench.cli.output import (
     emit,
     kind_of,
     mistakes,
+    page_progress,
     print_document,
     progress,
     with_warnings,
@@ -256,8 +257,10 @@ def report(scores: Path, html: Path | None, transcripts: bool, format: Format, *
     of_page["data"] = None if data is None else records_of(read, "data", data)
     of_page["results"] = records_of(read, "results", *results) if results else None
     of_page["margin"] = margin_of(given["margin"])
-    with mistakes():
-        text = read.report(format="html", transcripts=beside or False, **of_page, **sampling_of(given))
+    with mistakes(), page_progress() as begin:
+        text = read.report(
+            format="html", transcripts=beside or False, progress=begin, **of_page, **sampling_of(given)
+        )  # fmt: skip
     write_page(html, text, beside)
 
 

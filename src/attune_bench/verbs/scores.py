@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -462,6 +462,7 @@ class Scores(ScoreTable):
         labels: pl.DataFrame | str | os.PathLike[str] | None = None,
         label_metric: str | None = None,
         transcripts: "bool | TranscriptFolder" = False,
+        progress: Callable[[str], object] = lambda _: None,
         **options: Unpack[SamplingKeywords],
     ) -> str:
         """Return a report: a text, or a page of HTML with comparisons, figures and subgroups.
@@ -474,6 +475,8 @@ class Scores(ScoreTable):
             For HTML: what was scored against, what was scored, whether to show what rests on few people, the smallest
             difference of interest of the main metric, people's ratings with the judge's metric that they are of, and
             whether to show transcripts; see `attune_bench.report.html.html_report`.
+        progress : callable
+            Called with the name of each phase of a page when it begins.
         **options
             ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
             `attune_bench.stats.options.AnalysisOptions`.
@@ -498,7 +501,7 @@ class Scores(ScoreTable):
             return html_report(
                 self, benchmark=benchmark_in_use(self.provenance.benchmark), data=data, results=results,
                 small_cells=small_cells, margin=margin, labels=labels, label_metric=label_metric,
-                transcripts=transcripts, **options,
+                transcripts=transcripts, progress=progress, **options,
             )  # fmt: skip
         if small_cells or transcripts or any(one is not None for one in (data, results, margin, labels, label_metric)):
             raise ValueError(
