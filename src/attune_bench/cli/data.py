@@ -34,6 +34,7 @@ from attune_bench.cli.output import (
     emit,
     kind_of,
     mistakes,
+    page_progress,
     print_document,
     progress,
     say,
@@ -338,7 +339,8 @@ def demo(benchmark: str | None, html: Path) -> None:
     made, warned = with_warnings(lambda: report_document(scores))
     print_document(replace(made, warnings=warned), "table")
     try:
-        text = scores.report(format="html", data=data, results=results)
+        with page_progress() as begin:
+            text = scores.report(format="html", data=data, results=results, progress=begin)
     except ImportError as error:
         emit(f"No page of HTML: {error}")
     else:
