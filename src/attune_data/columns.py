@@ -179,6 +179,29 @@ class Column(NamedTuple):
     source: str = ""
 
 
+def type_words(dtype: "pl.DataType") -> str:
+    """Return what a column of a table holds, in words.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> type_words(pl.Int8()), type_words(pl.Enum(["A", "B"]))
+    ('whole number', 'one of A, B')
+    """
+    import polars as pl
+
+    match dtype:
+        case pl.Enum():
+            return f"one of {', '.join(dtype.categories)}"
+        case pl.List():
+            return "list of texts"
+        case pl.Boolean():
+            return "true or false"
+        case pl.String():
+            return "text"
+    return "number" if dtype.is_float() else "whole number"
+
+
 RECORDS_TABLE = {
     "id": Column("Id of the record."),
     "file": Column("The file that it was loaded from.", null=True),

@@ -81,8 +81,10 @@ def flat(frame: "pl.DataFrame") -> "pl.DataFrame":
     return frame.with_columns(pl.Series(name, cells, pl.String) for name, cells in zip(nested, texts, strict=True))
 
 
-def to_csv(frame: "pl.DataFrame") -> str:
+def to_csv(frame: "pl.DataFrame", *, missing: str = "") -> str:
     """Return a frame as CSV; no text or name of a column is a formula, and a list is its JSON text.
+
+    A missing value is an empty cell, or the text `missing`.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def to_csv(frame: "pl.DataFrame") -> str:
         )
         for name in texts
     ]
-    return frame.with_columns(safe).rename(to_csv_text).write_csv()
+    return frame.with_columns(safe).rename(to_csv_text).write_csv(null_value=missing)
 
 
 def to_markdown(text: str) -> str:

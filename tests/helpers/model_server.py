@@ -101,9 +101,11 @@ class ModelServer:
         latency: float = 0.0,
         answer: Callable[[Json], str] = answer_to,
         host: str = "127.0.0.1",
+        models: list[str] | None = None,
     ) -> None:
         self.bodies: list[Json] = []
         self.headers = b""
+        self.asked_for_models = b""
         self.calls = 0
         self.connections = 0
         self.under_way = 0
@@ -113,6 +115,7 @@ class ModelServer:
         self._latency = latency
         self._answer = answer
         self._host = host
+        self._models = models
         self._ready = threading.Event()
 
     def __enter__(self) -> Self:
@@ -166,7 +169,7 @@ class ModelServer:
                 length = re.search(rb"(?i)content-length: (\d+)", head)
                 data = await reader.readexactly(int(length[1])) if length else b""
                 if head.startswith(b"GET"):
-                    writer.write(reply("200 OK", str(self.calls)))
+                    writer.write(self._listing(head) if b"/models" in head.split(b"\r\n")[0] else self._count())
                     continue
                 self.under_way += 1
                 self.most_under_way = max(self.most_under_way, self.under_way)
@@ -178,6 +181,16 @@ class ModelServer:
             pass  # The client, or the server, is done.
         finally:
             writer.transport.abort()
+
+    def _count(self) -> bytes:
+        return reply("200 OK", str(self.calls))
+
+    def _listing(self, head: bytes) -> bytes:
+        """Return the models, to a path and headers that are noted as of the last listing."""
+        self.asked_for_models = head
+        if self._models is None:
+            return reply("404 Not Found", "{}")
+        return reply("200 OK", json.dumps({"object": "list", "data": [{"id": name} for name in self._models]}))
 
     async def _serve(self, head: bytes, body: Json, writer: asyncio.StreamWriter) -> None:
         self.calls += 1

@@ -96,6 +96,13 @@ def _assemble(item: EmoBenchItem, answers: Mapping[str, str], settings: EmoBench
     return EmoBenchPrediction(item=item.id, model=settings.model, condition=settings.condition, answers=found)
 
 
+def _answers_read(prediction: Mapping[str, Any]) -> Iterator[bool]:
+    """Yield for each answer that a prediction was made of whether a choice could be read from it."""
+    for order in prediction["answers"]:
+        for letters in zip(*order["predictions"].values(), strict=True):
+            yield any(letter is not None for letter in letters)
+
+
 TASK: Task[EmoBenchItem, EmoBenchSettings] = Task(
     name="emobench",
     calls=_calls,
@@ -104,6 +111,7 @@ TASK: Task[EmoBenchItem, EmoBenchSettings] = Task(
     unit="item",
     fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
     tries=lambda _: 1,
+    answers_read=_answers_read,
     unusable=lambda item: item.fault,
 )
 

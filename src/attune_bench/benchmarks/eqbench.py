@@ -66,6 +66,7 @@ TASK: Task[EQBenchQuestion, ModelSettings] = Task(
     unit="question",
     fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
     tries=lambda _: _TRIES,
+    answers_read=lambda answer: [any(answer["respondent_answers"].values())],
 )
 """One call a question; an answer with an unparseable pass is asked for again, up to five calls in all."""
 

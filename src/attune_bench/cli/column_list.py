@@ -22,7 +22,7 @@ from attune_bench.stats.rank import RANKS
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, EXPECTED_CHANCE, RANDOM_ANSWERS, SUMMARY
 from attune_data.collection import Kind
-from attune_data.columns import RECORDS_TABLE, Column
+from attune_data.columns import RECORDS_TABLE, Column, type_words
 from attune_data.kinds import KINDS
 from attune_data.references import resolve
 from attune_data.tables import Frames
@@ -296,7 +296,9 @@ def _of_kind(kind: Kind[Any, Any]) -> Iterator[ListedTable]:
 
 
 def _of_records(name: str, dtype: pl.DataType, column: Column) -> ListedColumn:
-    return ListedColumn(name, column.description, _words(dtype), column.low, column.high, column.null, column.source)
+    return ListedColumn(
+        name, column.description, type_words(dtype), column.low, column.high, column.null, column.source
+    )
 
 
 def _each(row: str) -> str:
@@ -305,20 +307,6 @@ def _each(row: str) -> str:
 
 def _of_frame(columns: Columns) -> list[ListedColumn]:
     return [ListedColumn(name, one.description, one.type, one.low, one.high, None, "") for name, one in columns.items()]
-
-
-def _words(dtype: pl.DataType) -> str:
-    """Return what a column of a table holds, in words."""
-    match dtype:
-        case pl.Enum():
-            return f"one of {', '.join(dtype.categories)}"
-        case pl.List():
-            return "list of texts"
-        case pl.Boolean():
-            return "true or false"
-        case pl.String():
-            return "text"
-    return "number" if dtype.is_float() else "whole number"
 
 
 def column_frame(tables: Sequence[ListedTable]) -> pl.DataFrame:

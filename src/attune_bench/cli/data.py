@@ -28,7 +28,6 @@ from attune_bench.cli.options import (
     results_option,
     verb,
     where_option,
-    where_traits,
 )
 from attune_bench.cli.output import (
     UserError,
@@ -40,7 +39,9 @@ from attune_bench.cli.output import (
     say,
     validate_command,
     write_page,
+    writing,
 )
+from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
 from attune_bench.report.document import render
 from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
@@ -58,11 +59,6 @@ from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
-_kind = click.option(
-    "--kind",
-    type=click.Choice(TABLE_SCHEMA_KINDS),
-    help="What the records are, where the content does not tell, as of demo.",
-)
 _format = format_option("table", "json")
 
 
@@ -73,7 +69,7 @@ _format = format_option("table", "json")
 @click.option("--turn", type=int, help="Number of the turn to show, where the record has numbered turns.")
 @results_option("Show beside the record what models made of it, from these results")
 @_benchmark
-@_kind
+@kind_option
 def show(
     source: str,
     id: str | None,  # noqa: A002
@@ -88,9 +84,9 @@ def show(
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo; ID is the id of the record, or the beginning of it
     that no other id has. Without ID, the ids are listed, a line each.
     """
-    of, records = _loaded(source, benchmark, kind)
-    part = _subgroup(of, records, where)
-    listing, columns = _call("show", source, benchmark, kind), columns_of_terminal()
+    of, records = loaded(source, benchmark, kind)
+    part = subgroup(of, records, where)
+    listing, columns = call_of("show", source, benchmark, kind), columns_of_terminal()
     if id is None:
         for name, value in {"--results": results or None, "--turn": turn}.items():
             if value is not None:
@@ -112,17 +108,6 @@ def show(
             emit(of.with_results(record, made.kind, made, columns, turn=turn))
 
 
-def _subgroup(kind: Kind[Any, Any], records: Collection[Any], where: tuple[str, ...]) -> Collection[Any]:
-    """Return the records with the values that ``--where`` asks for; refuse none."""
-    if not where:
-        return records
-    with mistakes():
-        part = records.where(**where_traits(where))
-    if not part:
-        raise UserError(f"none of {plural(len(records), kind.noun, kind.plural)} has {part.asked}")
-    return part
-
-
 def _found(records: Collection[Any], name: str) -> Any:
     """Return the record with an id, None where there is none."""
     with suppress(KeyError):
@@ -137,42 +122,19 @@ def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | No
         return load_all(made, sources, phase(f"reading {made.plural}", None))
 
 
-def _call(command: str, source: str, benchmark: str | None, kind: str | None) -> str:
-    """Return a command about a source, which says what the content alone may not tell."""
-    options = [
-        word for name, value in (("--benchmark", benchmark), ("--kind", kind)) if value for word in (name, value)
-    ]
-    return shlex.join(["attune-bench", command, source, *options])
-
-
-def _load(source: str, kind: Kind[Any, Any]) -> Any:
-    with progress() as phase:
-        return load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
-
-
-def _loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[Any, Any], Any]:
-    """Return the kind of the records of a source, by its name where it is given, and the records; refuse none."""
-    kind = kind_of_source(source, benchmark, name)
-    records = _load(source, kind)
-    if not records:
-        see = _call("validate", source, benchmark, name)
-        raise UserError(f"no usable {kind.noun} in {source}; see: {see}")
-    return kind, records
-
-
 @verb()
 @click.argument("source")
 @where_option
 @_benchmark
-@_kind
+@kind_option
 @_format
 def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
     """Count the records of SOURCE by trait, their turns, annotations and issues.
 
     SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
     """
-    of, records = _loaded(source, benchmark, kind)
-    part = _subgroup(of, records, where)
+    of, records = loaded(source, benchmark, kind)
+    part = subgroup(of, records, where)
     counts = count(part)
     if format == "json":
         emit(json.dumps(counts, indent=2))
@@ -187,7 +149,7 @@ def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: s
 @click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
 @results_option("Check these results of models too, and whether each has its record")
 @_benchmark
-@_kind
+@kind_option
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
 @_format
 def validate(
@@ -204,7 +166,7 @@ def validate(
     With --format json, every note is listed too.
     """
     of = kind_of_source(sources[0], benchmark, kind)
-    loaded = [reduce(or_, (_load(source, of) for source in sources))]
+    loaded = [reduce(or_, (load(source, of) for source in sources))]
     found = list(loaded[0].found)
     if results:
         loaded.append(_results(of, results, benchmark))
@@ -340,11 +302,8 @@ def score(
         )
     if scores.repeats is not None and output is None:
         target = target.with_suffix(".parquet")
-    try:
-        with mistakes():
-            scores.write(target)
-    except OSError as error:
-        raise UserError(f"{target} cannot be written: {error.strerror}; choose another --output") from None
+    with writing(target, "--output"), mistakes():
+        scores.write(target)
     said = f", protocol {scores.provenance.protocol}" if scores.provenance.protocol else ""
     models = plural(len(scores.models), "model")
     if scores.conditions != (None,):
@@ -407,7 +366,7 @@ def demo(benchmark: str | None, html: Path) -> None:
         write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
     own = f"run local MODEL demo --base-url URL{of}" if chosen.task else "score --results FOLDER"
-    emit("Next, with your own:")
+    emit("\nNext, with your own:")
     for what, command in (("table", "compare --scores results.csv"), ("model", own), ("data", "describe FOLDER")):
         emit(f"  {what:<7} attune-bench {command}")
 

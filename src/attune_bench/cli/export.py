@@ -13,40 +13,51 @@ import polars as pl
 
 from attune_bench.adapters.eee import Publisher, Relationship, Samples, eee_records
 from attune_bench.adapters.exports import check_proposable, flat_tables, hub_results, push_hub_results
+from attune_bench.adapters.r_tables import table_files
 from attune_bench.cli.options import (
     NamedPath,
     data_option,
     many,
     metric_option,
+    own_benchmark_option,
     results_option,
     sampling_options,
-    scores_option,
     verb,
+    was_given,
+    where_option,
 )
-from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say, warnings_on_stderr
+from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say, warnings_on_stderr, writing
+from attune_bench.cli.records import kind_option, loaded, subgroup
 from attune_bench.cli.scores import benchmark_of_scores, read_scores, records_of, sampling_of, traits_of
 from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
+from attune_bench.scores.files import is_score_file
 from attune_bench.scores.tables_in import description_toml
 from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection
 from attune_data.export import parquet_bytes, to_csv
 from attune_data.io.documents import whole_folder
+from attune_data.issues import SourceError
+from attune_data.loading import recognise
 from attune_data.text import listed, plural
 
 _ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)), "dataset": ("eee", "hub")}
 
 
 @verb(variants=True)
-@scores_option
+@click.argument("source", required=False)
+@click.option("--scores", type=NamedPath(), help="The same as SOURCE, for scores.")
+@own_benchmark_option
 @click.option(
     "--format",
     type=click.Choice(("eee", "hub", "csv", "parquet")),
     required=True,
-    help="Every Eval Ever, results of model pages on the Hub, or flat tables.",
+    help="Tables, or of scores Every Eval Ever or results of model pages on the Hub.",
 )
 @click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
+@where_option
+@kind_option
 @metric_option
 @many("--by", help="A trait; its strata are exported too.")
 @data_option("What was scored against, for traits and samples")
@@ -62,10 +73,16 @@ _ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"),
     help="For hub: propose them to the models' repositories, as pull requests; refused for synthetic data.",
 )
 @sampling_options()
+@click.pass_context
 def export(
-    scores: Path,
+    ctx: click.Context,
+    /,
+    source: str | None,
+    scores: str | None,
     format: str,  # noqa: A002
     output: Path,
+    where: tuple[str, ...],
+    kind: str | None,
     metric: tuple[str, ...],
     by: tuple[str, ...],
     data: str | None,
@@ -78,14 +95,26 @@ def export(
     push: bool,
     **given: Any,
 ) -> None:
-    """Write scores in another format.
+    """Write the tables of records, or scores in another format; the content of SOURCE says which of both it is.
 
-    eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub: for each
-    model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the score of
-    every unit, which --scores reads, and what the metrics are. Values that rest on fewer than 5 people are left out,
-    and so are values of single units of people. All formats say where data are synthetic. --samples
+    Records (a folder, a file, an archive, hf://owner/name, or demo): every table as CSV or Parquet, with a codebook of
+    the columns. In CSV, missing is NA, each diagnosis is a column of TRUE and FALSE, and read.R reads all into R.
+
+    Scores: eee: a record of Every Eval Ever for each model, with intervals, subgroups, protocol and signature. hub:
+    for each model the file .eval_results/BENCHMARK.yaml of its repository. csv and parquet: the summary, subgroups, the
+    score of every unit, which other commands read, and what the metrics are. Values that rest on fewer than 5 people
+    are left out, and so are values of single units of people. All formats say where data are synthetic. --samples
     RESULTS adds to the records of eee a line for each metric and unit, with whole conversations and annotations.
     """
+    chosen = _one_source(source, scores)
+    if source is not None and _has_records(chosen):
+        _export_records(ctx, chosen, output, format, where, kind)
+        return
+    for name, value in {"where": where or None, "kind": kind}.items():
+        if value is not None:
+            raise UserError(
+                f"--{name} is for records, and {chosen} has none; attune-bench subset takes parts of scores"
+            )
     asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
     for name, value in {**asked, "samples": samples or None, "licence": licence}.items():
         if value is not None and format not in _ONLY[name]:
@@ -94,7 +123,7 @@ def export(
         raise UserError("--push is for --format hub; leave it out")
     if by and format == "hub":
         raise UserError("pages of models have no subgroups; leave out --by")
-    read = read_scores(scores, given)
+    read = read_scores(Path(chosen), given)
     options = {**sampling_of(given), **({"metrics": list(metric)} if metric else {})}
     truth, texts = _samples(read, samples, data, licence, small_cells=small_cells)
     traits: dict[str, Any] = {"by": by, "data": (traits_of(read, data) if truth is None else truth) if by else None}
@@ -119,16 +148,13 @@ def export(
             written = {path: text.encode() for path, text in found.items()}
         else:
             written = _table_files(read, flat_tables(read, **traits, small_cells=small_cells, **options), format)
-    try:
-        with whole_folder(output) as folder:
-            if texts is not None:
-                records = texts.write(records, folder)
-            written |= {path: json.dumps(record, indent=2).encode() + b"\n" for path, record in records.items()}
-            for path, content in written.items():
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(content)
-    except OSError as error:
-        raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
+    with writing(output, "--output"), whole_folder(output) as folder:
+        if texts is not None:
+            records = texts.write(records, folder)
+        written |= {path: json.dumps(record, indent=2).encode() + b"\n" for path, record in records.items()}
+        for path, content in written.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
     with_samples = sum("detailed_evaluation_results" in record for record in records.values())
     emit(f"{output}: {plural(len(written) + with_samples, 'file')}")
     if format in ("csv", "parquet") and hides(read, small_cells=small_cells):
@@ -137,6 +163,54 @@ def export(
         with mistakes():
             for address in push_hub_results(found):
                 emit(address)
+
+
+def _one_source(source: str | None, scores: str | None) -> str:
+    """Return the source that is named as an argument or by ``--scores``."""
+    if source is not None and scores is not None:
+        raise UserError(f"two sources are given: {source} and --scores {scores}; leave one out")
+    if (found := source or scores) is None:
+        raise UserError(
+            "SOURCE is missing: records, such as demo, or a file of scores; see: attune-bench export --help"
+        )
+    return found
+
+
+def _has_records(source: str) -> bool:
+    """Tell whether a source has records rather than scores; of a source that does not exist, say so."""
+    if source.lower().endswith(".csv") or is_score_file(source):
+        return False
+    try:
+        recognise(source)
+    except SourceError:
+        if not Path(source).exists():
+            raise
+        return False
+    return True
+
+
+_OF_RECORDS = ("source", "format", "output", "where", "kind", "benchmark")
+
+
+def _export_records(
+    ctx: click.Context, source: str, output: Path, ending: str, where: tuple[str, ...], kind: str | None
+) -> None:
+    """Write the tables of records, a codebook and for CSV a script of R."""
+    of, records = loaded(source, ctx.params["benchmark"], kind)
+    for name in ctx.params:
+        if name not in _OF_RECORDS and was_given(ctx, name):
+            raise UserError(f"--{name.replace('_', '-')} is for scores, and {source} has {of.plural}; leave it out")
+    if ending not in ("csv", "parquet"):
+        raise UserError(f"--format {ending} is for scores; {of.plural} are exported as csv or parquet")
+    part = subgroup(of, records, where)
+    files = table_files(part, "csv" if ending == "csv" else "parquet")
+    with writing(output, "--output"), whole_folder(output) as folder:
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    chosen = f" of {len(records)}" if where else ""
+    say(f"{output}: {plural(len(part), of.noun, of.plural)}{chosen} in {plural(len(files), 'file')}")
+    if ending == "csv":
+        say(f'In R: source("{output / "read.R"}", chdir = TRUE)')
 
 
 def _table_files(scores: Scores, tables: Mapping[str, pl.DataFrame], suffix: str) -> dict[str, bytes]:
@@ -214,18 +288,15 @@ def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: A
     metric. Those that may not be compared are on boards of their own. Values that rest on fewer than 5 people are left
     out.
     """
-    try:
-        with whole_folder(output) as folder:
-            boards = make_boards(_read(entries, small_cells=small_cells), small_cells=small_cells)
-            if not any(board.table.groups for board in boards):
-                raise UserError(f"no model can be ranked: {listed([why for one in boards for why in one.left_out], 3)}")
-            with mistakes():
-                content = leaderboard_content(boards, small_cells=small_cells, **sampling_of(given))
-            page, numbers = leaderboard_page(content), json.dumps(content, separators=(",", ":"))
-            (folder / "index.html").write_text(page, encoding="utf-8")
-            (folder / "board.json").write_text(f"{numbers}\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
+    with writing(output, "--output"), whole_folder(output) as folder:
+        boards = make_boards(_read(entries, small_cells=small_cells), small_cells=small_cells)
+        if not any(board.table.groups for board in boards):
+            raise UserError(f"no model can be ranked: {listed([why for one in boards for why in one.left_out], 3)}")
+        with mistakes():
+            content = leaderboard_content(boards, small_cells=small_cells, **sampling_of(given))
+        page, numbers = leaderboard_page(content), json.dumps(content, separators=(",", ":"))
+        (folder / "index.html").write_text(page, encoding="utf-8")
+        (folder / "board.json").write_text(f"{numbers}\n", encoding="utf-8")
     rows = sum(len(board.table.groups) for board in boards)
     emit(f"{output / 'index.html'}: {plural(rows, 'row')} on {plural(len(boards), 'board')}, opens in any browser")
 

@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from errno import EACCES, EPERM, EROFS
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -104,17 +105,35 @@ def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:
         raise UserError(f"{path} is an input; choose another --html")
 
 
+@contextmanager
+def writing(path: Path, option: str) -> Iterator[None]:
+    """Turn an error of the disk into an error of the user's, which says where else to write, by which option.
+
+    Raises
+    ------
+    UserError
+        Where the block cannot write `path`.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:  # of the library, which says what to do
+            raise UserError(str(error)) from None
+        elsewhere = ""
+        if error.errno in (EACCES, EPERM, EROFS):
+            elsewhere = f", for instance {option} {shlex.quote(str(Path.home() / path.name))}"
+        raise UserError(f"{path} cannot be written: {error.strerror}; choose another {option}{elsewhere}") from None
+
+
 def write_page(path: Path, text: str, beside: "TranscriptFolder | None" = None) -> None:
     """Write a page of HTML, and what goes beside it, and say so."""
     from attune_data.io.documents import write_whole
 
     made = beside.files if beside else {}
-    try:
+    with writing(path, "--html"):
         if beside and made:
             beside.write(path.parent)
         write_whole(path, [text.encode()])
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror or error}; choose another --html") from None
     if beside and made:
         whole = sum(len(one.encode()) for one in made.values())
         say(f"{path}: {_size(len(text.encode()))}, opens in any browser")

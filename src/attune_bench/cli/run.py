@@ -42,7 +42,15 @@ from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings
 from attune_bench.runner import run as run_task
 from attune_bench.runner.batch import Imported, Manifest, check_batch, export_batch, import_batch, read_manifest
 from attune_bench.runner.cache import ReplaceError, note_server, note_source, source_at, source_from
-from attune_bench.runner.calls import OPENAI_COMPATIBLE, Endpoint, ProviderError, Role, endpoint, provider_name
+from attune_bench.runner.calls import (
+    OPENAI_COMPATIBLE,
+    USUAL_URLS,
+    Endpoint,
+    ProviderError,
+    Role,
+    endpoint,
+    provider_name,
+)
 from attune_bench.runner.cost import PriceError, calls_within, check_limited, estimate, estimate_text, read_prices
 from attune_bench.runner.running import (
     listed_settings,
@@ -51,6 +59,7 @@ from attune_bench.runner.running import (
     report_made,
     report_outcome,
     roles_of,
+    unreadable_text,
     warn,
     warn_of,
 )
@@ -151,7 +160,11 @@ def asking_options(function: F) -> F:
             help="The key of the provider; other users of the machine can read it in the command. Better set it in "
             "the environment.",
         ),
-        click.option("--base-url", help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1."),
+        click.option(
+            "--base-url",
+            help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1; ollama, vllm and lmstudio have "
+            "a usual one.",
+        ),
         decoding_options,
         prices_option,
         click.option(
@@ -278,8 +291,8 @@ def servers_of(
     provider : str
         The provider of the model, and of each role that names no other.
     given : mapping
-        The options of the command. ``base_url`` is the URL of every OpenAI-compatible server that has none of its own;
-        ``api_key`` is sent to the provider of the model alone.
+        The options of the command. ``base_url`` is the URL of the first OpenAI-compatible provider that has none of
+        its own, and of every other without a usual URL; ``api_key`` is sent to the provider of the model alone.
     roles : sequence of str
         The roles that are asked.
     own : mapping
@@ -296,10 +309,13 @@ def servers_of(
     ask: Callable[[str], str] | None = None
     if _is_terminal():
         from getpass import getpass as ask
-    providers = providers_of(provider, ["model", *roles], own)
-    if base_url and OPENAI_COMPATIBLE not in providers.values():
+    providers = {role: own.get(f"{role}_provider", provider) for role in ["model", *roles]}
+    compatible = {role: name for role, name in providers.items() if provider_name(name) == OPENAI_COMPATIBLE}
+    if base_url and not compatible:
         named = " and ".join(dict.fromkeys(providers.values()))
         raise ProviderError(f"--base-url is for the provider {OPENAI_COMPATIBLE}, and this is {named}; leave it out")
+    without_own = [name for role, name in compatible.items() if not own.get(f"{role}_base_url")]
+    at_base_url = {*without_own[:1], *(name for name in without_own if name not in USUAL_URLS)}
     shared: dict[str, Endpoint] = {}
     servers: dict[Role, Endpoint] = {}
     for role, name in providers.items():
@@ -307,7 +323,7 @@ def servers_of(
             servers[role] = endpoint(name, base_url=own_url, ask=ask)
             continue
         if name not in shared:
-            url, key = base_url if name == OPENAI_COMPATIBLE else None, api_key if role == "model" else None
+            url, key = base_url if name in at_base_url else None, api_key if role == "model" else None
             shared[name] = endpoint(name, base_url=url, api_key=key, ask=ask)
         servers[role] = shared[name]
     return servers
@@ -398,7 +414,7 @@ def ask(
             if role != "model" or len(servers) == 1:
                 note_server(output, server.provider, server.url)
     status = report_outcome(outcome, made)
-    if outcome.finished and benchmark is not None:
+    if outcome.finished and not outcome.is_unreadable and benchmark is not None:
         forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
         line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
         emit(f"next: {line}")
@@ -583,10 +599,12 @@ def import_(
             raise UserError(f"{error}; another --output keeps both") from None
     note_source(output, data)
     _report(found, manifest, calls, task.unit, kind_of(chosen.results).noun)
-    if not found.outcome.skipped:
+    if found.outcome.is_unreadable:
+        warn(unreadable_text(found.outcome))
+    elif not found.outcome.skipped:
         forced = {} if asked.benchmark in known else {"--benchmark": asked.benchmark}
         emit("next: " + command_line("score", (), {"--results": str(output), "--data": data, **forced}))
-    return int(bool(found.outcome.skipped))
+    return int(bool(found.outcome.skipped) or found.outcome.is_unreadable)
 
 
 def _prepared(
@@ -657,8 +675,9 @@ def run(
 ) -> int:
     """Ask MODEL, served by PROVIDER, what the benchmark of DATA asks, and write its results.
 
-    PROVIDER is openrouter, openai, prime, or openai-compatible (local is the same) for any server of the OpenAI
-    protocol with --base-url; MODEL its name there; DATA a folder, a file, an archive, hf://owner/name, or demo.
+    PROVIDER is openrouter, openai, prime; ollama, vllm, lmstudio for a server of your own at its usual address; or
+    openai-compatible (local is the same) for any server of the OpenAI protocol with --base-url. MODEL is its name
+    there; DATA a folder, a file, an archive, hf://owner/name, or demo.
 
     The same command again goes on where it was stopped; nothing that was answered is asked for again. Exits with 1
     where something could not be finished.

@@ -233,7 +233,7 @@ def yes_column(head: str, key: str) -> Column:
         tone: Tone = "" if row[key] is None else "yes" if row[key] else "no"
         return Cell(tone or UNDEFINED, value=row[key], tone=tone)
 
-    return Column(head, cell, is_text=True)
+    return Column(head, cell)
 
 
 def size_column(head: str = "n") -> Column:
@@ -382,6 +382,11 @@ def in_words(table: ScoreTable, text: str) -> str:
 def under_condition(table: ScoreTable, condition: str | None) -> str:
     """Return the end of a title that names the condition, empty without one."""
     return "" if condition is None else f", {table.provenance.condition} {condition}"
+
+
+def words_under(table: ScoreTable, condition: str | None) -> str:
+    """Return the end of a title that names the condition, empty where the scores have one alone."""
+    return under_condition(table, condition) if len(table.conditions) > 1 else ""
 
 
 def label(metric: Metric) -> str:

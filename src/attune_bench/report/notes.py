@@ -9,7 +9,7 @@ from attune_bench.stats.comparability import common_settings, differences, in_wo
 from attune_data.text import listed, plural, sanitize
 
 
-def provenance_line(table: ScoreTable) -> str:
+def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
     """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
     conditions = [condition for condition in table.conditions if condition is not None]
@@ -21,7 +21,7 @@ def provenance_line(table: ScoreTable) -> str:
         f"n = {size_words(table)}",
         f"attune-bench {held.library_version}",
         *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
-        *(["SYNTHETIC demonstration data"] if held.synthetic else []),
+        *(["SYNTHETIC demonstration data"] if held.synthetic and with_synthetic else []),
     ]
     return sanitize(", ".join(parts))
 

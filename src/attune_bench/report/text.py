@@ -111,7 +111,7 @@ def demo_document(table: ScoreTable, *, blocks: bool = True) -> Document:
     with warnings.catch_warnings():
         # The page has them.
         warnings.simplefilter("ignore")
-        said = " ".join([*sentences(page, condition)[:2], *prior_sentences(page, condition)])
+        said = " ".join([*sentences(page, condition)[:1], *prior_sentences(page, condition)])
         rows = with_value(page, condition)
     metric = table.metric(table.primary)
     columns = [text_column("model", "model", is_name=True), estimate_column(label(metric), "value", lambda _: metric)]

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
+from attune_data.text import did_you_mean
+
 _SET_HERE: Mapping[str, str] = {
     "model": "the argument MODEL names it",
     "models": "the argument MODEL names it",
@@ -87,13 +89,20 @@ def _names(value: Any) -> Iterator[str]:
             yield from _names(inner)
 
 
-Provider = Literal["openrouter", "openai", "prime", "openai-compatible", "local"]
+Provider = Literal["openrouter", "openai", "prime", "openai-compatible", "local", "ollama", "vllm", "lmstudio"]
 """The providers by name; ``openai-compatible`` is any server of the OpenAI protocol, given its URL."""
 
 OPENAI_COMPATIBLE: Provider = "openai-compatible"
-_ALIASES: dict[str, Provider] = {"local": OPENAI_COMPATIBLE}
 
-PROVIDERS: tuple[Provider, ...] = tuple(name for name in get_args(Provider) if name not in _ALIASES)
+USUAL_URLS: Mapping[str, str] = {
+    "ollama": "http://localhost:11434/v1",
+    "vllm": "http://localhost:8000/v1",
+    "lmstudio": "http://localhost:1234/v1",
+}
+"""The URL of each OpenAI-compatible server that is a provider by its own name, unless another is given."""
+
+_STARTED_BY = {"ollama": "ollama serve", "vllm": "vllm serve MODEL", "lmstudio": "lms server start"}
+_ALIASES: dict[str, Provider] = dict.fromkeys(("local", *USUAL_URLS), OPENAI_COMPATIBLE)
 
 SHORTEST_SECRET = 12
 """Letters of a secret that is looked for in texts where words such as "none", which may be a key, occur."""
@@ -155,6 +164,14 @@ class Endpoint:
             return host == "localhost" or host.endswith(".localhost")
         return address.is_loopback or address.is_unspecified
 
+    @property
+    def how_to_reach(self) -> str:
+        """What to do where nothing answers at the URL."""
+        if self.provider != OPENAI_COMPATIBLE:
+            return "is this machine connected to the internet?"
+        command = next((_STARTED_BY[name] for name, url in USUAL_URLS.items() if url == self.url), "")
+        return f"start the server{command and f' ({command})'}, or give its address with --base-url"
+
     def redact(self, text: str, *, min_length: int = 0) -> str:
         """Return a text of the server's with every secret of some length redacted, also where JSON escapes it."""
         secrets = tuple(secret for secret in self.secrets if len(secret) >= min_length)
@@ -162,7 +179,7 @@ class Endpoint:
 
 
 def provider_name(provider: str) -> str:
-    """Return the name of a provider in place of its alias.
+    """Return the name of a provider as results record it: of a server of one's own ``openai-compatible``.
 
     Raises
     ------
@@ -171,13 +188,15 @@ def provider_name(provider: str) -> str:
 
     Examples
     --------
-    >>> provider_name("local"), provider_name("openai")
-    ('openai-compatible', 'openai')
+    >>> provider_name("local"), provider_name("ollama"), provider_name("openai")
+    ('openai-compatible', 'openai-compatible', 'openai')
     """
-    named = _ALIASES.get(provider, provider)
-    if named not in PROVIDERS:
-        raise ProviderError(f"unknown provider {provider!r}; expected one of {', '.join(PROVIDERS)}")
-    return named
+    known = get_args(Provider)
+    if provider not in known:
+        near = did_you_mean(provider, known)
+        meant = f"{near} The providers are" if near.endswith("?") else "expected one of"
+        raise ProviderError(f"unknown provider {provider!r}; {meant} {', '.join(known)}")
+    return _ALIASES.get(provider, provider)
 
 
 def endpoint(
@@ -187,8 +206,9 @@ def endpoint(
 
     Parameters
     ----------
-    provider : {"openrouter", "openai", "prime", "openai-compatible"}
-        Who serves the model; ``local`` is an alias of ``openai-compatible``.
+    provider : {"openrouter", "openai", "prime", "openai-compatible", "local", "ollama", "vllm", "lmstudio"}
+        Who serves the model. ``local`` is an alias of ``openai-compatible``, and the last three are OpenAI-compatible
+        servers with a usual URL, see `USUAL_URLS`.
     base_url : str, optional
         Of an OpenAI-compatible server, e.g. ``http://localhost:8000/v1``; may contain a user part and a query.
     api_key : str, optional
@@ -212,12 +232,16 @@ def endpoint(
     --------
     >>> endpoint("openai-compatible", base_url="http://me:secret@localhost:8000/v1/?token=secret")
     Endpoint(provider='openai-compatible', url='http://localhost:8000/v1')
+    >>> endpoint("ollama").url
+    'http://localhost:11434/v1'
     """
+    base_url = base_url or USUAL_URLS.get(provider)
     provider = provider_name(provider)
     takes_url = provider == OPENAI_COMPATIBLE
     if bool(base_url) != takes_url:
         fault = f"{provider} needs the URL of its server" if takes_url else f"{provider} takes no URL of its own"
-        raise ProviderError(f"{fault}: {OPENAI_COMPATIBLE} with --base-url http://HOST:PORT/v1")
+        usual = f", or {' or '.join(USUAL_URLS)} for a server at its usual address" if takes_url else ""
+        raise ProviderError(f"{fault}: {OPENAI_COMPATIBLE} with --base-url http://HOST:PORT/v1{usual}")
     config = _prime_config() if provider == "prime" else {}
     key = api_key or next(filter(None, map(os.environ.get, _VARIABLES[provider])), None) or config.get("api_key")
     if key is None and not takes_url:

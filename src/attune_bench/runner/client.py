@@ -7,10 +7,11 @@ import math
 import random
 import re
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, Self, get_args
@@ -34,6 +35,9 @@ _REFUSALS = {
     402: "asks for payment",
     404: "knows no such model, or is at another URL",
 }
+_NAMED_MODELS = 10
+_MOST_MODELS = 1_000
+_LONGEST_LISTING = 10.0  # seconds
 _NO_QUOTA = "insufficient_quota"
 
 
@@ -67,6 +71,22 @@ class Fault:
     def explained(self) -> str:
         """Return the reason, with what its status says of all calls."""
         return f"{self.reason}; it {_REFUSALS[self.status]}" if self.status in _REFUSALS else self.reason
+
+
+def models_text(model: str, known: Sequence[str]) -> str:
+    """Return that a server has no such model, and which it has: the nearest ten.
+
+    Examples
+    --------
+    >>> models_text("gemma-3", ["qwen3:8b", "gemma3:270m"])
+    "it has no model 'gemma-3'; did you mean 'gemma3:270m'? It has gemma3:270m, qwen3:8b"
+    >>> models_text("m", ["qwen3:8b"])
+    "it has no model 'm'; it has qwen3:8b"
+    """
+    near = get_close_matches(model, known, n=_NAMED_MODELS, cutoff=0)
+    meant = f"did you mean {near[0]!r}? It" if get_close_matches(model, near, n=1) else "it"
+    more = f" and {len(known) - len(near)} more" if len(near) < len(known) else ""
+    return f"it has no model {model!r}; {meant} has {', '.join(near)}{more}"
 
 
 def read_response(
@@ -340,7 +360,8 @@ class Client:
     Responses of status 408, 409, 429 and 5xx, faults of the connection, timeouts and responses that are not of the
     protocol are tried again, six times at most (429 more often), within five times the timeout. Redirects are not
     followed, as the key would go with them. After a refusal of every call (401, 402, 404, a quota that is used up, a
-    redirect), or when eight calls in a row have failed, no more are sent. An answer that ended early is a response.
+    redirect), or when eight calls in a row have failed, no more are sent; the reason of a 404 names the models that the
+    server lists. An answer that ended early is a response.
 
     Until the server has answered a call to a model, one call with a schema to the model is under way, so that a refusal
     of every call costs one. Where a call with a schema is refused with 400, 404 or 422, and the server has answered no
@@ -368,6 +389,8 @@ class Client:
         self._taken: set[tuple[str, str]] = set()
         self._failures = 0
         self._answered = False
+        self._models: list[str] | None = None
+        self._listing = asyncio.Lock()
         is_remote = not endpoint.is_loopback  # A proxy does not reach this machine's own servers.
         # A connection each, as a pool of several looks at all of them, twice for each request.
         self._connect = partial(
@@ -381,11 +404,11 @@ class Client:
         )
         self._idle = [self._connect()]  # One at once: a proxy that cannot be used is an error before any call.
         self._error = httpx2.HTTPError
-        url = f"{endpoint.url}/chat/completions"
-        self._url = httpx2.URL(url)
+        self._url = httpx2.URL(f"{endpoint.url}/chat/completions")
         # The query may contain a secret; as a part of the URL it would be in httpx2's log.
-        target = urlsplit(url).path + (f"?{endpoint.query}" if endpoint.query else "")
-        self._extensions = {"target": target.encode()}
+        base, query = urlsplit(endpoint.url).path, f"?{endpoint.query}" if endpoint.query else ""
+        self._extensions = {"target": f"{base}/chat/completions{query}".encode()}
+        self._listing_extensions = {"target": f"{base}/models{query}".encode()}
 
     async def __aenter__(self) -> Self:
         for name in _LOGGERS:
@@ -453,6 +476,8 @@ class Client:
                         self._throttle.answered()
                         self._count(call, result)
                         return result
+                    # Within the turn, as other calls would be refused meanwhile.
+                    known = await self._known_models() if result.status == 404 else []
                     result = self._named_refusal(call, result)
                     if not result.charged:
                         price = 0.0
@@ -464,7 +489,9 @@ class Client:
                 await self._budget.settle(bound, price)
             faults += 1
             tries += result.status != 429
-            reason = self._said(result.explained())
+            is_unknown = known and call.model not in known
+            explained = f"{result.reason}; {models_text(call.model, known)}" if is_unknown else result.explained()
+            reason = self._said(explained)
             if result.fatal:
                 self.stopped = reason
             if not result.retried:
@@ -512,6 +539,32 @@ class Client:
         reason = f"{fault.reason}; where the server takes no JSON schemas, --free-json asks without them"
         return replace(fault, reason=reason, fatal=fault.fatal or names_schema)
 
+    async def _known_models(self) -> list[str]:
+        """Return the models that the server lists, once asked; empty where it lists none."""
+        async with self._listing:
+            if self._models is None:
+                self._models = await self._get_models()
+        return self._models
+
+    async def _get_models(self) -> list[str]:
+        """Ask the server for its models."""
+        data = bytearray()
+        try:
+            async with (
+                asyncio.timeout(min(self._options.call_timeout, _LONGEST_LISTING)),
+                self._connect() as http,
+                http.stream("GET", self._url, extensions=dict(self._listing_extensions)) as response,
+            ):
+                async for piece in response.aiter_bytes():
+                    data += piece
+                    if len(data) > LARGEST:
+                        return []
+        except (TimeoutError, self._error):
+            return []
+        listed = _json(data).get("data")
+        names = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        return [name for name in names if isinstance(name, str) and name][:_MOST_MODELS]
+
     async def _post(self, call: Call, decoding: Decoding) -> Response | Fault:
         """Send a request once and read what comes."""
         body = _encoded(request_body(call, decoding, self.endpoint.provider))
@@ -532,7 +585,7 @@ class Client:
         except self._error as error:
             name = type(error).__name__
             unsent = name in ("ConnectError", "ConnectTimeout")
-            reason = "no connection" if unsent else f"the connection broke ({name})"
+            reason = f"no connection; {self.endpoint.how_to_reach}" if unsent else f"the connection broke ({name})"
             return Fault(reason, retried=True, charged=not unsent)
         finally:
             self._idle.append(http)

@@ -414,6 +414,11 @@ class RunOutcome:
         Answers that could not be read, and are missing, in all files that are complete now.
     unread_in : int
         Of these files, those that miss an answer.
+    answers : int
+        Answers in all files that are complete now, those that could not be read among them.
+    unread_example : str
+        Which model gave one of the answers of a file without any that could be read, and how it begins; empty where
+        there was none.
     """
 
     folder: Path
@@ -425,6 +430,13 @@ class RunOutcome:
     meter: Meter
     unread: int
     unread_in: int
+    answers: int
+    unread_example: str = ""
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether there are answers, and none of them could be read."""
+        return 0 < self.answers == self.unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,6 +469,8 @@ class Job:
         What the file says of the settings it was made with, by which a file of other settings is recognised.
     make : callable
         Asks, and returns the record to write.
+    answers_read : callable
+        Given a result as JSON, whether each of its answers could be read.
     asked_once : bool
         Whether no answer is asked for again, so that one that broke off in an error leaves the unit unfinished.
     """
@@ -473,6 +487,7 @@ class Job:
     file_inputs: Mapping[str, Any]
     recorded: Mapping[str, Any]
     make: Callable[[Complete], Awaitable[Record]]
+    answers_read: Callable[[Mapping[str, Any]], Iterable[bool]] = lambda _: ()
     asked_once: bool = False
 
     def fails_for(self, response: Response, attempt: int) -> bool:

@@ -191,6 +191,7 @@ CACHE = ".cache.jsonl"
 
 _TICK = 0.5
 _DURATION = "duration_seconds"
+_EXAMPLE = 100  # columns of an answer that a message quotes
 _NAMED_SETTINGS = 5  # how many of the differing settings a message names
 
 
@@ -265,7 +266,8 @@ class _Execution:
         self._jobs = {job.file_name: (job, cache_key(**job.file_inputs)) for job in jobs}
         self._folder = folder
         self._options = options
-        self._unread: dict[str, int] = {}
+        self._read: dict[str, list[bool]] = {}  # of each answer of a file, whether it could be read
+        self._unread_example = ""
         self._outdated: dict[str, Mapping[str, Any]] = {}
 
     def complete_files(self) -> set[str]:
@@ -283,7 +285,7 @@ class _Execution:
                 raise RunError(f"{path} was not written by this runner; choose another folder")
             if content["run_key"] == key:
                 names.add(name)
-                self._unread[name] = _unread(content.get("calls"))
+                self._read[name] = _answers_read(self._jobs[name][0], content)
             elif content["run_key"]:
                 self._outdated[name] = content
         if not self._options.replace:
@@ -341,7 +343,7 @@ class _Execution:
                     self._list(listed)
             if client.disk_error is not None:
                 raise client.disk_error
-        unread = [count for count in self._unread.values() if count]
+        unread = [count for answers in self._read.values() if (count := answers.count(False))]
         return RunOutcome(
             folder=self._folder,
             finished=len(earlier) + meter.done,
@@ -352,6 +354,8 @@ class _Execution:
             meter=meter,
             unread=sum(unread),
             unread_in=len(unread),
+            answers=sum(map(len, self._read.values())),
+            unread_example=self._unread_example,
         )
 
     async def _work(
@@ -373,7 +377,6 @@ class _Execution:
             except OSError as error:
                 client.stop_for(error)
             else:
-                self._unread[job.file_name] = _unread((record.model_extra or {}).get("calls"))
                 meter.done += 1
 
     async def _make(self, job: Job, key: str, client: CachedCalls, meter: Meter) -> Record:
@@ -381,12 +384,13 @@ class _Execution:
         costs: dict[Role, list[float | None]] = {}
         seconds: list[float | None] = []
         incomplete: dict[str, FinishReason] = {}
-        begun = 0
+        begun, last = 0, ""
 
         async def complete(call: Call, attempt: int) -> str:
-            nonlocal begun
+            nonlocal begun, last
             begun += attempt == 0
             response = await client.request(call, attempt, job)
+            last = _beginning(call.model, response)
             costs.setdefault(call.role, []).append(response.cost)
             seconds.append(response.seconds)
             if response.finish_reason is not None:
@@ -409,6 +413,9 @@ class _Execution:
         # A rejudged run keeps the incomplete answers of the run before.
         if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
             noted["incomplete_answers"] = every
+        answers = self._read[job.file_name] = _answers_read(job, json.loads(record.to_json()))
+        if not any(answers):
+            self._unread_example = last
         return record.model_copy(update=noted | {"run_key": key})
 
     def _budget(self, cache: Cache) -> Budget:
@@ -466,10 +473,19 @@ def _differences(said: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[s
     return found
 
 
-def _unread(calls: object) -> int:
-    """Count the answers that could not be read among the calls of a file."""
-    made = calls.values() if isinstance(calls, Mapping) else ()
-    return sum(isinstance(call, Mapping) and call.get("outcome") == "failed" for call in made)
+def _answers_read(job: Job, content: Mapping[str, Any]) -> list[bool]:
+    """Return whether each answer of a result could be read; nothing where somebody has changed the file."""
+    try:
+        return list(job.answers_read(content))
+    except (AttributeError, KeyError, TypeError):
+        return []
+
+
+def _beginning(model: str, response: Response) -> str:
+    """Return which model answered, and how its answer begins."""
+    text = shortened(sanitize(" ".join(response.text.split())), _EXAMPLE)
+    early = f" (finish_reason {response.finish_reason})" if response.finish_reason else ""
+    return f"{model} answered {text!r}{early}" if text else f"{model} answered nothing{early}"
 
 
 def _sum(amounts: Sequence[float | None]) -> float | None:
@@ -574,7 +590,18 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
         count = plural(len(outcome.skipped), unit)
         after = "once that is mended, the same command goes on" if outcome.stopped else "the same command tries again"
         warn(f"{count} not finished, listed in {outcome.folder}/_skipped_*.json; {after}")
-    return int(bool(outcome.skipped))
+    if outcome.is_unreadable:
+        warn(unreadable_text(outcome))
+    return int(bool(outcome.skipped) or outcome.is_unreadable)
+
+
+def unreadable_text(outcome: RunOutcome) -> str:
+    """Return that no answer could be read, what a model answered, and what to try."""
+    example = f"; for instance, {outcome.unread_example}" if outcome.unread_example else ""
+    return (
+        f"no answer could be read, of {plural(outcome.answers, 'answer')} in all{example}. Try a larger model, a "
+        "larger --max-tokens where answers end early, or --free-json where the server takes no schema"
+    )
 
 
 def report_made(outcome: RunOutcome, made: str) -> None:
@@ -588,10 +615,10 @@ def report_made(outcome: RunOutcome, made: str) -> None:
         )
     if outcome.meter.responses:
         _say(outcome.meter.text())
-    if outcome.unread:
-        answers, where = plural(outcome.unread, "answer"), plural(outcome.unread_in, outcome.meter.unit)
+    if outcome.unread and not outcome.is_unreadable:
+        answers, where = plural(outcome.answers, "answer"), plural(outcome.unread_in, outcome.meter.unit)
         are = "is" if outcome.unread == 1 else "are"
-        _say(f"{answers} in {where} could not be read and {are} missing, see calls in the files")
+        _say(f"{outcome.unread:,} of {answers} could not be read and {are} missing, in {where}; the files name them")
 
 
 def warn_of(skipped: Iterable[Skipped]) -> None:
@@ -899,6 +926,7 @@ def _job(task: Task[U, S], unit: U, given: S, providers: Mapping[Role, str], fil
         },
         recorded=task.recorded(own, source),
         make=make,
+        answers_read=task.answers_read,
         asked_once=task.tries(own) == 1,
     )
 

@@ -673,6 +673,20 @@ def recorded_settings(settings: RunSettings) -> dict[str, Any]:
     return dict.fromkeys(WHERE_SET) | settings.provenance() | others
 
 
+def parse_outcomes(result: Mapping[str, Any]) -> Iterator[bool]:
+    """Yield for each call under ``calls`` of a result whether its answer could be read; see `Reading`.
+
+    Examples
+    --------
+    >>> list(parse_outcomes({"calls": {"draft": {"outcome": "failed"}, "panas": {"outcome": "retried"}}}))
+    [False, True]
+    """
+    calls = result.get("calls")
+    for call in calls.values() if isinstance(calls, Mapping) else ():
+        if isinstance(call, Mapping) and "outcome" in call:
+            yield call["outcome"] != "failed"
+
+
 U = TypeVar("U", bound=Unit)
 S = TypeVar("S", bound=RunSettings)
 
@@ -731,6 +745,9 @@ class Task(Generic[U, S]):
         that it does not say is not compared, but a mapping that it lacks differs.
     tries : callable
         ``tries(settings)`` returns how often an answer is asked for that cannot be read, by default as `TRIES` says.
+    answers_read : callable
+        ``answers_read(result)`` yields for each answer of a finished result, as JSON, whether it could be read; by
+        default `parse_outcomes`. A run of which no answer could be read ends with an error.
     unusable : callable
         ``unusable(unit)`` returns in a sentence why nothing can be asked about a unit, which is left out of the run
         then; an empty text where it can.
@@ -775,6 +792,7 @@ class Task(Generic[U, S]):
     fields: Callable[[U, S, Source], Mapping[str, Any]] = lambda *_: {}
     recorded: Callable[[S, Source], Mapping[str, Any]] = lambda own, _: recorded_settings(own)
     tries: Callable[[S], int] = lambda own: TRIES[answer_format_of(own)]
+    answers_read: Callable[[Mapping[str, Any]], Iterable[bool]] = parse_outcomes
     unusable: Callable[[U], str] = lambda _: ""
     unit_settings: Callable[[U, S], S] = lambda _, settings: settings
     results: Callable[[Path, Sequence[U], S, Mapping[Role, Endpoint]], AbstractContextManager[object]] | None = None

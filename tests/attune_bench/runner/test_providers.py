@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from attune_bench.cli.run import servers_of
 from attune_bench.runner import Endpoint, ProviderError, endpoint
 from attune_bench.runner.client import Throttle, asked_wait
 
@@ -67,6 +68,33 @@ def test_prime_takes_its_own_variable_first_then_its_configuration(home: Path, m
     monkeypatch.setenv("RLVR_PRIME_API_KEY", "first")
     assert authorization(endpoint("prime")) == "Bearer first"
     assert authorization(endpoint("prime", api_key="given")) == "Bearer given"
+
+
+@pytest.mark.parametrize(("name", "port"), [("ollama", 11434), ("vllm", 8000), ("lmstudio", 1234)])
+def test_a_server_of_one_s_own_has_a_usual_url_and_needs_no_key(name: str, port: int) -> None:
+    found = endpoint(name)
+    assert (found.provider, found.url) == ("openai-compatible", f"http://localhost:{port}/v1")
+    assert found.headers == ()
+    assert endpoint(name, base_url="http://elsewhere:1/v1").url == "http://elsewhere:1/v1"
+
+
+def test_an_unknown_provider_is_told_the_nearest_and_all() -> None:
+    with pytest.raises(ProviderError, match=r"unknown provider 'olama'; did you mean 'ollama'\? .* vllm, lmstudio"):
+        endpoint("olama")
+
+
+def test_base_url_is_for_the_first_of_two_servers_of_one_s_own() -> None:
+    given = {"base_url": "http://mine:1/v1", "api_key": None}
+
+    def urls(provider: str, judges: str, **own: str) -> list[str]:
+        found = servers_of(provider, given, ["judge"], {"judge_provider": judges, **own})
+        return [found[role].url for role in ("model", "judge")]
+
+    assert urls("ollama", "vllm") == ["http://mine:1/v1", "http://localhost:8000/v1"]
+    assert urls("ollama", "ollama") == ["http://mine:1/v1", "http://mine:1/v1"]
+    assert urls("ollama", "local") == ["http://mine:1/v1", "http://mine:1/v1"]
+    assert urls("local", "ollama") == ["http://mine:1/v1", "http://localhost:11434/v1"]
+    assert urls("ollama", "vllm", judge_base_url="http://judge/v1") == ["http://mine:1/v1", "http://judge/v1"]
 
 
 def test_a_damaged_configuration_is_one_error(home: Path) -> None:

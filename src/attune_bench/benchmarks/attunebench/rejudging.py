@@ -34,7 +34,7 @@ from attune_bench.cli.run import (
     usage_errors,
 )
 from attune_bench.runner.cache import RunError, noted_servers, noted_sources
-from attune_bench.runner.calls import OPENAI_COMPATIBLE, Call, Endpoint, Role, provider_name
+from attune_bench.runner.calls import OPENAI_COMPATIBLE, USUAL_URLS, Call, Endpoint, Role, provider_name
 from attune_bench.runner.running import warn
 from attune_bench.runner.task import Fields, Source, Task, recorded_settings
 from attune_data import Conversation, Run
@@ -238,9 +238,10 @@ def _judge_servers(runs: Path, provider: str | None, given: Mapping[str, Any]) -
     if provider is None and len(noted) > 1:
         said = ", ".join(f"{known} at {url}" for known, url in noted.items())
         raise UserError(f"{runs} contains runs of {len(noted)} providers ({said}); name one with --judge-provider")
-    chosen = provider_name(provider or next(iter(noted), "openrouter"))
-    is_url_noted = chosen == OPENAI_COMPATIBLE and base_url is None and chosen in noted
-    servers = servers_of(chosen, {**given, "base_url": noted[chosen] if is_url_noted else base_url}, ["model"], {})
+    named = provider or next(iter(noted), "openrouter")
+    chosen = provider_name(named)
+    is_url_noted = chosen == OPENAI_COMPATIBLE and named not in USUAL_URLS and base_url is None and chosen in noted
+    servers = servers_of(named, {**given, "base_url": noted[chosen] if is_url_noted else base_url}, ["model"], {})
     server = servers["model"]
     if is_url_noted and server.headers and not server.is_loopback:
         # The folder may be another person's, and so may the server that it names.

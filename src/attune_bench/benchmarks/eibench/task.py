@@ -830,11 +830,18 @@ def _results(
         _write_results(folder, scenarios, settings, hashes)
 
 
+def _judgements_read(episode: Mapping[str, Any]) -> list[bool]:
+    """Return for each judgement of an episode whether it could be read; a reply of the model is free text."""
+    parses = [said.get("meta", {}).get("parse") for said in episode["history"]]
+    return [parse != "failed" for parse in parses if parse is not None]
+
+
 TASK: Task[Scenario, EIBenchSettings] = Task(
     name="eibench",
     calls=lambda scenario, settings, _: planned_calls(scenario, settings),
     play=run_episode,
     tries=lambda _: TRIES,
+    answers_read=_judgements_read,
     unusable=unplayable,
     settings=_settings,
     unit="scenario",

@@ -112,7 +112,7 @@ def test_answers_that_cannot_be_read_are_counted_at_the_end(call: Invoke, five_t
         assert (status, err) == (0, "")
         # Of each conversation the feelings of the turn and the whole: 2 x 2, each of them asked for twice.
         assert server.calls == 2 * (5 + 2)
-        line = "4 answers in 2 conversations could not be read and are missing, see calls in the files"
+        line = "4 of 10 answers could not be read and are missing, in 2 conversations; the files name them"
         assert line in out.splitlines()
         assert line in call(*command)[1].splitlines(), "those of an earlier run count too"
         assert server.calls == 2 * (5 + 2)

@@ -73,7 +73,7 @@ def test_half_of_a_surrogate_pair_costs_no_answer(tmp_path: Path) -> None:
 def test_a_model_that_answers_otherwise_has_failed(call: Invoke, tmp_path: Path) -> None:
     with ModelServer(answer=unreadable) as server:
         options = ["--benchmark", "eqbench", "--base-url", server.url, "-o", "out"]
-        assert call("run", "local", "m", "demo", *options)[0] == 0
+        assert call("run", "local", "m", "demo", *options)[0] == 1
         assert server.calls == 100  # five times each
     found: list[EQBenchAnswer] = list(load_records(tmp_path / "out"))
     assert {one.raw_inference for one in found} == {"I would rather not say."}

@@ -1,0 +1,177 @@
+"""Tables of records as files for R, SPSS or a spreadsheet, with a codebook and a script that reads them in R.
+
+A list, such as the diagnoses of a person, becomes a column of true and false for each of its values. A missing value is
+``NA`` in CSV and null in Parquet.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from attune_data.collection import Collection
+from attune_data.columns import Column, type_words
+from attune_data.export import parquet_bytes, to_csv
+from attune_data.query import spelled_alike
+
+_MOST_VALUES = 40  # of a list, as columns; with more values the list stays one text
+_LARGEST_IN_R = 2**31 - 1
+_MISSING = "NA"
+
+
+class _Described(NamedTuple):
+    """A column of a table that is written, with its row of the codebook."""
+
+    values: pl.Series
+    meaning: str
+    type: str
+    range: str
+    missing: bool
+
+
+def table_files(records: Collection[Any], suffix: Literal["csv", "parquet"]) -> dict[str, bytes]:
+    """Return every table of some records as a file, and ``codebook.csv``; for CSV also ``read.R``.
+
+    Parameters
+    ----------
+    records : Collection
+        What a loader gives, or a part of it.
+    suffix : {"csv", "parquet"}
+        The format of the tables.
+
+    Returns
+    -------
+    dict of str to bytes
+        By name of the file. In CSV, true and false are ``TRUE`` and ``FALSE`` and a missing value is ``NA``, as R
+        writes them. A text that a spreadsheet would take for a formula, and the text ``NA`` itself, begin with an
+        apostrophe, which ``read.R`` takes off. A participant has the name that scores of the records have. The codebook
+        has the columns ``table, column, meaning, type, range, missing``, a row a column; ``missing`` says whether
+        values of the column may be missing.
+
+    Examples
+    --------
+    >>> from attune_data import load
+    >>> files = table_files(load("demo").where(diagnosis="ADHD"), "csv")
+    >>> list(files)[:3], "read.R" in files
+    (['conversations.csv', 'turns.csv', 'mood_tags.csv'], True)
+    >>> files["mood_tags.csv"].decode().splitlines()[0]
+    'conversation_id,turn_number,emotion,intensity'
+    """
+    files: dict[str, bytes] = {}
+    codebook: list[tuple[str, str, str, str, str, bool]] = []
+    tables = type(records.tables)
+    for name, frame in records.tables._frames():
+        columns = list(_described(frame, tables.meanings()[name], records))
+        written = pl.DataFrame([one.values for one in columns])
+        files[f"{name}.{suffix}"] = _csv(written) if suffix == "csv" else parquet_bytes(written)
+        codebook += [(name, one.values.name, *one[1:]) for one in columns]
+    heads = ["table", *("column", *_Described._fields[1:])]
+    files["codebook.csv"] = _csv(pl.DataFrame(codebook, schema=heads, orient="row"))
+    if suffix == "csv":
+        files["read.R"] = _SCRIPT.encode()
+    return files
+
+
+def _described(frame: pl.DataFrame, meanings: Mapping[str, Column], records: Collection[Any]) -> Iterator[_Described]:
+    """Yield the columns of a table as they are written."""
+    tables = type(records.tables)
+    traits, used = tables.special(), set(frame.columns)
+    spelled = _spelled(records)
+    for name, dtype in frame.schema.items():
+        column, said = frame[name], meanings[name]
+        meaning = re.sub(r"\bnull\b", "missing", said.description.replace("`", ""))
+        if isinstance(dtype, pl.List):
+            closed = next((trait for trait in traits.values() if trait.column == name and trait.values), None)
+            order = [str(value) for value in closed.values] if closed else []
+            yield from _listed(column, meaning, order, closed.missing if closed else None, used)
+            continue
+        kind = type_words(dtype)
+        if name == tables.unit.named_by:
+            column = pl.Series(name, [spelled[text] for text in column], pl.String)
+        if kind == "whole number" and (column.abs().max() or 0) > _LARGEST_IN_R:  # type: ignore[operator]
+            kind = "number"
+        yield _Described(column, meaning, kind, _range(said.low, said.high), said.null)
+
+
+def _spelled(records: Collection[Any]) -> dict[str | None, str | None]:
+    """Return by name of a cluster, such as a participant, the name that scores of all the records have, for joins."""
+    table = records._origin()._table()
+    named = table.unit.named_by
+    names = table.frame[named].to_list() if named in table.frame.columns else []
+    return dict(zip(names, spelled_alike(names), strict=True))
+
+
+def _listed(
+    column: pl.Series, meaning: str, order: Sequence[str], missing: str | None, used: set[str]
+) -> Iterator[_Described]:
+    """Yield a column of true and false for each value of a list; an empty list, or the value `missing`, is no answer.
+
+    The values are in `order`, others sorted after them. A list of very many different values stays one text.
+    """
+    rows = [None if not row or missing in row else set(row) for row in column.to_list()]
+    found = {value for row in rows for value in row or ()}
+    values = [*(value for value in order if value != missing), *sorted(found - set(order), key=_by_number)]
+    if len(values) > _MOST_VALUES:
+        texts = [None if row is None else "; ".join(sorted(row)) for row in rows]
+        said = f"{meaning} Several values are separated by semicolons."
+        yield _Described(pl.Series(column.name, texts, pl.String), said, type_words(pl.String()), "", missing=True)
+        return
+    for value in values:
+        name = _column_name(column.name, value, used)
+        answers = [None if row is None else value in row for row in rows]
+        series = pl.Series(name, answers, pl.Boolean)
+        yield _Described(series, f"{meaning} Here: {value}", type_words(pl.Boolean()), "", missing=True)
+
+
+def _by_number(text: str) -> list[tuple[int, str]]:
+    """Return a key that sorts PW2 before PW10."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"([0-9]+)", text)]
+
+
+def _column_name(name: str, value: str, used: set[str]) -> str:
+    """Return the name of the column of one value of a list, which no other column has.
+
+    Examples
+    --------
+    >>> _column_name("diagnoses", "Anxiety disorder", set()), _column_name("selected_pairwise_questions", "PW1", set())
+    ('diagnosis_Anxiety_disorder', 'selected_pairwise_question_PW1')
+    """
+    single = re.sub(r"oses$", "osis", name)
+    single = single if single != name else re.sub(r"(?<=[^s])s$", "", name)
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", value).strip("_") or "other_script"
+    made, number = f"{single}_{plain}", 2
+    while made in used:
+        made, number = f"{single}_{plain}_{number}", number + 1
+    used.add(made)
+    return made
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None:
+        return "" if high is None else f"{high:g} or less"
+    return f"{low:g} or more" if high is None else f"{low:g} to {high:g}"
+
+
+def _csv(frame: pl.DataFrame) -> bytes:
+    """Return a frame as CSV for R."""
+    texts = frame.select(pl.col(pl.String)).columns
+    flags = frame.select(pl.col(pl.Boolean)).columns
+    text = pl.when(pl.col(texts) == _MISSING).then(pl.lit(f"'{_MISSING}")).otherwise(pl.col(texts)).name.keep()
+    flag = pl.when(pl.col(flags)).then(pl.lit("TRUE")).when(~pl.col(flags)).then(pl.lit("FALSE")).name.keep()
+    return to_csv(frame.with_columns(*([text] if texts else []), *([flag] if flags else [])), missing=_MISSING).encode()
+
+
+_SCRIPT = r"""# source("read.R", chdir = TRUE) reads every table of this folder into a data frame of the same name.
+codebook <- read.csv("codebook.csv", encoding = "UTF-8", na.strings = character())
+classes <- c("whole number" = "integer", "number" = "numeric", "true or false" = "logical")
+for (table in unique(codebook$table)) {
+  about <- codebook[codebook$table == table, ]
+  types <- ifelse(about$type %in% names(classes), classes[about$type], "character")
+  data <- read.csv(paste0(table, ".csv"), colClasses = types, check.names = FALSE, encoding = "UTF-8")
+  for (i in which(types == "character")) data[[i]] <- sub("^'(?='*(\\s*[-=+@]|NA$))", "", data[[i]], perl = TRUE)
+  levels <- strsplit(sub("^one of ", "", about$type), ", ")
+  for (i in grep("^one of ", about$type)) data[[i]] <- factor(data[[i]], levels[[i]])
+  assign(table, data, envir = globalenv())
+}
+"""

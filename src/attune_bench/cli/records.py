@@ -1,0 +1,54 @@
+"""The records that commands about records read: their source, their kind, the subgroup that is asked for."""
+
+import shlex
+from typing import Any
+
+import click
+
+from attune_bench.cli.options import kind_of_source, where_traits
+from attune_bench.cli.output import UserError, mistakes, progress
+from attune_data.collection import Collection, Kind
+from attune_data.loading import load_records
+from attune_data.publishing import TABLE_SCHEMA_KINDS
+from attune_data.text import plural
+
+kind_option = click.option(
+    "--kind",
+    type=click.Choice(TABLE_SCHEMA_KINDS),
+    help="What the records are, where the content does not tell, as of demo.",
+)
+
+
+def call_of(command: str, source: str, benchmark: str | None, kind: str | None) -> str:
+    """Return a command about a source, which says what the content alone may not tell."""
+    options = [
+        word for name, value in (("--benchmark", benchmark), ("--kind", kind)) if value for word in (name, value)
+    ]
+    return shlex.join(["attune-bench", command, source, *options])
+
+
+def load(source: str, kind: Kind[Any, Any]) -> Any:
+    """Return the records of a kind in a source, which may be none."""
+    with progress() as phase:
+        return load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
+
+
+def loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[Any, Any], Any]:
+    """Return the kind of the records of a source, by its name where it is given, and the records; refuse none."""
+    kind = kind_of_source(source, benchmark, name)
+    records = load(source, kind)
+    if not records:
+        see = call_of("validate", source, benchmark, name)
+        raise UserError(f"no usable {kind.noun} in {source}; see: {see}")
+    return kind, records
+
+
+def subgroup(kind: Kind[Any, Any], records: Collection[Any], where: tuple[str, ...]) -> Collection[Any]:
+    """Return the records with the values that ``--where`` asks for; refuse none."""
+    if not where:
+        return records
+    with mistakes():
+        part = records.where(**where_traits(where))
+    if not part:
+        raise UserError(f"none of {plural(len(records), kind.noun, kind.plural)} has {part.asked}")
+    return part

@@ -1,0 +1,108 @@
+"""Mistakes about servers and models: each message says what is wrong, where, and what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import Call
+from model_server import Json, ModelServer, reply, said
+
+from attune_bench.runner import client
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+KEY = "sk-SECRET-0123456789abcdef"
+RUN = ("run", "local", "gemma-3", "demo", "--limit", 1)
+
+
+def test_a_server_that_is_not_running(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_BACKOFF", 0.0)
+    monkeypatch.setattr("attune_bench.runner.calls.USUAL_URLS", {"ollama": "http://localhost:9/v1"})
+    status, out, err = call("run", "ollama", "m", "demo", "--limit", 1)
+    assert (status, "next:" in out) == (1, False)
+    said = "stopped: http://localhost:9/v1: no connection; start the server (ollama serve), or give its address with"
+    assert f"{said} --base-url" in err
+
+
+def test_a_provider_of_a_similar_name(call: Call) -> None:
+    status, _, err = call("run", "olama", "m", "demo")
+    assert status == 2
+    assert "unknown provider 'olama'; did you mean 'ollama'? The providers are openrouter, openai, prime" in err
+
+
+def test_a_compatible_server_without_its_address(call: Call) -> None:
+    status, _, err = call(*RUN)
+    assert status == 2
+    assert "or ollama or vllm or lmstudio for a server at its usual address" in err
+
+
+def test_a_model_that_the_server_does_not_have(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_API_KEY", KEY)
+    missing = reply("404 Not Found", json.dumps({"error": {"message": f"no model, {KEY}"}}))
+    models = [f"qwen3:{n}b" for n in range(12)]
+    with ModelServer(lambda *_: missing, models=["gemma3:270m", f"leak-{KEY}", *models]) as server:
+        where = ("--base-url", f"{server.url}?token=other-secret-01")
+        status, out, err = call(*RUN, *where, "-o", "runs")
+        assert (status, server.calls) == (1, 1)
+        assert f"Bearer {KEY}".encode() in server.asked_for_models
+        assert server.asked_for_models.startswith(b"GET /v1/models?token=other-secret-01 ")
+    assert "it has no model 'gemma-3'; did you mean 'gemma3:270m'? It has gemma3:270m, " in err
+    assert "and 4 more" in err
+    assert KEY not in out + err + "".join(path.read_text() for path in Path("runs").iterdir() if path.is_file())
+
+
+@pytest.mark.parametrize("models", [None, ["gemma-3"]])
+def test_a_404_of_another_reason_lists_no_models(models: list[str] | None, call: Call) -> None:
+    with ModelServer(lambda *_: reply("404 Not Found", "{}"), models=models) as server:
+        _, _, err = call(*RUN, "--base-url", server.url)
+    assert "status 404; it knows no such model, or is at another URL" in err
+    assert "it has" not in err
+
+
+BENCHMARKS = ("attunebench", "emobench", "eqbench", "eibench")
+EIBENCH = ("--benchmark", "eibench", "--simulator-model", "p", "--max-rounds", 1)
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_a_run_of_which_no_answer_could_be_read(benchmark: str, call: Call) -> None:
+    own = EIBENCH if benchmark == "eibench" else ("--benchmark", benchmark)
+    words = f"Hm.\x1b[2J {'I would rather not. ' * 50}"
+    with ModelServer(lambda *_: said(words)) as server:
+        status, out, err = call(*RUN, *own, "--base-url", server.url)
+        assert (status, "next:" in out) == (1, False)
+        assert "no answer could be read, of " in err
+        model = "p" if benchmark == "eibench" else "gemma-3"
+        assert f"for instance, {model} answered 'Hm.\ufffd[2J I would rather not. " in err
+        assert max(map(len, err.splitlines())) < 400
+        assert "Try a larger model, a larger --max-tokens where answers end early, or --free-json" in err
+        calls = server.calls
+        status, out, err = call(*RUN, *own, "--base-url", server.url)
+        assert (status, "next:" in out, server.calls) == (1, False, calls), "nothing is asked twice"
+        assert "no answer could be read" in err
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "line"),
+    [
+        ("attunebench", "1 of 21 answers could not be read and is missing, in 1 conversation"),
+        ("emobench", "3 of 20 answers could not be read and are missing, in 1 item"),
+    ],
+)
+def test_a_run_of_which_some_answers_could_be_read(benchmark: str, line: str, call: Call) -> None:
+    def fault(number: int, body: Json) -> bytes | None:
+        whole = "## The whole conversation" in body["messages"][-1]["content"]
+        return said("Hm.") if whole or (benchmark == "emobench" and number < 4) else None
+
+    with ModelServer(fault) as server:
+        command = ("run", "local", "m", "demo", "--limit", 1, "--benchmark", benchmark, "--concurrency", 1)
+        status, out, err = call(*command, "--base-url", server.url)
+    assert (status, err) == (0, "")
+    assert line in out
+    assert "next: attune-bench score" in out
+
+
+def test_answers_that_were_cut_off(call: Call) -> None:
+    with ModelServer(lambda *_: said("{", finish_reason="length")) as server:
+        status, _, err = call(*RUN, "--base-url", server.url)
+    assert status == 1
+    assert "for instance, gemma-3 answered '{' (finish_reason length)" in err
