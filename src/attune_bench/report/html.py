@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -75,6 +75,7 @@ def html_report(
     labels: pl.DataFrame | str | os.PathLike[str] | None = None,
     label_metric: str | None = None,
     transcripts: bool | TranscriptFolder = False,
+    progress: Callable[[str], object] = lambda _: None,
     **options: Unpack[SamplingKeywords],
 ) -> str:
     """Return a report of scores as a page of HTML.
@@ -105,6 +106,8 @@ def html_report(
         `data` and `results` whose licence allows it; of people's own, where they were not generated, only with
         `small_cells` too. With a folder beside the page, those that are too large for the page go there.
         See `attune_bench.report.transcripts`.
+    progress : callable
+        Called with the name of each phase when it begins: statistics, transcripts, figures.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -152,6 +155,7 @@ def html_report(
         margin=margins_of(table, margin, [table.primary]).get(table.primary),
         labels=None if held is None else held.of_part(scores, table),
     )  # fmt: skip
+    progress("statistics")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answer = answer_element(asked)
@@ -159,6 +163,7 @@ def html_report(
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
     if transcripts is not False:
+        progress("transcripts")
         folder = None if transcripts is True else transcripts
         made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
         sections.append(made)
@@ -177,6 +182,7 @@ def html_report(
     name = table.provenance.title
     name = name if name.lower().endswith("scores") else f"{name} scores"
     heading = element("h1", sentence(title(asked)))
+    progress("figures")
     return page(name, [heading, *_top(table, notice)], shown, answer=answer, models=table.models)
 
 
