@@ -18,6 +18,7 @@ from attune_bench.cli.options import (
     NamedPath,
     analysis_options,
     chosen_variant,
+    columns_of,
     data_option,
     format_option,
     judge_option,
@@ -119,7 +120,7 @@ def read_scores(path: Path, given: Given) -> Scores:
     if path == Path("demo") and not path.exists():
         raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
     try:
-        scores = Scores.read(path)
+        scores = Scores.read(path, columns=columns_of(given["columns"]))
     except ValueError as error:
         raise UserError(records_instead(str(path)) or str(error)) from None
     with mistakes():
