@@ -18,6 +18,7 @@ from attune_bench.cli.options import (
     NamedPath,
     analysis_options,
     chosen_variant,
+    columns_of,
     data_option,
     format_option,
     judge_option,
@@ -119,7 +120,7 @@ def read_scores(path: Path, given: Given) -> Scores:
     if path == Path("demo") and not path.exists():
         raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
     try:
-        scores = Scores.read(path)
+        scores = Scores.read(path, columns=columns_of(given["columns"]))
     except ValueError as error:
         raise UserError(records_instead(str(path)) or str(error)) from None
     with mistakes():
@@ -238,6 +239,8 @@ def report(scores: Path, html: Path | None, transcripts: bool, format: Format, *
     with its interval.
     """
     read = read_scores(scores, given)
+    with mistakes():
+        check_shared_units(read)
     of_page = {name: given[name] for name in ("data", "results", "small_cells", "margin", "labels", "label_metric")}
     if html is None:
         if transcripts or any(value not in (None, (), False) for value in of_page.values()):
@@ -295,7 +298,8 @@ def compare(
     if by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
-    check_shared_units(read, model or None)
+    with mistakes():
+        check_shared_units(read, model or None)
     if by is None:
         frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     else:
@@ -327,6 +331,8 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
     """
     read = read_scores(scores, given)
+    with mistakes():
+        check_shared_units(read)
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)

@@ -305,7 +305,7 @@ class SkewedMeans:
     ...     warnings.simplefilter("always")
     ...     found.warn_of_means()
     >>> str(caught[0].message).partition(" (")[0]
-    'points, seconds: few far scores decide 2 of 3 means of so few persons'
+    'points, seconds: few far scores decide 2 of 3 means of so few people'
     """
 
     def __init__(self) -> None:
