@@ -18,6 +18,7 @@ from attune_bench.cli.options import (
     NamedPath,
     analysis_options,
     chosen_variant,
+    columns_of,
     data_option,
     format_option,
     judge_option,
@@ -129,7 +130,7 @@ def read_scores(path: Path, given: Given) -> Scores:
     if path == Path("demo") and not path.exists():
         raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
     try:
-        scores = Scores.read(path)
+        scores = Scores.read(path, columns=columns_of(given["columns"]))
     except ValueError as error:
         raise UserError(records_instead(str(path)) or str(error)) from None
     scores = _as_chosen(scores, given)
@@ -163,6 +164,8 @@ def scores_given(path: Path | None, given: Given) -> tuple[Scores, Scored | None
     results, data = given["results"], given["data"]
     if not results:
         raise UserError(no_scores(click.get_current_context()))
+    if given["columns"] is not None:
+        raise UserError("--columns names the columns of a table in place of SCORES; leave it out")
     benchmark = scored_benchmark(given["benchmark"], results, data)
     with progress() as phase:
         made = score_sources(benchmark, results, data, phase, name=given["benchmark"], baselines=given["baselines"])
@@ -246,6 +249,14 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
     return {**sampling_of(given), "metrics": list(metric) or [scores.primary]}
 
 
+def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored | None]:
+    """Return what `scores_given` does; refuse models without a common unit."""
+    read, scored = scores_given(path, given)
+    with mistakes():
+        check_shared_units(read)
+    return read, scored
+
+
 @verb(variants=True)
 @scores_argument(needed=False)
 @results_option("What models made, to score in place of SCORES; or with SCORES and --html what was scored")
@@ -289,7 +300,7 @@ def report(
             )
         if scores is not None and (given["data"] is not None or given["results"]):
             raise UserError("--data and --results beside SCORES are for the page; give --html FILE too")
-        read, _ = scores_given(scores, given)
+        read = _reportable(scores, given)[0]
         made, warned = with_warnings(lambda: report_document(read, format=format, **sampling_of(given)))
         print_document(replace(made, warnings=warned), format)
         return
@@ -299,7 +310,7 @@ def report(
     if given["label_metric"] is not None and labels is None:
         raise UserError("--label-metric says what --labels rates; give --labels FILE too")
     check_page(html, [scores, data, *results, labels])
-    read, scored = scores_given(scores, given)
+    read, scored = _reportable(scores, given)
     beside = transcript_folder(read, html, data, results) if transcripts else None
     if scored is None:
         of_page["data"] = None if data is None else records_of(read, "data", data)
@@ -351,7 +362,8 @@ def compare(
         raise UserError("--data is for --by; leave it out, or name a trait")
     read, scored = scores_given(scores, {**given, "data": data})
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
-    check_shared_units(read, model or None)
+    with mistakes():
+        check_shared_units(read, model or None)
     if by is None:
         frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     else:
@@ -383,6 +395,8 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
     """
     read = read_scores(scores, given)
+    with mistakes():
+        check_shared_units(read)
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
