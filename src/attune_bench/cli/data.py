@@ -4,11 +4,10 @@ import json
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import click
@@ -16,7 +15,6 @@ import click
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.cli.options import (
-    benchmark_of,
     benchmark_of_kind,
     benchmark_option,
     check_usable,
@@ -25,7 +23,6 @@ from attune_bench.cli.options import (
     kind_of_source,
     load_all,
     own_options,
-    read_all,
     results_option,
     verb,
     where_option,
@@ -36,16 +33,23 @@ from attune_bench.cli.output import (
     emit,
     kind_of,
     mistakes,
-    print_document,
+    page_progress,
     progress,
     say,
-    validate_command,
-    with_warnings,
     write_page,
     writing,
 )
 from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
-from attune_bench.report.text import report_document
+from attune_bench.cli.scored import (
+    Scored,
+    baselines_option,
+    check_belongs,
+    problems_of,
+    score_sources,
+    scored_benchmark,
+)
+from attune_bench.report.document import render
+from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -58,7 +62,7 @@ from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
 from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, has_colours, plural
+from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
@@ -256,6 +260,7 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
     type=click.IntRange(min=1, max=MOST_JOBS),
     help="How many processes score; by default as many as there are processors, where there is enough to do.",
 )
+@baselines_option
 @click.pass_context
 def score(
     ctx: click.Context,
@@ -265,43 +270,29 @@ def score(
     output: Path | None,
     benchmark: str | None,
     jobs: int | None,
+    baselines: bool,
     **given: Any,
 ) -> None:
     """Score results against the data they are of, and write the scores to a file."""
-    chosen = _scored_benchmark(benchmark, results[0], data)
+    chosen = scored_benchmark(benchmark, results, data)
     options = own_options(ctx, chosen, given)
     if jobs is not None and chosen.streaming is None:
         raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
     _check_target(target, chosen)
-    if chosen.data is None and data is not None:
-        raise UserError(f"{chosen.title} is scored from its results alone; leave out --data")
-    if chosen.data is not None and data is None:
-        raise UserError(f"which {kind_of(chosen.data).plural} are these results of? Name them with --data")
     made = kind_of(chosen.results)
     with progress() as phase:
-        sources: list[Collection[Any]] = []
-        if chosen.streaming is not None and data is not None:
+        if chosen.streaming is not None and data is not None and not baselines:
             phases = phase(f"reading {kind_of(chosen.data).plural}", None), phase(f"scoring {made.plural}", None)
             with mistakes():
                 streamed = stream(
                     benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
                 )
-            sources, scores = [streamed.data, streamed.results], streamed.scores
+            check_belongs(streamed.scores.values, streamed.results, results, data)
+            scored = Scored(chosen, streamed.scores, streamed.data, streamed.results)
         else:
-            if chosen.data is not None and data is not None:
-                kind = kind_of(chosen.data)
-                sources.append(read_all(kind, [data], phase(f"reading {kind.plural}", None)))
-            sources.append(read_all(made, results, phase(f"reading {made.plural}", None)))
-            with mistakes():
-                scores = score_records(
-                    *sources, benchmark=benchmark or chosen, progress=phase("scoring", len(sources[-1])), **options
-                )
-    if scores.values.is_empty():
-        raise UserError(
-            f"none of the {plural(len(sources[-1]), made.noun, made.plural)} in {', '.join(results)} belongs to the "
-            f"data in {data}: check that both come from the same data set"
-        )
+            scored = score_sources(chosen, results, data, phase, name=benchmark, baselines=baselines, options=options)
+    scores = scored.scores
     if scores.repeats is not None and output is None:
         target = target.with_suffix(".parquet")
     with writing(target, "--output"), mistakes():
@@ -312,22 +303,12 @@ def score(
         models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
     # A result is of one repeat where its kind says which, else of all.
     repeats = scores.repeats if "repeat" in made.model.model_fields else None
-    scored = scores.values if repeats is None else repeats
-    emit(f"{target}: {plural(scored.height, made.noun, made.plural)} of {models}{said}")
-    problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
-    if problems["error"] or problems["warning"]:
-        counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
-        beside = (results, ()) if data is None else ([data], results)
-        emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
+    rows = scores.values if repeats is None else repeats
+    emit(f"{target}: {plural(rows.height, made.noun, made.plural)} of {models}{said}")
+    if problems := problems_of(scored, results, data, forced=benchmark):
+        emit(problems)
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
-    emit(f"next: {shlex.join(('attune-bench', 'report', '--scores', str(target), *forced))}")
-
-
-def _scored_benchmark(name: str | None, results: str, data: str | None) -> Benchmark:
-    """Return the benchmark named, else the benchmark of the results, or of the data where the results are demo."""
-    if data is not None and results == "demo" != data:
-        return benchmark_of(name, data, "data")
-    return benchmark_of(name, results, "results")
+    emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
 
 
 def _check_target(target: Path, benchmark: Benchmark) -> None:
@@ -345,36 +326,33 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
     help="Where to write the page of HTML, where the extra `plots` is installed.",
 )  # fmt: skip
 def demo(benchmark: str | None, html: Path) -> None:
-    """Score the embedded synthetic data, by baselines where there are any; print the report and write it as a page."""
+    """Score simulated models, and baselines where there are any, on embedded synthetic data; write the page.
+
+    What is printed has at most 25 lines: who leads, the ranking, the page, and what to do next.
+    """
     with mistakes():
         chosen = BENCHMARKS[0] if benchmark is None else benchmark_named(benchmark)
     check_page(html, [])
     data = None if chosen.data is None else load_records("demo", kind_of(chosen.data))
-    if chosen.baselines is None:
-        results = load_records("demo", kind_of(chosen.results))
-    else:
-        results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
+    results = [*load_records("demo", kind_of(chosen.results))]
+    if chosen.baselines is not None:
+        results += [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
-    say(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
-    made, warned = with_warnings(lambda: report_document(scores))
-    print_document(replace(made, warnings=warned), "table")
+    columns = min(columns_of_terminal(), _DEMO_WIDTH)
+    made = demo_document(scores, blocks=has_blocks(sys.stdout))
+    emit(f"{render(made, columns=columns, colours=has_colours(sys.stdout))}\n\n")
     try:
-        text = scores.report(format="html", data=data, results=results)
+        with page_progress() as begin:
+            text = scores.report(format="html", data=data, results=results, progress=begin)
     except ImportError as error:
         emit(f"No page of HTML: {error}")
     else:
         write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
-    emit("\nNext:")
-    for command, what in _NEXT:
-        emit(f"  attune-bench {command.format(of=of, data='' if data is None else ' --data demo')}")
-        emit(fill(what, columns_of_terminal(), initial_indent=" " * 6, subsequent_indent=" " * 6))
+    own = f"run local MODEL demo --base-url URL{of}" if chosen.task else "score --results FOLDER"
+    emit("\nNext, with your own:")
+    for what, command in (("table", "compare results.csv"), ("model", own), ("data", "describe FOLDER")):
+        emit(f"  {what:<7} attune-bench {command}")
 
 
-_NEXT = (
-    ("score --results demo{data} --output scores.parquet{of}", "score results of any model; here of simulated models"),
-    ("compare --scores scores.parquet", "whether the models differ, and how small a difference could show"),
-    ("report --scores scores.parquet --format markdown", "the report, for a paper"),
-    ("validate FOLDER", "check files of your own; every finding with file, place and value"),
-    ("describe demo{of}", "what the synthetic data contain"),
-)
+_DEMO_WIDTH = 80

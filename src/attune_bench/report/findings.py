@@ -13,7 +13,7 @@ import polars as pl
 from attune_bench.report.columns import label
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
 
 Row = Mapping[str, Any]
@@ -131,7 +131,7 @@ def of_wins(rows: Sequence[Row], unit: str) -> str:
         least[row["model_a"]] = min(least.get(row["model_a"], 1.0), row["rate"])
     winners = [model for model, rate in least.items() if rate > 0.5]
     who = winners[0] if winners else "No model"
-    return f"{who} wins against every other model on more than half of the {unit}s"
+    return f"{who} wins against every other model on more than half of the {pluralize(unit)}"
 
 
 def of_correlations(table: ScoreTable, rows: pl.DataFrame) -> str:

@@ -508,9 +508,9 @@ def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, last
         return top + height * (1 - state / 100)
 
     found = [_label(x, y + 15, panel.title, more=' font-weight="bold"')]
-    for state in (0, 50, 100):
-        found.append(_rule(left, down(state), left + wide, down(state), GRID))
-        found.append(_label(left - 6, down(state) + 4, str(state), anchor="end", size=SMALL, colour=MUTED))
+    for mark in (0, 50, 100):
+        found.append(_rule(left, down(mark), left + wide, down(mark), GRID))
+        found.append(_label(left - 6, down(mark) + 4, str(mark), anchor="end", size=SMALL, colour=MUTED))
     ticks = _thinned(whole_axis(0, last).ticks, wide)
     found += [
         _label(across(tick), top + height + 16, text, anchor="middle", size=SMALL, colour=MUTED) for tick, text in ticks
