@@ -111,7 +111,7 @@ from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, did_you_mean, plural
+from attune_data.text import columns_of_terminal, did_you_mean, plural, pluralize
 from attune_metrics.stats.judges import MIN_LABELS
 from attune_metrics.stats.power import labels_needed
 
@@ -202,7 +202,9 @@ def traits_of(scores: Scores, data: str | None) -> Queryable:
         return found
     benchmark = benchmark_of_scores(scores)
     if not scores.traits and benchmark is not None and benchmark.data is not None:
-        raise UserError(f"these scores have no traits of their {scores.provenance.unit}s; name the data with --data")
+        raise UserError(
+            f"these scores have no traits of their {pluralize(scores.provenance.unit)}; name the data with --data"
+        )
     return unit_traits(scores)
 
 
