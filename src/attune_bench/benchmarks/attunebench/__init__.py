@@ -70,6 +70,7 @@ BENCHMARK = Benchmark(
     analyses=f"{_ROOM}.analyses:ANALYSES",
     sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
+    measures=f"{_ROOM}.measures:measures",
     commands=(
         Command(
             name="rejudge", help="Let judges judge the drafts of run files anew.", command=f"{_ROOM}.rejudging:rejudge"
