@@ -380,6 +380,11 @@ def under_condition(table: ScoreTable, condition: str | None) -> str:
     return "" if condition is None else f", {table.provenance.condition} {condition}"
 
 
+def words_under(table: ScoreTable, condition: str | None) -> str:
+    """Return the end of a title that names the condition, empty where the scores have one alone."""
+    return under_condition(table, condition) if len(table.conditions) > 1 else ""
+
+
 def label(metric: Metric) -> str:
     """Return a metric's label, with its direction where lower values are better."""
     return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"

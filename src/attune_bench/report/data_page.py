@@ -360,11 +360,13 @@ def data_html(asked: DataPage) -> str:
     shown = [section for section in sections if section.parts]
     if left_out:
         shown.append(Section("Not on this page", [tuple(left_out)]))
-    top = [element("p", f"{asked.sizes()}.", class_="quiet")]
+    heading = title(asked)
+    top = [element("h1", heading)]
+    top += [] if asked.sizes() == heading else [element("p", f"{asked.sizes()}.", class_="quiet")]
     if any(getattr(record, "synthetic", False) for record in asked.part):
         top.append(element("p", "SYNTHETIC data: nothing here is about a real person.", class_="notice"))
     said = [element("p", text, class_="lead" if not place else "") for place, text in enumerate(findings(asked))]
-    return page(title(asked), top, shown, answer=element("div", *said, class_="answer"))
+    return page(heading, top, shown, answer=element("div", *said, class_="answer"))
 
 
 def title(asked: DataPage) -> str:
@@ -467,8 +469,9 @@ def _pair_finding(asked: DataPage, family: Family, frame: pl.DataFrame) -> str:
     widest = max(apart.to_dicts(), key=lambda row: abs(row["value"]))
     metric, end = asked.table.metrics[widest["metric"]], asked.table.metrics[family.pairs[widest["metric"]][0]]
     first, second = family.ends
+    quoted = f'"{metric.label}"' if metric.label.endswith("?") else metric.label
     values = f"{first} {_value(widest['first'], end)}, {second} {_value(widest['second'], end)}"
-    return f"{both} differ significantly in {counted}; most in {metric.label}: {values}."
+    return f"{both} differ significantly in {counted}; most in {quoted}: {values}."
 
 
 def _section(asked: DataPage, family: Family, frame: pl.DataFrame) -> Section:
@@ -599,10 +602,10 @@ def _difference_figure(asked: DataPage, family: Family, frame: pl.DataFrame) -> 
         row["text"] = (
             f"{metric.label}: {drawing.shown(row, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
         )
-    of = family.axis.replace(", %", ", percentage points")
+    of = "difference, percentage points" if family.axis.endswith("%") else "difference"
     first = f"The {len(rows)} largest differences. " if frame.height > len(rows) else ""
     caption = f"{first}{asked.name} minus {_OTHERS}; {_BARS[0].lower()}{_BARS[1:]}"
-    return Figure(_dots(asked, rows, f"difference in {of}", 0.0), caption)
+    return Figure(_dots(asked, rows, of, 0.0), caption)
 
 
 def _pair_figure(asked: DataPage, family: Family, frame: pl.DataFrame) -> Figure:

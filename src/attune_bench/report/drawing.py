@@ -26,6 +26,7 @@ from attune_metrics.metric import Metric
 
 _NARROW = 600
 _NARROW_NAMES = 18
+_NARROW_COLUMNS, _NARROW_LINES = 26, 3
 _NARROW_TICKS = 3
 _LETTER = 7.2  # pixels of a letter of an axis, on average
 
@@ -81,7 +82,7 @@ def fitted(specification: Specification, total: int) -> Specification:
         for axis in _all(made, "axis"):
             if "tickCount" in axis:
                 axis["tickCount"] = min(axis["tickCount"], _NARROW_TICKS)
-    names = [name for axis in _name_axes(made) for name in axis["scale"]["domain"]]
+    names = [line for axis in _name_axes(made) for name in axis["scale"]["domain"] for line in name.split("\n")]
     beside = 24 + max((_LETTER * width(name) for name in names), default=24.0)
     if panels := made.get("hconcat"):
         space = total - beside - 24 * len(panels)
@@ -99,14 +100,25 @@ def _shorten_names(specification: Specification) -> None:
     short: dict[str, Mapping[str, str]] = {}
     for axis in _name_axes(specification):
         domain = axis["scale"]["domain"]
-        # As wide as it takes for them to differ.
-        cut = (found for most in count(_NARROW_NAMES) if (found := _cut_apart(domain, most)))
-        short.setdefault(axis["field"], next(cut) if domain else {})
+        if any("\n" in name for name in domain):
+            short.setdefault(axis["field"], {name: _narrow_lines(name) for name in domain})
+            axis["axis"] |= {"labelFontSize": 12, "labelOffset": -6 * (_NARROW_LINES - 1)}
+        else:
+            # As wide as it takes for them to differ.
+            cut = (found for most in count(_NARROW_NAMES) if (found := _cut_apart(domain, most)))
+            short.setdefault(axis["field"], next(cut) if domain else {})
         axis["scale"]["domain"] = [short[axis["field"]].get(name, name) for name in axis["scale"]["domain"]]
     for given in _all(specification, "data"):
         given["values"] = [
             row | {key: of[row[key]] for key, of in short.items() if row.get(key) in of} for row in given["values"]
         ]
+
+
+def _narrow_lines(text: str) -> str:
+    """Return a sentence that was wrapped for a wide axis, wrapped for a narrow one."""
+    first, *others = [*wrapped(" ".join(text.split()), _NARROW_COLUMNS)]
+    kept = others[: _NARROW_LINES - 1]
+    return "\n".join([first, *kept]) + (" ..." if len(others) > len(kept) else "")
 
 
 def _all(inside: Any, key: str) -> Iterator[dict[str, Any]]:

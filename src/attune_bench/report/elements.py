@@ -277,9 +277,9 @@ def page(
     Parameters
     ----------
     title : str
-        Its heading.
+        Its name, for the window and for bookmarks.
     top : iterable of Html
-        Paragraphs that apply to all numbers.
+        Its heading, and paragraphs that apply to all numbers.
     sections : sequence of Section
         Its sections, which the contents list.
     answer : Html
@@ -293,12 +293,15 @@ def page(
         for section, address in zip(sections, addresses, strict=True)
     ]
     folded_contents = element("details", element("summary", "Contents"), element("ul", *contents))
-    bar = [element("nav", folded_contents, class_="contents", aria_label="Contents")]
-    bar += [_CONTROLS] if len(models) > 1 else []
+    rail = [element("nav", folded_contents, class_="contents", aria_label="Contents")]
+    rail += [_CONTROLS] if len(models) > 1 else []
     named = zip(sections, addresses, strict=True)
     shown = [section_element(section, name=address, models=models) for section, address in named]
-    body = [element("h1", title), *top, element("div", *bar, class_="tools"), answer, *shown]
-    return document(title, body, style=asset("report.css"), script=asset("report.js"))
+    body = [
+        element("div", *top, class_="top"), element("div", *rail, class_="rail"),
+        element("div", answer, *shown, class_="body"),
+    ]  # fmt: skip
+    return document(title, body, style=asset("report.css"), script=asset("report.js"), kind="report")
 
 
 _CONTROLS = Html(
@@ -318,8 +321,10 @@ def _addresses(titles: Iterable[str]) -> list[str]:
     return found
 
 
-def document(title: str, body: Iterable[Html], *, style: str = "", script: str = "") -> str:
+def document(title: str, body: Iterable[Html], *, style: str = "", script: str = "", kind: str = "") -> str:
     """Return a whole page with the style of all, and the script that sorts; `style` and `script` are added to these.
+
+    `kind` is the class of its content.
 
     Nothing on it may be fetched, and no other script may run.
     """
@@ -333,8 +338,9 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
         f"<style>{_STYLE}{asset('page.css')}{records_style()}{asset('transcripts.css')}{style}</style>"
     )
     content = "\n".join(body)
+    given = f' class="{kind}"' if kind else ""
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{content}\n</main>\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main{given}>\n{content}\n</main>\n'
         f"<script>{scripts}</script>\n</body>\n</html>\n"
     )
 

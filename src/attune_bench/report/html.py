@@ -2,16 +2,14 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from math import isfinite
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.report.answer import Rows, chances, good_score, sentence, sentences, with_value, words_under
+from attune_bench.report.answer import chances, details, finding, good_score, sentence, title, with_value
 from attune_bench.report.columns import (
     INTERVALS,
     Part,
@@ -19,21 +17,17 @@ from attune_bench.report.columns import (
     Table,
     drawn,
     has_clusters,
-    interval,
-    interval_words,
-    label,
-    number,
     range_words,
     text_column,
     weight_words,
 )
 from attune_bench.report.document import settings_table
-from attune_bench.report.elements import breakable, page
+from attune_bench.report.elements import page
 from attune_bench.report.notes import provenance_line
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
+from attune_bench.report.ranking import ranking_element
 from attune_bench.report.sections import general_sections, lacking_units
-from attune_bench.report.tables import TIERS, called, under
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import fingerprint
@@ -47,105 +41,27 @@ from attune_data.collection import Collection
 from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
-from attune_data.text import plural, sanitize
+from attune_data.text import plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
 
-_MARGIN = 0.04
-
 
 def answer_element(page: PageScores) -> Html:
-    """Return what a page says first, a block a condition."""
+    """Return what a page says below its title, a block a condition."""
     table = page.table
     blocks = []
     for condition in table.conditions:
-        first, *others = sentences(page, condition)
-        terms = [element("div", element("dt", term), element("dd", said)) for term, said in good_score(page, condition)]
-        parts = [element("p", sentence(first), class_="lead")]
-        parts += [element("p", sentence(" ".join(others)))] if others else []
+        parts = []
+        if len(table.conditions) > 1:
+            parts.append(element("p", sentence(f"{finding(page, condition)}."), class_="lead"))
+        if said := details(page, condition):
+            parts.append(element("p", sentence(" ".join(said))))
+        terms = [element("div", element("dt", term), element("dd", text)) for term, text in good_score(page, condition)]
         parts.append(element("dl", *terms, class_="good"))
         if rows := with_value(page, condition):
-            parts.append(_ranking(page, condition, rows))
+            parts.append(ranking_element(page, condition, rows, chances(page, condition).get(table.primary)))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
-
-
-def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
-    """Return the models in their tiers, each with its value and interval as a bar."""
-    table = page.table
-    metric = table.metric(table.primary)
-    random = chances(page, condition).get(metric.name)
-    low, high = _axis(rows, metric, random)
-    has_tiers = any(row["tier"] is not None for row in rows)
-    key = [] if random is None else [
-        Html(" "), element("span", f"\u2506 random answers {number(random, metric)}", class_="random-key")
-    ]  # fmt: skip
-    ends = [element("span", number(end, metric)) for end in (low, high)]
-    axis = element("span", element("span", ""), element("span", *ends, class_="ends"), class_="at", aria_hidden="true")
-    heads = [element("th", name, scope="col") for name in ("rank", "model")]
-    heads.append(element("th", label(metric), *key, axis, scope="col", class_="text"))
-    bodies = []
-    for tier, group in groupby(rows, lambda row: row["tier"]):
-        inside = [_row(table, row, metric, (low, high), random) for row in group]
-        if tier is not None:
-            inside.insert(0, element("tr", element("th", f"Tier {tier}", colspan="3", scope="rowgroup"), class_="tier"))
-        bodies.append(element("tbody", *inside))
-    caption = element("caption", f"Ranking by {label(metric)}{words_under(table, condition)}")
-    drawn = element("table", caption, element("thead", element("tr", *heads)), *bodies, class_="ranking")
-    has_ranks = any(row["rank_low"] is not None for row in rows)
-    of_ranks = " In brackets beside a rank: its own, resampled." if has_ranks else ""
-    words = interval_words(table, page.chosen, under(page.ranking, condition))
-    said = f"Bars: {words}.{of_ranks} {TIERS if has_tiers else ''}"
-    return Html(drawn + element("p", said.strip(), class_="quiet"))
-
-
-def _row(
-    table: ScoreTable, row: Mapping[str, Any], metric: Metric, ends: tuple[float, float], random: float | None
-) -> Html:
-    rank = "-" if row["rank"] is None else f"{row['rank']:g}"
-    span = "" if row["rank_low"] is None else f"[{row['rank_low']:g}, {row['rank_high']:g}]"
-    value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
-    near = []
-    if row["tier"] is not None and row["tier_first"] != row["tier_last"]:
-        near = [element("small", f"no significant difference: tiers {row['tier_first']}\u2013{row['tier_last']}")]
-    kind = called(row["model"]).removeprefix(row["model"])
-    marks = [Html(" "), element("small", kind.strip())] if kind else []
-    why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []
-    said = f"{called(row['model'])}: {value} {within}, n = {plural(row['n'], table.provenance.unit)}"
-    shown = element("span", value, Html(" "), element("small", within), *why)
-    cells = [
-        element("td", rank, *([Html(" "), element("small", span)] if span else [])),
-        element("th", breakable(row["model"]), *marks, *near, scope="row"),
-        element("td", element("span", shown, _bar(row, ends, random), class_="at"), class_="bar"),
-    ]
-    return element("tr", *cells, data_model=sanitize(row["model"]), title=said)
-
-
-def _axis(rows: Rows, metric: Metric, random: float | None) -> tuple[float, float]:
-    """Return the two ends of the axis of the bars, within the range of the metric."""
-    found = [row[end] for row in rows for end in ("value", "low", "high")] + [random]
-    known = [value for value in found if value is not None and isfinite(value)]
-    low, high = min(known, default=0.0), max(known, default=1.0)
-    margin = _MARGIN * ((high - low) or abs(high) or 1.0)
-    begin, end = max(low - margin, metric.low), min(high + margin, metric.high)
-    # All models may be at one end of the range.
-    return (begin, end) if begin < end else (low - margin, high + margin)
-
-
-def _bar(row: Mapping[str, Any], ends: tuple[float, float], random: float | None) -> Html:
-    low, high = ends
-
-    def at(value: float) -> str:
-        return f"{100 * (value - low) / (high - low):.1f}%"
-
-    marks = []
-    if random is not None:
-        marks.append(element("line", x1=at(random), x2=at(random), y1="0", y2="100%", class_="random"))
-    if row["low"] is not None:
-        marks.append(element("line", x1=at(row["low"]), x2=at(row["high"]), y1="50%", y2="50%"))
-    if isfinite(row["value"]):
-        marks.append(element("circle", cx=at(row["value"]), cy="50%", r="4.5"))
-    return element("svg", *marks, class_="interval", aria_hidden="true")
 
 
 def html_report(
@@ -159,6 +75,7 @@ def html_report(
     labels: pl.DataFrame | str | os.PathLike[str] | None = None,
     label_metric: str | None = None,
     transcripts: bool | TranscriptFolder = False,
+    progress: Callable[[str], object] = lambda _: None,
     **options: Unpack[SamplingKeywords],
 ) -> str:
     """Return a report of scores as a page of HTML.
@@ -189,6 +106,8 @@ def html_report(
         `data` and `results` whose licence allows it; of people's own, where they were not generated, only with
         `small_cells` too. With a folder beside the page, those that are too large for the page go there.
         See `attune_bench.report.transcripts`.
+    progress : callable
+        Called with the name of each phase when it begins: statistics, transcripts, figures.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -236,6 +155,7 @@ def html_report(
         margin=margins_of(table, margin, [table.primary]).get(table.primary),
         labels=None if held is None else held.of_part(scores, table),
     )  # fmt: skip
+    progress("statistics")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answer = answer_element(asked)
@@ -243,6 +163,7 @@ def html_report(
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
     if transcripts is not False:
+        progress("transcripts")
         folder = None if transcripts is True else transcripts
         made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
         sections.append(made)
@@ -258,9 +179,11 @@ def html_report(
     if left_out:
         shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
-    title = table.provenance.title
-    title = title if title.lower().endswith("scores") else f"{title} scores"
-    return page(title, _top(table, notice), shown, answer=answer, models=table.models)
+    name = table.provenance.title
+    name = name if name.lower().endswith("scores") else f"{name} scores"
+    heading = element("h1", sentence(title(asked)))
+    progress("figures")
+    return page(name, [heading, *_top(table, notice)], shown, answer=answer, models=table.models)
 
 
 def _labels_of(
@@ -278,7 +201,7 @@ def _labels_of(
 
 def _top(table: ScoreTable, notice: str) -> list[Html]:
     """Return the paragraphs below the title, which apply to all numbers."""
-    parts = [element("p", provenance_line(table), class_="quiet")]
+    parts = [element("p", provenance_line(table, with_synthetic=False), class_="quiet")]
     if table.provenance.synthetic:
         people = ": no score here is of a real person" if table.provenance.private else ""
         parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))

@@ -9,7 +9,7 @@ from attune_bench.stats.comparability import common_settings, differences, in_wo
 from attune_data.text import listed, plural, sanitize
 
 
-def provenance_line(table: ScoreTable) -> str:
+def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
     """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
     clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
@@ -25,7 +25,7 @@ def provenance_line(table: ScoreTable) -> str:
         f"n = {size}",
         f"attune-bench {held.library_version}",
         *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
-        *(["SYNTHETIC demonstration data"] if held.synthetic else []),
+        *(["SYNTHETIC demonstration data"] if held.synthetic and with_synthetic else []),
     ]
     return sanitize(", ".join(parts))
 

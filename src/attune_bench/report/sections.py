@@ -27,8 +27,8 @@ from attune_bench.report.columns import (
     profiled,
     size_column,
     text_column,
-    under_condition,
     with_note,
+    words_under,
 )
 from attune_bench.report.elements import LARGE, pairs_matrix
 from attune_bench.report.figures import (
@@ -532,8 +532,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     pairs = rows_under(frame, condition)
     if not pairs:
         return []
-    under = under_condition(table, condition) if len(table.conditions) > 1 else ""
-    caption = f"Which models differ significantly by {label(metric)}{under}"
+    caption = f"Which models differ significantly by {label(metric)}{words_under(table, condition)}"
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     matrix = pairs_matrix(
         models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= LARGE

@@ -161,7 +161,7 @@ def test_a_mistake_beyond_ascii(spawn: Spawn, env: dict[str, str]) -> None:
 def test_no_progress_where_standard_error_is_no_terminal(
     call: Call, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attune_bench.cli.output._QUIET_SECONDS", -1.0)
+    monkeypatch.setattr("attune_bench.cli.output._QUIET_SECONDS", 0.0)
     status, _, err = call("score", "--results", files[1], "--ground-truth", files[0], "--output", tmp_path / "x.json")
     assert (status, err) == (0, "")
 
@@ -190,8 +190,19 @@ def test_a_quick_command_shows_no_progress_on_a_terminal(files: Files, term: str
 
 @pytest.mark.slow
 def test_a_slow_command_shows_progress_on_a_terminal(files: Files) -> None:
-    code = "from attune_bench import cli; from attune_bench.cli import output; output._QUIET_SECONDS = -1.0; cli.main()"
+    code = "from attune_bench import cli; from attune_bench.cli import output; output._QUIET_SECONDS = 0.0; cli.main()"
     command = [sys.executable, "-c", code, "validate", str(files[0])]
     status, shown = _on_a_terminal(command, {"TERM": "xterm"})
     assert status == 0
     assert b"reading conversations" in shown
+
+
+@pytest.mark.slow
+def test_making_a_page_shows_its_phases_on_a_terminal(results_csv: Path, tmp_path: Path) -> None:
+    code = "from attune_bench import cli; from attune_bench.cli import output; output._QUIET_SECONDS = 0.0; cli.main()"
+    page = tmp_path / "page.html"
+    command = [sys.executable, "-c", code, "report", "--scores", str(results_csv), "--html", str(page)]
+    status, shown = _on_a_terminal(command, {"TERM": "xterm"})
+    assert (status, page.exists()) == (0, True)
+    assert b"statistics" in shown
+    assert b"figures" in shown

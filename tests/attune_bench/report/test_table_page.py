@@ -101,7 +101,7 @@ def test_a_described_table_speaks_of_its_own() -> None:
     )
     page_text = described.report(format="html", resamples=200)
     said = text_of(page_text)
-    assert "Trivia scores" in said
+    assert "Trivia, n = 200 questions" in said
     assert "without a description" not in said
     assert "Accuracy 0 to 100 higher share of questions" in said
     assert "Time 0 or more lower mean over questions a stopwatch" in said
@@ -257,7 +257,7 @@ def of_sage() -> str:
 
 def test_the_page_of_sage(of_sage: str) -> None:
     assert Tags(of_sage).open == []
-    assert "SAGE scores" in text_of(of_sage)
+    assert "<title>SAGE scores</title>" in of_sage
     [board] = tables(section(of_sage, "Scores"))
     assert board[0] == ["model", "Score", "Success", "Failure, lower is better", "n"]
     assert "Shares have Wilson intervals." in text_of(section(of_sage, "Scores"))
