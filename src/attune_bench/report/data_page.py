@@ -316,6 +316,8 @@ def data_page(
         others = other_ids(records, part, list(traits))
         if not others:
             raise ValueError(f"every {records.kind.noun} with a known value is in the group; nothing to compare with")
+    if measures is not None:
+        measures = replace(measures, families=tuple(one for one in measures.families if one.trait not in traits))
     made = DataPage(
         records=records, part=part, name=group_name(traits), others=others, measures=measures,
         small_cells=small_cells, options=options,
@@ -442,9 +444,11 @@ def _difference_findings(asked: DataPage) -> list[str]:
         found.append(f"{len(apart) - _NAMED} more differ.")
     if not apart:
         found.append(f"None of {plural(tests, 'difference')} is significant after Holm's correction.")
-    unreached = [frame.drop_nulls("p").height for _, frame in asked.families if not _reaches(frame)]
+    unreached = [frame["p"].count() for _, frame in asked.families if not _reaches(frame)]
     if sum(unreached):
         found.append(f"{sum(unreached)} could not have been, however large: their families have too many tests.")
+    sections = sum(frame["p"].count() > 0 for _, frame in asked.families)
+    found.append(f"p-values are corrected within each of {plural(sections, 'section')}, not over all of them.")
     return found
 
 

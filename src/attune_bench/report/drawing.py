@@ -26,7 +26,7 @@ from attune_metrics.metric import Metric
 
 _NARROW = 600
 _NARROW_NAMES = 18
-_NARROW_COLUMNS, _NARROW_LINES = 26, 3
+_NARROW_COLUMNS, _NARROW_LINES, _HIGHER = 26, 3, 1.25
 _NARROW_TICKS = 3
 _LETTER = 7.2  # pixels of a letter of an axis, on average
 
@@ -103,6 +103,8 @@ def _shorten_names(specification: Specification) -> None:
         if any("\n" in name for name in domain):
             short.setdefault(axis["field"], {name: _narrow_lines(name) for name in domain})
             axis["axis"] |= {"labelFontSize": 12, "labelOffset": -6 * (_NARROW_LINES - 1)}
+            if "height" in specification:
+                specification["height"] *= _HIGHER
         else:
             # As wide as it takes for them to differ.
             cut = (found for most in count(_NARROW_NAMES) if (found := _cut_apart(domain, most)))

@@ -43,6 +43,8 @@ class Family:
         What a position is called, such as ``turn``.
     middle : float, optional
         The value that says nothing, such as half of the comparisons, as values are stored.
+    trait : str
+        The trait that the measures are values of: a group chosen by this trait is not compared by them.
     counts : bool
         Whether a measure is 1 for a record with a property and else 0, so that a value tells how many records have it.
     """
@@ -58,6 +60,7 @@ class Family:
     places: Mapping[str, Place] = field(default_factory=dict)
     position: str = "position"
     middle: float | None = None
+    trait: str = ""
     counts: bool = False
 
 

@@ -86,7 +86,9 @@ def _topics(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Famil
         metrics[name] = _share(name, sanitize(category))
         values[name] = known.select(_KEY, value=pl.col("category") == category)
     about = "Share of the conversations that are about the topic."
-    return Family(title="Topics", metrics=[*names], about=about, axis="share of conversations, %", counts=True)
+    return Family(
+        title="Topics", metrics=[*names], about=about, axis="share of conversations, %", counts=True, trait="category"
+    )
 
 
 def _tagged(tables: Tables) -> pl.DataFrame:
