@@ -4,11 +4,10 @@ import json
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import click
@@ -41,15 +40,21 @@ from attune_bench.cli.output import (
     print_document,
     progress,
     say,
-    validate_command,
-    with_warnings,
     write_page,
     writing,
 )
 from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
-from attune_bench.cli.scored import Scored, baselines_option, check_belongs, score_sources, scored_benchmark
+from attune_bench.cli.scored import (
+    Scored,
+    baselines_option,
+    check_belongs,
+    problems_of,
+    score_sources,
+    scored_benchmark,
+)
 from attune_bench.report.data_page import DataPage, data_document, data_html, data_page
-from attune_bench.report.text import report_document
+from attune_bench.report.document import render
+from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -62,7 +67,7 @@ from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
 from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, has_colours, plural
+from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
@@ -325,10 +330,10 @@ def score(
                     benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
                 )
             check_belongs(streamed.scores.values, streamed.results, results, data)
-            scored = Scored(streamed.scores, streamed.data, streamed.results)
+            scored = Scored(chosen, streamed.scores, streamed.data, streamed.results)
         else:
             scored = score_sources(chosen, results, data, phase, name=benchmark, baselines=baselines, options=options)
-    scores, sources = scored.scores, [one for one in (scored.data, scored.results) if one is not None]
+    scores = scored.scores
     if scores.repeats is not None and output is None:
         target = target.with_suffix(".parquet")
     with writing(target, "--output"), mistakes():
@@ -341,11 +346,8 @@ def score(
     repeats = scores.repeats if "repeat" in made.model.model_fields else None
     rows = scores.values if repeats is None else repeats
     emit(f"{target}: {plural(rows.height, made.noun, made.plural)} of {models}{said}")
-    problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
-    if problems["error"] or problems["warning"]:
-        counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
-        beside = (results, ()) if data is None else ([data], results)
-        emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
+    if problems := problems_of(scored, results, data, forced=benchmark):
+        emit(problems)
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
     emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
 
@@ -365,19 +367,21 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
     help="Where to write the page of HTML, where the extra `plots` is installed.",
 )  # fmt: skip
 def demo(benchmark: str | None, html: Path) -> None:
-    """Score the embedded synthetic data, by baselines where there are any; print the report and write it as a page."""
+    """Score simulated models, and baselines where there are any, on embedded synthetic data; write the page.
+
+    What is printed has at most 25 lines: who leads, the ranking, the page, and what to do next.
+    """
     with mistakes():
         chosen = BENCHMARKS[0] if benchmark is None else benchmark_named(benchmark)
     check_page(html, [])
     data = None if chosen.data is None else load_records("demo", kind_of(chosen.data))
-    if chosen.baselines is None:
-        results = load_records("demo", kind_of(chosen.results))
-    else:
-        results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
+    results = [*load_records("demo", kind_of(chosen.results))]
+    if chosen.baselines is not None:
+        results += [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
-    say(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
-    made, warned = with_warnings(lambda: report_document(scores))
-    print_document(replace(made, warnings=warned), "table")
+    columns = min(columns_of_terminal(), _DEMO_WIDTH)
+    made = demo_document(scores, blocks=has_blocks(sys.stdout))
+    emit(f"{render(made, columns=columns, colours=has_colours(sys.stdout))}\n\n")
     try:
         with page_progress() as begin:
             text = scores.report(format="html", data=data, results=results, progress=begin)
@@ -386,16 +390,10 @@ def demo(benchmark: str | None, html: Path) -> None:
     else:
         write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
-    emit("\nNext:")
-    for command, what in _NEXT:
-        emit(f"  attune-bench {command.format(of=of, data='' if data is None else ' --data demo')}")
-        emit(fill(what, columns_of_terminal(), initial_indent=" " * 6, subsequent_indent=" " * 6))
+    own = f"run local MODEL demo --base-url URL{of}" if chosen.task else "score --results FOLDER"
+    emit("\nNext, with your own:")
+    for what, command in (("table", "compare results.csv"), ("model", own), ("data", "describe FOLDER")):
+        emit(f"  {what:<7} attune-bench {command}")
 
 
-_NEXT = (
-    ("score --results demo{data} --output scores.parquet{of}", "score results of any model; here of simulated models"),
-    ("compare scores.parquet", "whether the models differ, and how small a difference could show"),
-    ("report scores.parquet --format markdown", "the report, for a paper"),
-    ("validate FOLDER", "check files of your own; every finding with file, place and value"),
-    ("describe demo{of}", "what the synthetic data contain"),
-)
+_DEMO_WIDTH = 80
