@@ -6,10 +6,11 @@ method over the measures of a section.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from math import inf
+from typing import Any
 
 import polars as pl
 from typing_extensions import Unpack
@@ -35,8 +36,10 @@ from attune_bench.report.columns import (
     text_column,
 )
 from attune_bench.report.document import Document
+from attune_bench.report.drawing import MUTED, ORANGE, SKY
 from attune_bench.report.elements import page
-from attune_bench.report.measures import Family, Measures
+from attune_bench.report.measures import Family, Measures, Place
+from attune_bench.report.plots import Axis, Line, LinePanel, LinePlot, Mark, PlotRow, RowPlot, axis_of
 from attune_bench.report.privacy import conceal_strata, hidden_strata, hides, shown_summary
 from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
@@ -47,15 +50,11 @@ from attune_data.collection import Collection
 from attune_data.description import describe
 from attune_data.issues import element
 from attune_data.licences import named_licences
-from attune_data.text import listed, plural, sanitize, wrapped
+from attune_data.text import listed, plural, sanitize, width
 from attune_metrics.metric import Metric, SkewedScoresWarning
 from attune_metrics.stats.comparison import holm
 
-if TYPE_CHECKING:
-    from attune_bench.report.drawing import Chart
-
 _MOST_DRAWN = 12
-_LINE, _TWO_LINES = 58, 40  # columns of a row's name in a figure; pixels of a row with names of two lines
 _OTHERS = "the others"
 
 
@@ -335,11 +334,6 @@ def data_page(
 def data_html(asked: DataPage) -> str:
     """Return the page of the data as HTML, which makes no request.
 
-    Raises
-    ------
-    ImportError
-        Where the extra ``plots`` is not installed.
-
     Examples
     --------
     >>> from attune_bench.benchmarks.attunebench.measures import measures
@@ -486,7 +480,7 @@ def _section(asked: DataPage, family: Family, frame: pl.DataFrame) -> Section:
     if family.places:
         parts += _line_figures(asked, family, frame)
     elif asked.others is not None:
-        parts.append(_difference_figure(asked, family, frame))
+        parts.append(_difference_figure(asked, frame))
     elif family.pairs:
         parts.append(_pair_figure(asked, family, frame))
     else:
@@ -561,129 +555,138 @@ def _note(asked: DataPage, frame: pl.DataFrame) -> str:
 # Figures.
 
 
-def _names(asked: DataPage, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return rows with what the axis of names says of them."""
-    labels = {row["metric"]: sanitize(asked.table.metrics[row["metric"]].label) for row in rows}
-    return [{**row, "place": "\n".join(_two_lines(labels[row["metric"]]))} for row in rows]
+_STEP = 46
+"""How high the row of a sentence is, in pixels: there is room for three lines."""
+_BARS = "Lines through the points are 95% intervals by resampling participants."
+_GROUP, _REST = ("circle", SKY), ("square", ORANGE)
 
 
-def _two_lines(text: str) -> list[str]:
-    lines = wrapped(text, _LINE)
-    return lines if len(lines) <= 2 else [lines[0], f"{lines[1]} ..."]
+_LONG = 34  # columns of a name that fits one line
 
 
-def _dots(asked: DataPage, rows: list[dict[str, Any]], axis: str, middle: float | None) -> "Chart":
-    """Return a figure of values with their intervals, a row a measure."""
-    alt = drawing.altair()
-    order = [row["place"] for row in rows]
-    metric = asked.table.metrics[rows[0]["metric"]]
-    scaled = drawing.scaled(rows, metric, "value", "low", "high")
-    x, y = drawing.axis("X", "value", axis), drawing.names("place", order)
-    layers = [drawing.line(middle * metric.scale)] if middle is not None else []
-    layers += drawing.estimates(scaled, x, y)
-    step = _TWO_LINES if any("\n" in name for name in order) else drawing.STEP
-    return drawing.styled(alt.layer(*layers).properties(width=drawing.WIDTH, height=step * len(rows)))
+def _row_plot(
+    asked: DataPage,
+    rows: Sequence[tuple[Row, list[Mark]]],
+    axis: Axis,
+    lines: Mapping[str, float],
+    key: Sequence[tuple[Mark, str]] = (),
+) -> RowPlot:
+    """Return a figure with a row for each measure."""
+    labels = [asked.table.metrics[row["metric"]].label for row, _ in rows]
+    sentences = any(width(label) > _LONG for label in labels)
+    found = [PlotRow(name=label, marks=[marks]) for label, (_, marks) in zip(labels, rows, strict=True)]
+    return RowPlot(rows=found, axes=[axis], lines=lines, key=key, step=_STEP if sentences else 24, sentences=sentences)
+
+
+def _estimates(asked: DataPage, frame: pl.DataFrame, title: str, middle: float | None, said: str) -> RowPlot:
+    """Return a figure of values with their intervals; `said` is the text before the numbers of a mark."""
+    known = frame.to_dicts()
+    metric = asked.table.metrics[known[0]["metric"]]
+    if said:
+        metric = replace(metric, low=-inf, high=inf)
+    ends = [row[end] for row in known for end in ("value", "low", "high")]
+    axis = axis_of([*ends, *([] if middle is None else [middle])], metric, title)
+    rows = []
+    for row in known:
+        of = asked.table.metrics[row["metric"]]
+        text = f"{of.label}: {said}{drawing.shown(row, 'value', metric, signed=bool(said))}{row.get('beside', '')}"
+        [own] = drawing.scaled([row], metric, "value", "low", "high")
+        rows.append((row, [Mark(at=own["value"], low=own["low"], high=own["high"], text=text)]))
+    return _row_plot(asked, rows, axis, {} if middle is None else {"": middle * metric.scale})
 
 
 def _value_figure(asked: DataPage, family: Family, frame: pl.DataFrame) -> Figure:
-    rows = _names(asked, frame.drop_nulls("value").to_dicts())
-    for row in rows:
-        metric = asked.table.metrics[row["metric"]]
-        row["text"] = f"{metric.label}: {drawing.shown(row, 'value', metric)}, {drawing.sizes(asked.table, row)}"
     chance = "" if family.middle is None else " The broken line is no preference."
-    return Figure(_dots(asked, rows, family.axis, family.middle), f"{_BARS}{chance}")
+    plot = _estimates(asked, frame.drop_nulls("value"), family.axis, family.middle, "")
+    return Figure(plot, f"{_BARS}{chance}")
 
 
-_BARS = "Lines through the points are 95% intervals by resampling participants."
-
-
-def _difference_figure(asked: DataPage, family: Family, frame: pl.DataFrame) -> Figure:
+def _difference_figure(asked: DataPage, frame: pl.DataFrame) -> Figure:
     ordered = frame.drop_nulls("difference").sort(pl.col("difference").abs(), descending=True, maintain_order=True)
-    rows = _names(asked, ordered.head(_MOST_DRAWN).to_dicts())
-    for row in rows:
-        metric = asked.table.metrics[row["metric"]]
-        row |= {"value": row["difference"], "low": row["difference_low"], "high": row["difference_high"]}
-        row["text"] = (
-            f"{metric.label}: {drawing.shown(row, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
-        )
-    of = "difference, percentage points" if family.axis.endswith("%") else "difference"
-    first = f"The {len(rows)} largest differences. " if frame.height > len(rows) else ""
-    caption = f"{first}{asked.name} minus {_OTHERS}; {_BARS[0].lower()}{_BARS[1:]}"
-    return Figure(_dots(asked, rows, of, 0.0), caption)
+    first = f"The {_MOST_DRAWN} largest differences. " if ordered.height > _MOST_DRAWN else ""
+    found = ordered.head(_MOST_DRAWN)
+    tested = [f", Holm p {p_value(p)}" for p in found["p_holm"]]
+    found = found.with_columns(
+        pl.Series("beside", tested, pl.String), value="difference", low="difference_low", high="difference_high"
+    )
+    metric = asked.table.metrics[found["metric"][0]]
+    title = "difference, percentage points" if metric.scale == _PERCENT else "difference"
+    plot = _estimates(asked, found, title, 0.0, "difference ")
+    return Figure(plot, f"{first}{asked.name} minus {_OTHERS}. {_BARS}")
 
 
 def _pair_figure(asked: DataPage, family: Family, frame: pl.DataFrame) -> Figure:
     ordered = frame.drop_nulls(["first", "second"]).sort(pl.col("value").abs(), descending=True, maintain_order=True)
-    rows = _names(asked, ordered.head(_MOST_DRAWN).to_dicts())
     first, second = family.ends
-    for row in rows:
-        metric, end = asked.table.metrics[row["metric"]], asked.table.metrics[family.pairs[row["metric"]][0]]
-        row["text"] = (
+    known = ordered.head(_MOST_DRAWN).to_dicts()
+    end = asked.table.metrics[family.pairs[known[0]["metric"]][0]]
+    axis = axis_of([row[key] for row in known for key in ("first", "second")], end, family.axis)
+    looks: Mapping[str, Any] = {
+        "second": {"shape": "circle", "colour": SKY, "is_hollow": True},
+        "first": {"shape": "diamond", "colour": ORANGE},
+    }
+    rows = []
+    for row in known:
+        metric = asked.table.metrics[row["metric"]]
+        text = (
             f"{metric.label}: {first} {number(row['first'], end)}, {second} {number(row['second'], end)}; "
             f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
         )
-        row |= {key: row[key] * end.scale for key in ("first", "second")}
-    order = [row["place"] for row in rows]
-    kinds = {"second": second, "first": first}
-    chart = drawing.dumbbell(rows, kinds, drawing.names("place", order), family.axis)
-    step = _TWO_LINES if any("\n" in name for name in order) else drawing.STEP
-    chart = drawing.styled(chart.properties(width=drawing.WIDTH, height=step * len(rows)))
-    widest = f"The {len(rows)} widest gaps. " if frame.height > len(rows) else ""
-    return Figure(chart, f"{widest}Intervals and tests of the differences are in the table below.")
+        at = {key: row[key] * end.scale for key in looks}
+        joined = Mark(at=None, low=min(at.values()), high=max(at.values()), text=text, colour=MUTED)
+        rows.append((row, [joined, *(Mark(at=at[key], text=text, **look) for key, look in looks.items())]))
+    key = [(Mark(at=0, text="", **look), {"first": first, "second": second}[name]) for name, look in looks.items()]
+    widest = f"The {_MOST_DRAWN} widest gaps. " if ordered.height > _MOST_DRAWN else ""
+    caption = f"{widest}Intervals and tests of the differences are in the table."
+    return Figure(_row_plot(asked, rows, axis, {}, key), caption)
 
 
 def _line_figures(asked: DataPage, family: Family, frame: pl.DataFrame) -> list[Part]:
-    """Return measures as lines over positions; where two groups are compared, a figure for each line."""
+    """Return measures as lines over positions; where two groups are compared, a panel for each line."""
     sides = {asked.name or "all": {key: key for key in _OF_OTHERS}}
     if asked.others is not None:
         sides[_OTHERS] = _OF_OTHERS
-    rows: list[dict[str, Any]] = []
-    for row in frame.to_dicts():
-        place, metric = family.places[row["metric"]], asked.table.metrics[row["metric"]]
-        for side, columns in sides.items():
-            own = {key: row[column] for key, column in columns.items()}
-            if own["value"] is None:
+    positions = sorted({place.position for place in family.places.values()})
+    rows = {family.places[row["metric"]]: row for row in frame.to_dicts() if row["metric"] in family.places}
+
+    def line(name: str, side: str, called: str, look: tuple[str, str]) -> Line:
+        states: list[float | None] = []
+        texts: list[str] = []
+        band: list[tuple[float, float] | None] = []
+        for position in positions:
+            row = rows.get(Place(name, position))
+            own = {key: None if row is None else row[column] for key, column in sides[side].items()}
+            known = row is not None and own["value"] is not None
+            metric = asked.table.metrics[row["metric"]] if row is not None else None
+            if not known or row is None or metric is None:
+                states.append(None)
+                texts.append("")
+                band.append(None)
                 continue
-            said = f"{drawing.shown(own, 'value', metric)}, {drawing.sizes(asked.table, own)}"
+            texts.append(
+                f"{metric.label}, {side}: {drawing.shown(own, 'value', metric)}, {drawing.sizes(asked.table, own)}"
+            )
             [scaled] = drawing.scaled([own], metric, "value", "low", "high")
-            rows.append(
-                {**scaled, "at": place.position, "line": place.line, "side": side,
-                 "text": f"{metric.label}, {side}: {said}"}
-            )  # fmt: skip
-    ends = f"By {family.position}. {_BARS}"
+            states.append(scaled["value"])
+            band.append(None if scaled["low"] is None else (scaled["low"], scaled["high"]))
+        return Line(name=called, states=states, texts=texts, band=band, shape=look[0], colour=look[1])
+
+    names = list(dict.fromkeys(place.line for place in family.places.values()))
+    looks = (_GROUP, _REST, ("diamond", MUTED))
     if asked.others is None:
-        return [Figure(_lines(rows, "line", family), ends)]
-    lines = list(dict.fromkeys(row["line"] for row in rows))
-    figures: list[Part] = [
-        Figure(_lines([row for row in rows if row["line"] == line], "side", family), f"{line}.", is_small=True)
-        for line in lines
-    ]
-    return [*figures, ends]
-
-
-def _lines(rows: list[dict[str, Any]], key: str, family: Family) -> "Chart":
-    alt = drawing.altair()
-    names = list(dict.fromkeys(row[key] for row in rows))
-    shift = {name: 0.1 * (place - (len(names) - 1) / 2) for place, name in enumerate(names)}
-    rows = [{**row, "x": row["at"] + shift[row[key]]} for row in rows]
-    last = max(row["at"] for row in rows)
-    ticks = alt.Axis(values=list(range(1, last + 1)), format="d", grid=False)
-    x = alt.X("x:Q", title=family.position, scale=alt.Scale(domain=[0.7, last + 0.3]), axis=ticks)
-    y = drawing.axis("Y", "value", family.axis, domain=(0, 100))
-    colours = alt.Scale(domain=names, range=[drawing.SKY, drawing.ORANGE, drawing.MUTED][: len(names)])
-    shapes = alt.Scale(domain=names, range=["circle", "square", "triangle-up"][: len(names)])
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", labelLimit=260, symbolSize=90)
-    base = alt.Chart(drawing.data(rows))
-    colour = alt.Color(f"{key}:N", scale=colours, legend=legend)
-    shape = alt.Shape(f"{key}:N", scale=shapes, legend=legend)
-    bars = alt.Chart(drawing.data(row for row in rows if row["low"] is not None)).mark_rule(strokeWidth=2)
-    return drawing.styled(
-        alt.layer(
-            base.mark_line(strokeWidth=1.5).encode(x, y, colour),
-            bars.encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), colour, **drawing.hover()),
-            base.mark_point(filled=True, size=80, opacity=1).encode(x, y, colour, shape, **drawing.hover()),
-        ).properties(width=drawing.WIDTH, height=220)
-    )
+        lines = [line(name, asked.name or "all", name, look) for name, look in zip(names, looks, strict=False)]
+        panels = [LinePanel(title=family.axis, lines=lines)]
+    else:
+        panels = [
+            LinePanel(
+                title=f"{name}, {family.axis}",
+                lines=[line(name, side, side, look) for side, look in zip(sides, looks, strict=False)],
+            )
+            for name in names
+        ]
+    plot = LinePlot(panels=panels, first=positions[0], last=positions[-1], height=200)
+    words = f"By {family.position}, from {positions[0]}. Bands are 95% intervals by resampling participants."
+    return [Figure(plot, words)]
 
 
 # Sections without measures.

@@ -21,7 +21,7 @@ from attune_metrics.metric import Metric
 
 _KEY = "conversation_id"
 _TURN = [_KEY, "turn_number"]
-_AFFECTS = {"positive": "a positive emotion", "negative": "a negative emotion", "none": "no emotion"}
+_AFFECTS = {"positive": "positive", "negative": "negative", "none": "no emotion"}
 _RESPONSES = ("human", "alternate", "original")
 _MOST_TURNS = 12
 
