@@ -1,4 +1,4 @@
-"""The commands `show`, `describe`, `validate`, `schema` and `columns` about records, `score` and `demo`."""
+"""The commands `show`, `describe`, `validate` and `columns` about records, `score` and `demo`."""
 
 import json
 import shlex

@@ -118,10 +118,7 @@ class _Verbs(click.Group):
         """Write with what to begin, and where the rest is."""
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(
-                "Begin with: attune-bench demo. What a command takes: attune-bench COMMAND --help, and with --help-all "
-                "every option."
-            )
+            formatter.write_text("Begin with: attune-bench demo. What a command takes: attune-bench COMMAND --help.")
         if not shows_all(ctx):
             formatter.write(f"\nmore: {ctx.command_path} --help-all\n")
 

@@ -166,7 +166,7 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
 """Runs with drafts, and the same runs with other judgements; each run keeps its own model and mode."""
 
 
-@verb("rejudge runs --data demo --judge-model other-judge --base-url http://localhost:8000/v1")
+@verb("rejudge runs --data demo --judge-model judge --base-url http://localhost:8000/v1")
 @click.argument("directory", type=click.Path(path_type=Path))
 @many("--judge-model", required=True, help="Models that judge.")
 @data_option("The conversations")
