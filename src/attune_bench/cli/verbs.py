@@ -26,7 +26,7 @@ _GROUPS = {
     },
     "Ask": {
         "run": ("run", "Ask a model what a benchmark asks."),
-        "batch": ("run", "Write a run's calls for a batch service."),
+        "batch": ("batch", "Write a run's calls for a batch service."),
     },
     "Score and compare": {
         "score": ("data", "Score results against the data they are of."),
