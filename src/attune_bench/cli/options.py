@@ -401,7 +401,7 @@ def no_scores(ctx: click.Context) -> str:
 
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
     """Return the decorator that adds ``--labels``; `before` begins its help."""
-    text = "People's ratings: a CSV, JSONL or Parquet table with the columns model, condition, unit, rating."
+    text = "People's ratings: a CSV, XLSX, JSONL or Parquet table with the columns model, condition, unit, rating."
     return click.option("--labels", required=required, type=NamedPath(path_type=Path), help=f"{before}{text}")
 
 
