@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from errno import EACCES, EPERM, EROFS
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, get_args
@@ -202,6 +203,10 @@ _SOURCES = ".sources.json"
 _SERVERS = ".servers.json"
 
 
+READ_ONLY = (EACCES, EPERM, EROFS)
+"""Numbers of the errors of a folder that may not be written to."""
+
+
 class RunError(Exception):
     """A run cannot begin or go on; the text says why and what to do. What was paid for is in the cache file."""
 
@@ -218,7 +223,8 @@ def disk_errors(folder: Path) -> Iterator[None]:
     except CacheError as error:
         raise RunError(f"{error}; what was paid for is kept, the same command goes on") from None
     except OSError as error:
-        raise RunError(f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}") from None
+        hint = f"; choose another folder, such as {Path.home() / folder.name}" if error.errno in READ_ONLY else ""
+        raise RunError(f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}{hint}") from None
 
 
 @contextmanager
