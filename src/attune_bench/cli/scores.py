@@ -236,6 +236,8 @@ def report(scores: Path, html: Path | None, transcripts: bool, format: Format, *
     with its interval.
     """
     read = read_scores(scores, given)
+    with mistakes():
+        check_shared_units(read)
     of_page = {name: given[name] for name in ("data", "results", "small_cells", "margin", "labels", "label_metric")}
     if html is None:
         if transcripts or any(value not in (None, (), False) for value in of_page.values()):
@@ -295,7 +297,8 @@ def compare(
     if by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
-    check_shared_units(read, model or None)
+    with mistakes():
+        check_shared_units(read, model or None)
     if by is None:
         frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     else:
@@ -329,6 +332,8 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
     """
     read = read_scores(scores, given)
+    with mistakes():
+        check_shared_units(read)
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)

@@ -194,7 +194,8 @@ def _check_ragged(target: Path, text: bytes, separator: str) -> None:
             if row and len(row) != width:
                 found = f"{target}, row {number}: {plural(len(row), 'cell')}, and the header has {width}"
                 mend = f"a text with {_NAMED[separator]} is in quotes, an undefined value is an empty cell"
-                if separator == "," and len(row) > width and row[-1].isdigit() and row[-2].strip("+- ").isdigit():
+                is_cut = separator == "," and len(row) == width + 1 and row[-1].isdigit()
+                if is_cut and row[-2].strip("+- ").isdigit():
                     mend = f"write {row[-2]},{row[-1]} as {row[-2]}.{row[-1]}, or in quotes"
                 raise SourceError(f"{found}; {mend}")
 

@@ -38,7 +38,7 @@ from attune_bench.stats.options import (
     warn_once,
     warn_out_of_reach,
 )
-from attune_data.text import did_you_mean, plural
+from attune_data.text import did_you_mean, listed, plural
 from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, check_whole, nan_to_none
 from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS, Interval, mean_of_sums
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
@@ -635,7 +635,7 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     Raises
     ------
     MetricInputError
-        If no two models share a unit; the text names one unit of each of two models.
+        If no two models share a unit; the text names one unit of each model.
     """
     rows = table.values if models is None else table.values.filter(pl.col("model").is_in(list(models)))
     sharing = rows.group_by("condition", "unit").agg(pl.col("model").n_unique())
@@ -643,9 +643,12 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     together = examples.filter(pl.len().over("condition") > 1)
     if together.is_empty() or (sharing["model"] > 1).any():
         return
-    said = ", ".join(f"{model!r} has {unit!r}" for model, unit in together.select("model", "unit").head(2).iter_rows())
+    of_one = together.filter(pl.col("condition").eq_missing(pl.lit(together["condition"][0])))
+    said = listed([f"{model!r} has {unit!r}" for model, unit in of_one.select("model", "unit").iter_rows()], 6)
     unit = table.provenance.unit
-    raise MetricInputError(f"no two models have a {unit} in common ({said}); are the {unit}s of both named alike?")
+    raise MetricInputError(
+        f"no two models have a {unit} in common ({said}); give a {unit} the same name in the rows of every model"
+    )
 
 
 def options_and_margin(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]:
