@@ -484,6 +484,7 @@ def analyze(
         rows = {key: {"metadata": part["metadata"], "rows": part[key]} for key, part in parts.items()}
         emit(json.dumps({**rows, "left_out": left_out}, indent=2))
         return
+    signed = [made.signature for made in documents.values() if made.signature]
     if not name:
         for key in [key for key, made in documents.items() if not made.tables[0].rows]:
             frame = documents.pop(key).tables[0].frame
@@ -496,7 +497,7 @@ def analyze(
     if left_out:
         left = [fill(f"- {key}: {why}", columns_of_terminal(), subsequent_indent="  ") for key, why in left_out.items()]
         blocks.append("\n".join(["Left out:", "", *left]))
-    if format == "table" and (signed := [made.signature for made in documents.values() if made.signature]):
+    if format == "table" and signed:
         blocks.append(signature_line("\n".join(signed)))
     emit("\n\n".join(blocks))
 

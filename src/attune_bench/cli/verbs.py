@@ -34,6 +34,7 @@ _COMMANDS = {
     "subset": ("scores", "Score a part of the units, chosen by traits, or each stratum of a trait."),
     "analyze": ("scores", "Do further analyses of scores, each with its uncertainty."),
     "stats": ("scores", "Print how each metric is distributed over units."),
+    "signature": ("signature", "Print whole the signature that a command's output has the hash of."),
     "leaderboard": ("export", "Make a leaderboard of files of scores: a page, models in tiers."),
     "export": ("export", "Write scores for other tools: Every Eval Ever, the Hub, CSV, Parquet."),
     "run": ("run", "Ask a model what a benchmark asks, and write its results; goes on where it stopped."),

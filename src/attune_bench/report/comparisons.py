@@ -63,7 +63,13 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: boo
         title = f"{named}: {significant_words(count, own)}"
         if not full and (matrix := _matrix(table, count["metric"], own.to_dicts())) is not None:
             return Table("comparisons", title, *matrix)
-        return Table("comparisons", title, columns, own.to_dicts())
+        # Why there is no mde is of no use without its column.
+        shown = (
+            own
+            if full
+            else own.with_columns(reason=pl.when(pl.any_horizontal(pl.col("low", "p").is_null())).then("reason"))
+        )
+        return Table("comparisons", title, columns, shown.to_dicts())
 
     return with_frame("comparisons", comparisons, map(of_family, count_significant(comparisons).to_dicts()))
 
@@ -188,17 +194,18 @@ def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -
     if has_clusters(table) and row["clusters"] != row["n"]:
         size += f" by {plural(row['clusters'], held.cluster)}"
     where = f"in {metric.label}{words_under(table, row['condition'])}"
+    same = ""
+    if row.get("verdict") == "practically the same":
+        same = f"; within the margin of {number(row['margin'], metric)}, they are practically the same"
     if row["significant"]:
         better = " (better)" if metric.higher_is_better is False else ""
         higher = f"{'higher' if difference > 0 else 'lower'}{better}"
-        return f"{first} scores {higher} than {second} {where}: difference {said}, n = {size}."
-    detectable = same = ""
+        return f"{first} scores {higher} than {second} {where}: difference {said}, n = {size}{same}."
+    detectable = ""
     if max(row["p_min"], family["p_holm_min"]) >= ALPHA:
         detectable = ", and no difference could have been significant"
     elif row["mde"] is not None:
         power = f"80% power{', uncorrected' if corrected else ''}"
         detectable = f", smallest detectable difference {number(row['mde'], metric)} ({power})"
-    if row.get("verdict") == "practically the same":
-        same = f"; within the margin of {number(row['margin'], metric)} they are practically the same"
     none = f"No significant difference between {first} and {second} {where}"
     return f"{none}: {said}{detectable}, n = {size}{same}."
