@@ -16,7 +16,7 @@ from attune_bench.report.columns import in_words, profiled
 from attune_bench.report.privacy import few_groups, hides, without_few
 from attune_bench.scores.table import ScoreTable
 from attune_bench.verbs.scores import Scores
-from attune_data.text import did_you_mean, listed, plural
+from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.metric import MetricInputError
 
 if TYPE_CHECKING:
@@ -101,7 +101,10 @@ def figure(
     size = f"{output.stat().st_size / 1e3:.0f} kB"
     emit(f"{output}: {kind.replace('_', ' ')} of {plural(len(read.models), 'model')}, {size}")
     if hides(read, small_cells=small_cells) and (few := [name for name, _ in few_groups(read)]):
-        emit(f"not drawn, as they rest on fewer than 5 {read.provenance.cluster}s (--small-cells): {listed(few)}")
+        emit(
+            f"not drawn, as they rest on fewer than 5 {pluralize(read.provenance.cluster)} (--small-cells): "
+            f"{listed(few)}"
+        )
 
 
 def _drawing(scores: Scores, kind: str, metric: Sequence[str], model: str | None) -> Callable[..., "Chart"]:

@@ -13,7 +13,7 @@ from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions, draws_poisson, interval_method
 from attune_data.issues import Html
-from attune_data.text import Tone
+from attune_data.text import Tone, pluralize
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -97,11 +97,24 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart of altair, or `attune_bench.report.drawing.Cells`; `is_small` where it goes beside others of its kind."""
+    """A figure of a page.
+
+    Attributes
+    ----------
+    chart : attune_bench.report.plots.Plot or attune_bench.report.drawing.Cells
+        What is drawn.
+    caption : str
+        What it shows.
+    is_small : bool
+        Whether it goes beside others of its kind.
+    finding : str
+        What the data say, as its heading.
+    """
 
     chart: Any
     caption: str
     is_small: bool = False
+    finding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +138,15 @@ Part = Table | Figure | Folded | Markup | str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a page: its parts under a heading; or, without parts, why it is left out."""
+    """A section of a page: its parts under a heading; or, without parts, why it is left out.
+
+    One that `is_first` comes before the sections that any scores have.
+    """
 
     title: str
     parts: Sequence[Part] = field(default_factory=tuple)
     left_out: str = ""
+    is_first: bool = False
 
 
 def with_note(tables: Sequence[Table], *notes: str) -> list[Table]:
@@ -294,7 +311,8 @@ def weight_words(table: ScoreTable, options: AnalysisOptions) -> str:
     if not options.weighs_clusters(table):
         return ""
     name = drawn(table, options)
-    return f"values are means of {name}s' means: each {name} counts once"
+    several = pluralize(name)
+    return f"values are means of {several}'{'' if several.endswith('s') else 's'} means: each {name} counts once"
 
 
 def counts_units(table: ScoreTable, options: AnalysisOptions) -> str:
@@ -319,10 +337,10 @@ def interval_words(
     """
     said, weight = f"{100 * options.level:g}% intervals by", weight_words(table, options)
     if weight and not resampled:
-        said += f" Student's t over {drawn(table, options)}s (on the logit scale in a finite range); {weight}"
+        said += f" Student's t over {pluralize(drawn(table, options))} (on the logit scale in a finite range); {weight}"
     else:
         kind = INTERVALS[options.interval] + (", Poisson draws" if draws_poisson(table, options) else "")
-        said = "; ".join(filter(None, (f"{said} resampling {drawn(table, options)}s ({kind})", weight)))
+        said = "; ".join(filter(None, (f"{said} resampling {pluralize(drawn(table, options))} ({kind})", weight)))
     return said if frame is None else ". ".join([said, *_share_words(table, options, frame)])
 
 
@@ -337,7 +355,7 @@ def _share_words(table: ScoreTable, options: AnalysisOptions, frame: pl.DataFram
     }
     wilson, said = "wilson" in methods, []
     if wilson:
-        alone = f" of {held.unit}s of as many {held.cluster}s" if len(methods) > 1 else ""
+        alone = f" of {pluralize(held.unit)} of as many {pluralize(held.cluster)}" if len(methods) > 1 else ""
         said.append(f"Shares{alone} have Wilson intervals")
     if "logit-t" in methods:
         said.append(f"Those of {'other ' if wilson else ''}shares are by Student's t on the logit scale")

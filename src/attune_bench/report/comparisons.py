@@ -29,7 +29,7 @@ from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import COMPARISONS, SAME, count_significant
 from attune_bench.stats.options import ALPHA, AnalysisOptions, ScoreSeries, points
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 
 MOST_LISTED = 5
 """Number of models in a family from which on text has a matrix in place of the pairs."""
@@ -132,7 +132,7 @@ def comparison_note(
         " mde: minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
     )
     note = (
-        f"{signs if matrix else ''}Difference: A minus B, on the {held.unit}s of both. In brackets: "
+        f"{signs if matrix else ''}Difference: A minus B, on the {pluralize(held.unit)} of both. In brackets: "
         f"{interval_words(table, options)}. p: exchanging A and B within each {drawn(table, options)}{random}."
         f"{smallest} Holm p: corrected for the pairs of the table; two models differ where it is below 0.05."
         f"{detectable if full else ''}"
