@@ -1,4 +1,4 @@
-"""The commands `show`, `describe`, `validate`, `schema` and `columns` about records, `score` and `demo`."""
+"""The commands `show`, `describe`, `validate` and `columns` about records, `score` and `demo`."""
 
 import json
 import shlex
@@ -14,6 +14,7 @@ import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
+from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
     benchmark_of_kind,
     benchmark_option,
@@ -25,6 +26,7 @@ from attune_bench.cli.options import (
     own_options,
     results_option,
     verb,
+    was_given,
     where_option,
 )
 from attune_bench.cli.output import (
@@ -68,7 +70,7 @@ _benchmark = benchmark_option("A benchmark, or module:NAME; by default the conte
 _format = format_option("table", "json")
 
 
-@verb()
+@verb("show demo", "show demo 4efd4f90 --results demo")
 @click.argument("source")
 @click.argument("id", required=False)
 @where_option
@@ -128,7 +130,7 @@ def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | No
         return load_all(made, sources, phase(f"reading {made.plural}", None))
 
 
-@verb()
+@verb("describe demo", "describe demo --where diagnosis=ADHD")
 @click.argument("source")
 @where_option
 @_benchmark
@@ -151,7 +153,7 @@ def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: s
     emit(description_text(counts, columns_of_terminal()))
 
 
-@verb()
+@verb("validate demo --results demo")
 @click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
 @results_option("Check these results of models too, and whether each has its record")
 @_benchmark
@@ -203,15 +205,20 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
     raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
 
 
-@verb()
+@verb("schema conversation")
 @click.argument("kind", required=False)
 @click.option("--tables", is_flag=True, help="The columns of its tables instead, by table.")
 def schema(kind: str | None, tables: bool) -> None:
-    """Print the JSON Schema of a kind of record or of a file of the codebook.
+    """Print the JSON Schema of a kind of record or of a file of the codebook; the same as columns KIND --schema.
 
     KIND is a kind of record, such as conversation, run or episode, or a file of the codebook, such as subsets. Without
     it, all of them are listed.
     """
+    _print_schema(kind, tables=tables)
+
+
+def _print_schema(kind: str | None, *, tables: bool) -> None:
+    """Print a JSON Schema, of tables a Table Schema; without a kind the names of all."""
     if kind is None:
         emit("\n".join(TABLE_SCHEMA_KINDS if tables else SCHEMA_KINDS))
         return
@@ -219,10 +226,13 @@ def schema(kind: str | None, tables: bool) -> None:
         emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))
 
 
-@verb()
+@verb("columns mood_tags", "columns conversation --schema")
 @click.argument("name", required=False)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of NAME, a kind of record or a codebook's file.")
+@click.option("--tables", is_flag=True, help="For --schema: the columns of the tables of NAME instead, by table.")
 @format_option()
-def columns(name: str | None, format: str) -> None:  # noqa: A002
+@click.pass_context
+def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool, format: str) -> None:  # noqa: A002
     """Print what columns mean: of the tables of records, and of what analyses print and write.
 
     NAME is a kind of record, such as conversation; a table, such as mood_tags; a command, such as compare; an analysis,
@@ -231,6 +241,13 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
 
     CSV and JSON: a row a column, with chapter, table, origin, column, meaning, type, low, high, missing, source.
     """
+    if schema:
+        if was_given(ctx, "format"):
+            raise UserError("a schema is JSON; leave out --format")
+        _print_schema(name, tables=tables)
+        return
+    if tables:
+        raise UserError("--tables is for --schema; give --schema too")
     with mistakes():
         found = listed_tables(name)
     match format:
@@ -244,7 +261,7 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
             emit(tables_text(found) if name is None else columns_text(found))
 
 
-@verb(own="score")
+@verb("score --results demo --data demo", own="score")
 @results_option("What models made", required=True)
 @data_option("What the results are of")
 @click.option(
@@ -257,6 +274,7 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
 @benchmark_option("A benchmark, or module:NAME; by default the results tell.")
 @click.option(
     "--jobs",
+    cls=FoldedOption,
     type=click.IntRange(min=1, max=MOST_JOBS),
     help="How many processes score; by default as many as there are processors, where there is enough to do.",
 )
@@ -319,7 +337,7 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
         raise UserError(f"--output {target} has to end in {' or '.join(known)}")
 
 
-@verb(own="demo")
+@verb("demo", own="demo")
 @benchmark_option("The benchmark to demonstrate; by default the first.")
 @click.option(
     "--html", type=click.Path(path_type=Path), default=Path("attune-demo.html"), show_default=True,

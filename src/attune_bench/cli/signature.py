@@ -6,20 +6,20 @@ from io import StringIO
 
 import click
 
+from attune_bench.cli.options import verb
 from attune_bench.cli.output import UserError, emit
 from attune_bench.report.document import signature_line
 
-_SIGNED = ("report", "compare", "rank", "subset", "analyze", "debias")
+_SIGNED = ("report", "compare", "rank", "subset", "analyze", "judge")
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@verb("signature compare results.csv --seed 1")
 @click.argument("call", metavar="COMMAND ...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
 def signature(ctx: click.Context, /, call: tuple[str, ...]) -> None:
-    """Print the signature of COMMAND whole: what ``signature: HASH`` stands for below its output.
+    """Print the signature of COMMAND whole: what the line of its hash stands for below its output.
 
-    COMMAND is the same call without attune-bench, such as: attune-bench signature compare scores.json --seed 1. JSON,
-    CSV, Markdown and pages of HTML have signatures whole.
+    COMMAND is the same call, without attune-bench. JSON, CSV, Markdown and pages of HTML have signatures whole.
     """
     name, *others = call
     if name not in _SIGNED:
@@ -32,5 +32,11 @@ def signature(ctx: click.Context, /, call: tuple[str, ...]) -> None:
     content = json.loads(written.getvalue())
     # analyze has one for each analysis.
     parts = [content] if "metadata" in content else [part for part in content.values() if "metadata" in part]
-    found = [part["metadata"]["signature"] for part in parts]
+    found = [part["metadata"]["signature"] for part in parts if part["metadata"].get("signature")]
+    if not found:
+        raise UserError(f"{' '.join(call)} prints no signature")
     emit("\n".join([signature_line("\n".join(found)), *found]))
+
+
+# All that follows is the call of the other command.
+signature.allow_interspersed_args, signature.ignore_unknown_options = False, True

@@ -313,7 +313,7 @@ def test_only_values_of_shares_have_intervals_of_their_own(call: Call, tmp_path:
 
     assert interval("report") == "percentile-expanded_logit-t"
     frame.filter(pl.col("unit") < "u20").select("model", "unit", rating="value").write_csv(tmp_path / "labels.csv")
-    debias = "debias", "--labels", tmp_path / "labels.csv", "--metric", "hit"
+    debias = "judge", "correct", "--labels", tmp_path / "labels.csv", "--metric", "hit"
     for words in (["compare"], ["rank"], ["analyze", "win_rates"], debias):
         assert interval(*words) == "percentile-expanded", words
     each_once = [interval(verb, "--weight", "cluster") for verb in ("report", "compare", "rank")]

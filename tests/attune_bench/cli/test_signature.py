@@ -26,7 +26,7 @@ def test_a_text_has_the_hash_of_what_the_command_prints_whole(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("demo",), "demo prints no signature; name one of report, compare, rank, subset, analyze, debias"),
+        (("demo",), "demo prints no signature; name one of report, compare, rank, subset, analyze, judge"),
         (("compare", "scores.json", "--format", "csv"), "leave out --format: the signature is the same"),
         (("report", "scores.json", "--html=page.html"), "leave out --html"),
         (("compare", "nowhere.json"), "nowhere.json cannot be read: No such file"),

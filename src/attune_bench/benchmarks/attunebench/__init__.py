@@ -76,7 +76,7 @@ BENCHMARK = Benchmark(
         ),
         Command(
             name="profile",
-            help="Ask a model for each participant's profile from the conversation alone. An experiment.",
+            help="Ask a model for participants' profiles (an experiment).",
             command=f"{_ROOM}.rejudging:profile",
         ),
     ),
