@@ -22,6 +22,7 @@ def test_a_server_that_is_not_running(call: Call, monkeypatch: pytest.MonkeyPatc
     assert (status, "next:" in out) == (1, False)
     said = "stopped: http://localhost:9/v1: no connection; start the server (ollama serve), or give its address with"
     assert f"{said} --base-url" in err
+    assert err.count("no connection") == 1
 
 
 def test_a_provider_of_a_similar_name(call: Call) -> None:
