@@ -219,11 +219,10 @@ def disk_errors(folder: Path) -> Iterator[None]:
     except CacheError as error:
         raise RunError(f"{error}; what was paid for is kept, the same command goes on") from None
     except OSError as error:
-        refused = error.errno in (EACCES, EPERM, EROFS)
-        elsewhere = f"; choose another folder, for instance {Path.home() / folder.name}" if refused else ""
-        raise RunError(
-            f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}{elsewhere}"
-        ) from None
+        said = f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}"
+        if error.errno in (EACCES, EPERM, EROFS):
+            said += f"; choose another folder, for instance {Path.home() / folder.name}"
+        raise RunError(said) from None
 
 
 @contextmanager
