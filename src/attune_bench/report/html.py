@@ -171,13 +171,18 @@ def html_report(
         named = ", ".join([*others[:12], *(["..."] if len(others) > 12 else [])])
         left_out.append(f"{plural(len(others), 'metric')} not on the board; the report as JSON has them: {named}")
     shown = [section for section in sections if section.parts]
-    if left_out:
-        shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
     name = table.provenance.title
     name = name if name.lower().endswith("scores") else f"{name} scores"
     heading = element("h1", sentence(title(asked)))
-    return page(name, [heading, *_top(table, notice)], shown, answer=answer, models=table.models)
+    end = [_left_out(left_out)] if left_out else []
+    return page(name, [heading, *_top(table, notice)], shown, answer=answer, end=end, models=table.models)
+
+
+def _left_out(said: Sequence[str]) -> Html:
+    """Return what is not on the page, and why, as one paragraph."""
+    items = [part for one in said for part in (element("span", one), Html("; "))][:-1]
+    return element("p", "Not in this report: ", *items, ".", class_="quiet", id="not-in-this-report")
 
 
 def _labels_of(
