@@ -16,7 +16,6 @@ import click
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.cli.options import (
-    benchmark_of,
     benchmark_of_kind,
     benchmark_option,
     check_usable,
@@ -25,7 +24,6 @@ from attune_bench.cli.options import (
     kind_of_source,
     load_all,
     own_options,
-    read_all,
     results_option,
     verb,
     where_option,
@@ -45,6 +43,7 @@ from attune_bench.cli.output import (
     writing,
 )
 from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
+from attune_bench.cli.scored import Scored, baselines_option, check_belongs, score_sources, scored_benchmark
 from attune_bench.report.text import report_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
@@ -256,6 +255,7 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
     type=click.IntRange(min=1, max=MOST_JOBS),
     help="How many processes score; by default as many as there are processors, where there is enough to do.",
 )
+@baselines_option
 @click.pass_context
 def score(
     ctx: click.Context,
@@ -265,43 +265,29 @@ def score(
     output: Path | None,
     benchmark: str | None,
     jobs: int | None,
+    baselines: bool,
     **given: Any,
 ) -> None:
     """Score results against the data they are of, and write the scores to a file."""
-    chosen = _scored_benchmark(benchmark, results[0], data)
+    chosen = scored_benchmark(benchmark, results, data)
     options = own_options(ctx, chosen, given)
     if jobs is not None and chosen.streaming is None:
         raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
     _check_target(target, chosen)
-    if chosen.data is None and data is not None:
-        raise UserError(f"{chosen.title} is scored from its results alone; leave out --data")
-    if chosen.data is not None and data is None:
-        raise UserError(f"which {kind_of(chosen.data).plural} are these results of? Name them with --data")
     made = kind_of(chosen.results)
     with progress() as phase:
-        sources: list[Collection[Any]] = []
-        if chosen.streaming is not None and data is not None:
+        if chosen.streaming is not None and data is not None and not baselines:
             phases = phase(f"reading {kind_of(chosen.data).plural}", None), phase(f"scoring {made.plural}", None)
             with mistakes():
                 streamed = stream(
                     benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
                 )
-            sources, scores = [streamed.data, streamed.results], streamed.scores
+            check_belongs(streamed.scores.values, streamed.results, results, data)
+            scored = Scored(streamed.scores, streamed.data, streamed.results)
         else:
-            if chosen.data is not None and data is not None:
-                kind = kind_of(chosen.data)
-                sources.append(read_all(kind, [data], phase(f"reading {kind.plural}", None)))
-            sources.append(read_all(made, results, phase(f"reading {made.plural}", None)))
-            with mistakes():
-                scores = score_records(
-                    *sources, benchmark=benchmark or chosen, progress=phase("scoring", len(sources[-1])), **options
-                )
-    if scores.values.is_empty():
-        raise UserError(
-            f"none of the {plural(len(sources[-1]), made.noun, made.plural)} in {', '.join(results)} belongs to the "
-            f"data in {data}: check that both come from the same data set"
-        )
+            scored = score_sources(chosen, results, data, phase, name=benchmark, baselines=baselines, options=options)
+    scores, sources = scored.scores, [one for one in (scored.data, scored.results) if one is not None]
     if scores.repeats is not None and output is None:
         target = target.with_suffix(".parquet")
     with writing(target, "--output"), mistakes():
@@ -312,22 +298,15 @@ def score(
         models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
     # A result is of one repeat where its kind says which, else of all.
     repeats = scores.repeats if "repeat" in made.model.model_fields else None
-    scored = scores.values if repeats is None else repeats
-    emit(f"{target}: {plural(scored.height, made.noun, made.plural)} of {models}{said}")
+    rows = scores.values if repeats is None else repeats
+    emit(f"{target}: {plural(rows.height, made.noun, made.plural)} of {models}{said}")
     problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
     if problems["error"] or problems["warning"]:
         counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
         beside = (results, ()) if data is None else ([data], results)
         emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
-    emit(f"next: {shlex.join(('attune-bench', 'report', '--scores', str(target), *forced))}")
-
-
-def _scored_benchmark(name: str | None, results: str, data: str | None) -> Benchmark:
-    """Return the benchmark named, else the benchmark of the results, or of the data where the results are demo."""
-    if data is not None and results == "demo" != data:
-        return benchmark_of(name, data, "data")
-    return benchmark_of(name, results, "results")
+    emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
 
 
 def _check_target(target: Path, benchmark: Benchmark) -> None:
@@ -373,8 +352,8 @@ def demo(benchmark: str | None, html: Path) -> None:
 
 _NEXT = (
     ("score --results demo{data} --output scores.parquet{of}", "score results of any model; here of simulated models"),
-    ("compare --scores scores.parquet", "whether the models differ, and how small a difference could show"),
-    ("report --scores scores.parquet --format markdown", "the report, for a paper"),
+    ("compare scores.parquet", "whether the models differ, and how small a difference could show"),
+    ("report scores.parquet --format markdown", "the report, for a paper"),
     ("validate FOLDER", "check files of your own; every finding with file, place and value"),
     ("describe demo{of}", "what the synthetic data contain"),
 )

@@ -1,7 +1,8 @@
 """Options of commands, declared once or by benchmarks, and the sources of records that they name."""
 
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from operator import or_
@@ -11,18 +12,22 @@ from typing import Any, Literal, TypeVar
 import click
 from click.core import ParameterSource
 
-from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_named
+from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_in_use, benchmark_named
 from attune_bench.cli.output import UserError, first_issue, kind_of, mistakes, validate_command
 from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
+from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.tables_in import read_table
 from attune_bench.stats.options import Margin
 from attune_data.collection import Collection, Kind
 from attune_data.issues import SourceError
 from attune_data.kinds import KINDS
 from attune_data.loading import load_records, recognise
 from attune_data.query import CliValue
+from attune_data.text import listed
+from attune_metrics.metric import MetricInputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"
@@ -67,7 +72,23 @@ class VerbCommand(click.Command):
                 ctx.meta["benchmark"] = args[place + 1]
             elif word.startswith("--benchmark="):
                 ctx.meta["benchmark"] = word.partition("=")[2]
-        return super().parse_args(ctx, _expanded(args, self.get_params(ctx)))
+        words = _expanded(args, self.get_params(ctx))
+        try:
+            rest = super().parse_args(ctx, [*words])
+        except click.NoSuchOption as error:
+            raise click.UsageError(_no_option(ctx, error, words), ctx) from None
+        for param in self.params:
+            if isinstance(param, ScoresArgument):
+                param.join(ctx)
+        return rest
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does, and what its argument SCORES is."""
+        super().format_help_text(ctx, formatter)
+        if any(isinstance(param, ScoresArgument) for param in self.params):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(_SCORES)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the general options, then the options of each benchmark; the text above explains arguments."""
@@ -77,9 +98,9 @@ class VerbCommand(click.Command):
         for benchmark in self._benchmarks(ctx):
             own = [_click_option(option) for option, owners in declared.values() if owners[0] is benchmark]
             sections += [(f"Options of {benchmark.title}", own)] if own else []
-        for title, listed in sections:
+        for title, shown in sections:
             with formatter.section(title):
-                formatter.write_dl([record for option in listed if (record := option.get_help_record(ctx))])
+                formatter.write_dl([record for option in shown if (record := option.get_help_record(ctx))])
 
     def _benchmarks(self, ctx: click.Context) -> tuple[Benchmark, ...]:
         name = ctx.meta.get("benchmark")
@@ -100,6 +121,48 @@ class VerbCommand(click.Command):
             for option in options:
                 found.setdefault(option.name, (option, []))[1].append(benchmark)
         return found
+
+
+def _no_option(ctx: click.Context, error: click.NoSuchOption, words: Sequence[str]) -> str:
+    """Return what to do about an option that a command does not have: which command has it."""
+    flag = error.option_name
+    needs_scores = any(isinstance(param, ScoresArgument) for param in ctx.command.params)
+    if needs_scores and flag in {"--results", "--data", "--ground-truth"}:
+        after = next((word for word, before in zip(words[1:], words, strict=False) if before == flag), None)
+        makes = "attune-bench score --results RESULTS --data DATA"
+        if after and flag == "--results":
+            if Path(after).is_file() and (Path(after).suffix == ".csv" or is_score_file(after)):
+                return f"{ctx.info_name} has no --results; write: {ctx.command_path} {shlex.quote(after)}"
+            makes = makes.replace("RESULTS", shlex.quote(after))
+        return f"{ctx.info_name} has no {flag}, it takes scores; first: {makes}, then: {ctx.command_path} scores.json"
+    owners = list(_owners(ctx.find_root(), flag))
+    if not owners:
+        return error.format_message()
+    return f"{ctx.info_name} has no {flag}, which is an option of {listed(owners, 3)}"
+
+
+def _owners(root: click.Context, flag: str) -> Iterator[str]:
+    """Yield the commands that have an option, with the benchmarks that declare it there."""
+    for name, command in _commands(root.command, root):
+        ctx = click.Context(command, parent=root, info_name=name)
+        declared = command._declared(ctx) if isinstance(command, VerbCommand) else {}
+        for param in command.get_params(ctx):
+            if flag in param.opts and isinstance(param, click.Option):
+                _, owners = declared.get(param.name or "", (None, []))
+                of = f" ({listed([owner.title for owner in owners])})" if owners else ""
+                yield f"attune-bench {name}{of}"
+
+
+def _commands(group: click.Command, ctx: click.Context, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield every command below a group, with its name."""
+    if not isinstance(group, click.Group):
+        return
+    for name in group.list_commands(ctx):
+        if (command := group.get_command(ctx, name)) is not None:
+            if isinstance(command, click.Group):
+                yield from _commands(command, ctx, f"{before}{name} ")
+            else:
+                yield f"{before}{name}", command
 
 
 class NamedPath(click.Path):
@@ -183,12 +246,21 @@ def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, An
     return found
 
 
-def chosen_variant(ctx: click.Context) -> dict[str, str]:
-    """Return the choices that were given, of any benchmark; the scores refuse those that they do not have."""
+def chosen_variant(ctx: click.Context, scores: ScoreTable) -> dict[str, str]:
+    """Return the choices that were given; refuse choices of another benchmark than the scores'."""
     command = ctx.command
     assert isinstance(command, VerbCommand)  # noqa: S101 - of every command here
-    choices = [name for name, (option, _) in command._declared(ctx).items() if isinstance(option, Choice)]
-    return {name: ctx.params[name] for name in choices if ctx.params[name] is not None}
+    found: dict[str, str] = {}
+    for name, (option, owners) in command._declared(ctx).items():
+        if not isinstance(option, Choice) or ctx.params[name] is None:
+            continue
+        if name not in scores.choices:
+            benchmark = benchmark_in_use(scores.provenance.benchmark)
+            of = f"are of {benchmark.title}" if benchmark else "are a table of results"
+            flag, titles = f"--{name.replace('_', '-')}", listed([owner.title for owner in owners])
+            raise UserError(f"{flag} is an option of {titles}, and these scores {of}; leave it out")
+        found[name] = ctx.params[name]
+    return found
 
 
 def was_given(ctx: click.Context, name: str) -> bool:
@@ -241,15 +313,61 @@ def format_option(*formats: str) -> Callable[[F], F]:
 own_benchmark_option = benchmark_option("Your benchmark, as module:NAME.")
 
 
+_SCORES = (
+    "SCORES is what attune-bench score wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
+    "value."
+)
+
+
+class ScoresArgument(click.Argument):
+    """The argument SCORES, with ``--scores`` as its alias; `VerbCommand` makes one parameter of the two.
+
+    It is not required for click, because the file may be given by the alias; `needed` says whether one of both is.
+    """
+
+    alias = "scores_alias"
+
+    def __init__(self, names: Sequence[str], *, needed: bool) -> None:
+        super().__init__(names, required=False, type=NamedPath(), metavar="SCORES" if needed else "[SCORES]")
+        self.needed = needed
+
+    def join(self, ctx: click.Context) -> None:
+        """Make the parameter ``scores`` of the argument or its alias; a path, or None."""
+        first, named = ctx.params["scores"], ctx.params.pop(self.alias)
+        if first is not None and named is not None:
+            if "name" not in ctx.params:
+                raise click.UsageError(f"scores are given twice: {first} and --scores {named}; leave one out", ctx)
+            ctx.params["name"], first = (first, *ctx.params["name"]), None  # All arguments are names of analyses.
+        found = named if first is None else first
+        if found is None and self.needed:
+            raise click.UsageError(_no_scores(ctx), ctx)
+        ctx.params["scores"] = None if found is None else Path(found)
+
+
+def scores_argument(*, needed: bool = True) -> Callable[[F], F]:
+    """Return the decorator that adds the argument SCORES and its alias ``--scores``."""
+
+    def decorate(function: F) -> F:
+        alias = click.option("--scores", ScoresArgument.alias, type=NamedPath(), help="The same as SCORES.")
+        return click.argument("scores", cls=ScoresArgument, needed=needed)(alias(function))
+
+    return decorate
+
+
 def scores_option(function: F) -> F:
-    """Add the options ``--scores`` and ``--benchmark``."""
-    return click.option(
-        "--scores",
-        required=True,
-        type=click.Path(path_type=Path),
-        help="What `attune-bench score` wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
-        "value.",
-    )(own_benchmark_option(function))
+    """Add the argument SCORES, its alias ``--scores``, and the option ``--benchmark``."""
+    return scores_argument()(own_benchmark_option(function))
+
+
+def _no_scores(ctx: click.Context) -> str:
+    """Say that SCORES is missing; where a list has taken the file as its value, say so."""
+    for param in ctx.command.params:
+        values = ctx.params.get(param.name or "")
+        if isinstance(values, tuple) and values and isinstance(param, click.Option) and Path(values[-1]).is_file():
+            rest = shlex.join(map(str, values[:-1]))
+            instead = f"{ctx.command_path} {values[-1]} {param.opts[0]} {rest}".strip()
+            return f"SCORES is missing: {values[-1]} is read as a value of {param.opts[0]}; write: {instead} ..."
+    return f"SCORES is missing; name a file of scores or a table, for instance: {ctx.command_path} scores.json"
 
 
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
@@ -343,18 +461,54 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
         Where it is a file of scores or a table of results.
     """
     if source.lower().endswith(".csv") or is_score_file(source):
-        raise UserError(
-            f"{source} is no file of records; if it is one of scores, attune-bench report --scores {source} reads it"
-        )
+        raise UserError(scores_instead(source) or _TABLE.format(source))
     if noun is not None:
         if name is not None:
             raise UserError("--kind says what the records are, so leave --benchmark out")
         return next(kind for kind in KINDS if kind.noun == noun)
-    if name is None:
-        return recognise(source)
-    with mistakes():
-        benchmark = benchmark_named(name)
-    return recognise(source, [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None])
+    kinds = None
+    if name is not None:
+        with mistakes():
+            benchmark = benchmark_named(name)
+        kinds = [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None]
+    try:
+        return recognise(source, kinds)
+    except SourceError as error:
+        raise UserError(scores_instead(source) or str(error)) from None
+
+
+_TABLE = "{0} is a table, and no file of records; attune-bench report {0} reads tables of results"
+
+
+def scores_instead(source: str) -> str:
+    """Return which command reads a file of scores or a table of results; empty where a source is neither."""
+    if is_score_file(source):
+        what = "a file of scores"
+    else:
+        try:
+            table, _ = read_table(source)
+        except (SourceError, MetricInputError):
+            return ""
+        if not {"model", "value"} <= {*table.columns}:
+            return ""
+        what = "a table of results"
+    return f"{source} is {what}, and no file of records; attune-bench report {source} reads it"
+
+
+def records_instead(source: str) -> str:
+    """Return which commands make scores of the records of a source; empty where it has none."""
+    try:
+        kind = recognise(source)
+    except SourceError:
+        return ""
+    path = shlex.quote(source)
+    found = f"{source} contains {kind.plural}, and no scores"
+    if (benchmark := benchmark_of_kind(kind, "results")) is not None:
+        data = "" if benchmark.data is None else " --data DATA"
+        return f"{found}; first: attune-bench score --results {path}{data}"
+    if benchmark_of_kind(kind, "data") is not None:
+        return f"{found}; score what models answered: attune-bench score --results RESULTS --data {path}"
+    return f"{found}; attune-bench describe {path} counts them"
 
 
 def benchmark_of_kind(kind: Kind[Any, Any], *sides: Side) -> Benchmark | None:

@@ -1,6 +1,7 @@
 """The commands of scores: what they print of values, comparisons, ranks, subgroups, analyses and plans."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 import polars as pl
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.benchmarks import benchmark_in_use
+from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
 from attune_bench.cli.options import (
     ANALYSIS,
     NamedPath,
@@ -29,8 +30,10 @@ from attune_bench.cli.options import (
     own_benchmark_option,
     pair_option,
     read_all,
+    records_instead,
     results_option,
     sampling_options,
+    scores_argument,
     scores_option,
     verb,
     where_option,
@@ -114,8 +117,12 @@ def read_scores(path: Path, given: Given) -> Scores:
     """
     if path == Path("demo") and not path.exists():
         raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
+    try:
+        scores = Scores.read(path)
+    except ValueError as error:
+        raise UserError(records_instead(str(path)) or str(error)) from None
     with mistakes():
-        scores = Scores.read(path).variant(**chosen_variant(click.get_current_context()))
+        scores = scores.variant(**chosen_variant(click.get_current_context(), scores))
     if given.get("allow_mixed"):
         scores = scores.allow_mixed()
     if scores.values.is_empty():
@@ -394,8 +401,8 @@ def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compa
 
 
 @verb(variants=True)
-@click.argument("name", nargs=-1)
 @scores_option
+@click.argument("name", nargs=-1)
 @data_option("What was scored against")
 @results_option("What was scored")
 @metric_option
@@ -410,7 +417,7 @@ def analyze(
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
-    """Do the analyses named, each with its uncertainty; all that these scores allow where none is named.
+    """Do the analyses of SCORES that each NAME names, with their uncertainty; without a NAME all that SCORES allow.
 
     For any scores: metric_correlation, condition_differences, rank_shifts, win_rates, ratings, variance_split,
     unit_difficulty; benchmarks have more, which a wrong name lists.
@@ -418,6 +425,9 @@ def analyze(
     JSON: a key for each analysis, with the rows of its table under rows and its signature and notes under metadata;
     under left_out what each analysis that was not done needs.
     """
+    if not scores.exists() and str(scores) in _analyses():
+        names = shlex.join((str(scores), *name))
+        raise UserError(f"SCORES is missing: {scores} is an analysis; write: attune-bench analyze scores.json {names}")
     read = read_scores(scores, given)
     benchmark = benchmark_of_scores(read)
     known: dict[str, Analysis] = {**ANALYSES, **(resolve(benchmark.analyses) if benchmark else {})}
@@ -474,6 +484,11 @@ def analyze(
     emit("\n\n".join(blocks))
 
 
+def _analyses() -> set[str]:
+    """Return the names of the analyses of any scores and of all benchmarks."""
+    return {*ANALYSES, *(name for benchmark in all_benchmarks() for name in resolve(benchmark.analyses) or ())}
+
+
 def _analysis(
     scores: Scores, key: str, analysis: Analysis, inputs: Mapping[str, Any], metric: Sequence[str], given: Given
 ) -> Document:
@@ -517,7 +532,7 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 @click.option(
     "--participants", type=int, help="How many there will be: which difference is the smallest detectable one?"
 )
-@click.option("--scores", type=click.Path(path_type=Path), help="A pilot: scores of two models or more.")
+@scores_argument(needed=False)
 @metric_option
 @pair_option
 @click.option("--sd", type=float, help="Without a pilot: the standard deviation of a unit's score.")
@@ -539,7 +554,7 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], format: Format, **given: Any) -> None:  # noqa: A002
     """Say how many participants a comparison of two models needs, or the smallest detectable difference.
 
-    From a pilot, --scores; or from assumptions, --sd, --correlation and --icc.
+    From a pilot, SCORES of two models or more; or from assumptions, --sd, --correlation and --icc.
 
     JSON: under plan model_a, model_b, the condition, metric, difference, participants, units, sd, correlation, icc,
     units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot.
@@ -553,7 +568,7 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
             "a difference they show"
         )
     if scores is not None:
-        check_unstated(stated, "--scores")
+        check_unstated(stated, str(scores))
         check_pair(model)
         read = read_scores(scores, given)
         metrics = list(metric) or [read.primary]
@@ -564,9 +579,9 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
         return
     for name, value in {"metric": metric, "model": model, **given}.items():
         if value:
-            raise UserError(f"--{name.replace('_', '-')} is of a pilot; name its --scores")
+            raise UserError(f"--{name.replace('_', '-')} is of a pilot; name its SCORES")
     if not {"sd", "correlation", "icc"} <= stated.keys():
-        raise UserError("how many? Name a pilot with --scores, or state --sd, --correlation and --icc")
+        raise UserError("how many? Name the scores of a pilot, or state --sd, --correlation and --icc")
     with mistakes():
         frame = plan_from_assumptions(**stated, **asked)
     print_document(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format)
@@ -690,7 +705,7 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
 
 @verb(variants=True)
 @click.option("--width", type=float, required=True, help="Of the interval, from end to end, in the metric's unit.")
-@click.option("--scores", type=click.Path(path_type=Path), help="What the judge gave, with --labels of a pilot.")
+@scores_argument(needed=False)
 @labels_option()
 @judge_option
 @click.option("--sd", type=float, help="Without a pilot: the standard deviation of ratings.")
@@ -711,6 +726,8 @@ def plan_(
 ) -> None:
     """Say how many ratings an interval of a width needs, from a pilot or from stated numbers.
 
+    A pilot is SCORES that a judge gave, and --labels; or state --sd, --correlation and --scored.
+
     JSON: rows under plan; attune-bench columns "ratings needed" describes their columns.
     """
     names = ("sd", "correlation", "scored", "design_effect")
@@ -723,9 +740,9 @@ def plan_(
         print_document(document(read, [plan_table(frame, read.metrics)], notes=[note]), format)
         return
     if scores is not None or labels is not None or metric is not None:
-        raise UserError("a pilot is --scores and --labels; or state --sd, --correlation and --scored alone")
+        raise UserError("a pilot is SCORES and --labels; or state --sd, --correlation and --scored alone")
     if not {"sd", "correlation", "scored"} <= stated.keys():
-        raise UserError("how many? Name a pilot with --scores and --labels, or state --sd, --correlation and --scored")
+        raise UserError("how many? Name a pilot by SCORES and --labels, or state --sd, --correlation and --scored")
     effect, n = stated.setdefault("design_effect", 1.0), stated.pop("scored")
     with mistakes():
         needed = labels_needed(

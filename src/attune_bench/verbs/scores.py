@@ -29,7 +29,7 @@ from attune_bench.stats.subgroups import by
 from attune_bench.stats.summary import summary
 from attune_data.collection import Collection, chosen_places
 from attune_data.export import to_pandas
-from attune_data.io.documents import read_input
+from attune_data.io.documents import check_input, read_input
 from attune_data.io.sources import frame_code, type_of_table
 from attune_data.issues import SourceError, issues_frame
 from attune_data.loading import recognise
@@ -221,17 +221,10 @@ class Scores(ScoreTable):
             Where this is no path.
         """
         target = _path_of_scores(path, "the path")
-        if target.suffix.lower() != ".json":
-            if not is_score_file(target):
-                return cls.from_table(target)
-            scores = cls.of(read_score_file(target))
-            used = benchmark_in_use(scores.provenance.benchmark)
-            if scores.detail is not None and used is not None and used.scores_format is not None:
-                try:
-                    resolve(used.scores_format.check)(scores)
-                except MetricInputError as error:
-                    raise SourceError(f"{path} contains damaged scores ({error}); write them again") from None
-            return scores
+        if is_score_file(target):
+            return cls._of_score_file(target)
+        if target.suffix.lower() != ".json" and not _is_json_object(target):
+            return cls.from_table(target)
         with _or_records(target):
             try:
                 content = json.loads(read_input(target))
@@ -244,6 +237,17 @@ class Scores(ScoreTable):
                 if benchmark.scores_format and benchmark.scores_format.keys <= keys:
                     return cls.of(resolve(benchmark.scores_format.read)(target))
             raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")
+
+    @classmethod
+    def _of_score_file(cls, path: Path) -> Self:
+        scores = cls.of(read_score_file(path))
+        used = benchmark_in_use(scores.provenance.benchmark)
+        if scores.detail is not None and used is not None and used.scores_format is not None:
+            try:
+                resolve(used.scores_format.check)(scores)
+            except MetricInputError as error:
+                raise SourceError(f"{path} contains damaged scores ({error}); write them again") from None
+        return scores
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the scores, whole or not at all: a ``.parquet`` file, or ``.json`` where the benchmark has such a file.
@@ -270,7 +274,7 @@ class Scores(ScoreTable):
         """Write the value of every unit to a CSV file, and what its metrics are to a TOML file of the same name.
 
         A row is a model, condition, unit and metric; see `attune_bench.scores.tables_in.long_table` for the columns.
-        What `from_table`, and every command that takes ``--scores``, reads back gives equal results. Left out are
+        What `from_table`, and every command that takes scores, reads back gives equal results. Left out are
         metrics of pooled counts, settings of runs, and what random answers score: `write` keeps all.
 
         Parameters
@@ -527,6 +531,25 @@ def _path_of_scores(given: object, what: str) -> Path:
     elif isinstance(given, list | dict):
         instead = "Scores.from_table(polars.DataFrame(rows)) takes rows"
     raise TypeError(f"{what} is of type {type_of_table(given) or type(given).__name__}; {instead}")
+
+
+def _is_json_object(path: Path) -> bool:
+    """Tell whether a file is one JSON object, and not rows of a table, an object a line."""
+    try:
+        check_input(path)
+        with path.open("rb") as file:
+            first, only = file.readline(_FIRST_LINE).strip(), not file.read(_FIRST_LINE).strip()
+        if not first.startswith(b"{"):
+            return False
+        json.loads(first)
+    except OSError:
+        return False
+    except (ValueError, RecursionError):
+        return True
+    return only and path.suffix.lower() not in {".jsonl", ".ndjson"}
+
+
+_FIRST_LINE = 100_000
 
 
 @contextmanager

@@ -226,7 +226,11 @@ def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:
         ("compare", ["--unit", "person"], "unknown unit 'person'; expected participant, cluster, conversation, unit"),
         ("compare", ["--data", "demo"], "--data is for --by; leave it out, or name a trait"),
         ("compare", ["--by", "categry", "--data", "demo"], "no trait 'categry'; did you mean 'category'?"),
-        ("compare", ["--failed", "worst"], "these scores do not depend on 'failed'; they have no variants"),
+        (
+            "compare",
+            ["--failed", "worst"],
+            "--failed is an option of EIBench, and these scores are of AttuneBench; leave it out",
+        ),
         ("compare", ["--benchmark", "eibench"], "--benchmark is eibench, and the scores are of attunebench"),
         ("rank", ["--interval", "bca"], "there is no BCa interval of a rank"),
     ],

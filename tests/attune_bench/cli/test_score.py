@@ -31,7 +31,7 @@ def test_the_published_spelling(call: Call, files: Files, tmp_path: Path, protoc
     )
     assert (status, err) == (0, "")
     assert out.startswith(f"{output}: 2 runs of 1 model in 1 mode, protocol {protocol}\n")
-    assert out.endswith(f"next: attune-bench report --scores {output}\n")
+    assert out.endswith(f"next: attune-bench report {output}\n")
     scores = Scores.read(output)
     assert scores.provenance.protocol == protocol
     # Derived in the tests of scoring.
@@ -67,7 +67,7 @@ def test_the_commands_that_follow_can_be_pasted(call: Call, files: Files, monkey
     for line in out.splitlines()[1:]:
         pasted = shlex.split(line.partition(": attune-bench ")[2])
         assert call(*pasted)[0] == 0
-    assert pasted == ["report", "--scores", "my scores.json"]
+    assert pasted == ["report", "my scores.json"]
 
 
 # The same verb for the others.
@@ -103,7 +103,7 @@ def test_the_file_has_the_scores_that_python_gives(
         "sage": "12 dialogues of 2 models",
     }
     assert out.splitlines()[0] == f"{written}: {said[name]}"
-    assert out.splitlines()[-1] == f"next: attune-bench report --scores {written}"
+    assert out.splitlines()[-1] == f"next: attune-bench report {written}"
     scores, expected = Scores.read(written), Scores.read(found.scores)
     assert scores.values.equals(expected.values)
     assert scores.units.equals(expected.units)
@@ -175,7 +175,8 @@ def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypa
         output = tmp_path / name
         status, out, err = call("score", "--results", files[1], "--ground-truth", files[0], "--output", output)
         assert (status, out) == (2, "")
-        assert err == f"attune-bench: {output} cannot be written: Permission denied; choose another --output\n"
+        said = f"attune-bench: {output} cannot be written: Permission denied; choose another --output, for instance"
+        assert err == f"{said} --output {Path.home() / name}\n"
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
 
 
@@ -223,7 +224,7 @@ def test_scores_written_among_the_results_are_no_error_the_next_time(
     status, out, _ = call("validate", data, "--results", runs)
     assert status == 0
     assert "not-a-record" in out
-    assert "a file of scores, not a run; attune-bench report --scores reads it; passed over" in " ".join(out.split())
+    assert "a file of scores, not a run; attune-bench report reads it; passed over" in " ".join(out.split())
 
 
 def test_demo_is_that_of_the_other_source(call: Call, tmp_path: Path) -> None:
