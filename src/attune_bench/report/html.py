@@ -23,6 +23,7 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.document import settings_table
 from attune_bench.report.elements import page
+from attune_bench.report.exchange import exchange_element
 from attune_bench.report.notes import provenance_line
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
@@ -158,6 +159,12 @@ def html_report(
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
+    answer = Html(
+        answer
+        + exchange_element(
+            asked, scores, benchmark=benchmark, data=data, results=results, transcripts=transcripts is not False
+        )
+    )
     if transcripts is not False:
         folder = None if transcripts is True else transcripts
         made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)

@@ -178,8 +178,7 @@ def transcript_section(
     metric = table.metric(table.primary)
     if metric.statistic not in PER_UNIT:
         return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
-    closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
-    reasons = {row: _withheld(page, records, row, closed) for row in table.values.select(KEYS).iter_rows()}
+    reasons = withheld_reasons(page, records)
     picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
     counts, made = Counter(filter(None, reasons.values())), records.made
     suppressed = [f"{plural(count, made.noun, made.plural)} not shown: {why}" for why, count in counts.items()]
@@ -195,7 +194,13 @@ def transcript_section(
         shown.append(f"The transcripts are in the folder {beside.name}, beside this page.")
     else:
         shown += [Markup(_folded(unit)) for unit in units]
-    return Section(_TITLE, [*shown, *_terms(records, picks)])
+    return Section(_TITLE, [*shown, *terms_of(records, [pick.row for pick in picks])])
+
+
+def withheld_reasons(page: "PageScores", records: ScoredRecords) -> dict[Row, str]:
+    """Return why each result and what it was scored against are not shown, empty where they are."""
+    closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
+    return {row: _withheld(page, records, row, closed) for row in page.table.values.select(KEYS).iter_rows()}
 
 
 def _withheld(page: "PageScores", records: ScoredRecords, row: Row, closed: Mapping[str, str]) -> str:
@@ -336,10 +341,10 @@ def _file(unit: _Unit, folder: TranscriptFolder) -> str:
     return document(unit.title, [*body, element("div", unit.content, class_="unit")], style=asset("report.css"))
 
 
-def _terms(records: ScoredRecords, picks: Sequence[_Pick]) -> list[str]:
+def terms_of(records: ScoredRecords, rows: Sequence[Row]) -> list[str]:
     """Say under what the texts are passed on, whom to credit, and by what a model can be found to have seen them."""
-    made = [records.results[pick.row] for pick in picks]
-    given = [records.units[name] for name in dict.fromkeys(pick.row[2] for pick in picks) if name in records.units]
+    made = [records.results[row] for row in rows]
+    given = [records.units[name] for name in dict.fromkeys(row[2] for row in rows) if name in records.units]
     kind = records.given or records.made
     found = [f"Licence of the texts: {'; '.join(stated)}." for stated in [named_licences([*given, *made])] if stated]
     if credit := credits_of([*given, *made]):
