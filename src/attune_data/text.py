@@ -102,6 +102,15 @@ def has_colours(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty() and not dumb
 
 
+def has_blocks(stream: TextIO | None) -> bool:
+    """Tell whether a stream can be written block characters, of which bars are made."""
+    try:
+        "\u2588\u258f".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
 def toned(text: str, tone: Tone) -> str:
     """Return text with what makes a terminal show its tone."""
     from click import style

@@ -4,11 +4,10 @@ import json
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import click
@@ -34,17 +33,17 @@ from attune_bench.cli.output import (
     emit,
     kind_of,
     mistakes,
-    print_document,
+    page_progress,
     progress,
     say,
     validate_command,
-    with_warnings,
     write_page,
     writing,
 )
 from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
 from attune_bench.cli.scored import Scored, baselines_option, check_belongs, score_sources, scored_benchmark
-from attune_bench.report.text import report_document
+from attune_bench.report.document import render
+from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -57,7 +56,7 @@ from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
 from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, has_colours, plural
+from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
@@ -324,36 +323,33 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
     help="Where to write the page of HTML, where the extra `plots` is installed.",
 )  # fmt: skip
 def demo(benchmark: str | None, html: Path) -> None:
-    """Score the embedded synthetic data, by baselines where there are any; print the report and write it as a page."""
+    """Score simulated models, and baselines where there are any, on embedded synthetic data; write the page.
+
+    What is printed has at most 25 lines: who leads, the ranking, the page, and what to do next.
+    """
     with mistakes():
         chosen = BENCHMARKS[0] if benchmark is None else benchmark_named(benchmark)
     check_page(html, [])
     data = None if chosen.data is None else load_records("demo", kind_of(chosen.data))
-    if chosen.baselines is None:
-        results = load_records("demo", kind_of(chosen.results))
-    else:
-        results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
+    results = [*load_records("demo", kind_of(chosen.results))]
+    if chosen.baselines is not None:
+        results += [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
-    say(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
-    made, warned = with_warnings(lambda: report_document(scores))
-    print_document(replace(made, warnings=warned), "table")
+    columns = min(columns_of_terminal(), _DEMO_WIDTH)
+    made = demo_document(scores, blocks=has_blocks(sys.stdout))
+    emit(f"{render(made, columns=columns, colours=has_colours(sys.stdout))}\n\n")
     try:
-        text = scores.report(format="html", data=data, results=results)
+        with page_progress() as begin:
+            text = scores.report(format="html", data=data, results=results, progress=begin)
     except ImportError as error:
         emit(f"No page of HTML: {error}")
     else:
         write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
-    emit("\nNext:")
-    for command, what in _NEXT:
-        emit(f"  attune-bench {command.format(of=of, data='' if data is None else ' --data demo')}")
-        emit(fill(what, columns_of_terminal(), initial_indent=" " * 6, subsequent_indent=" " * 6))
+    own = f"run local MODEL demo --base-url URL{of}" if chosen.task else "score --results FOLDER"
+    emit("\nNext, with your own:")
+    for what, command in (("table", "compare results.csv"), ("model", own), ("data", "describe FOLDER")):
+        emit(f"  {what:<7} attune-bench {command}")
 
 
-_NEXT = (
-    ("score --results demo{data} --output scores.parquet{of}", "score results of any model; here of simulated models"),
-    ("compare scores.parquet", "whether the models differ, and how small a difference could show"),
-    ("report scores.parquet --format markdown", "the report, for a paper"),
-    ("validate FOLDER", "check files of your own; every finding with file, place and value"),
-    ("describe demo{of}", "what the synthetic data contain"),
-)
+_DEMO_WIDTH = 80

@@ -16,6 +16,7 @@ from attune_bench.adapters.exports import check_proposable, flat_tables, hub_res
 from attune_bench.adapters.r_tables import table_files
 from attune_bench.cli.options import (
     NamedPath,
+    columns_option,
     data_option,
     many,
     metric_option,
@@ -48,6 +49,7 @@ _ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"),
 @verb(variants=True)
 @click.argument("source", required=False)
 @click.option("--scores", type=NamedPath(), help="The same as SOURCE, for scores.")
+@columns_option
 @own_benchmark_option
 @click.option(
     "--format",

@@ -1,5 +1,6 @@
 """Options of commands, declared once or by benchmarks, and the sources of records that they name."""
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,8 @@ from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
 from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.tables_in import read_table
+from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
+from attune_bench.scores.table_files import read_table
 from attune_bench.stats.options import Margin
 from attune_data.collection import Collection, Kind
 from attune_data.issues import SourceError
@@ -313,9 +315,35 @@ def format_option(*formats: str) -> Callable[[F], F]:
 own_benchmark_option = benchmark_option("Your benchmark, as module:NAME.")
 
 
+columns_option = click.option(
+    "--columns", help="Columns of a table that have another name: unit=item_id,model=system,value=accuracy."
+)
+
+
+def columns_of(given: str | None) -> dict[str, str] | None:
+    """Return the names of a table's columns that are given, by the names of a table of scores.
+
+    Examples
+    --------
+    >>> columns_of("unit=item_id,model=system, version")
+    {'unit': 'item_id', 'model': 'system, version'}
+    """
+    if given is None:
+        return None
+    found: dict[str, str] = {}
+    for part in re.split(rf",\s*(?=(?:{'|'.join(COLUMNS)})=)", given):
+        name, equals, column = part.partition("=")
+        if not equals or not column or name not in COLUMNS:
+            raise UserError(f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {', '.join(COLUMNS)}")
+        if name in found:
+            raise UserError(f"--columns {given!r}: {name} is named twice")
+        found[name] = column
+    return found
+
+
 _SCORES = (
-    "SCORES is what attune-bench score wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
-    "value."
+    "SCORES is what attune-bench score wrote, or a table: CSV, XLSX, JSONL or Parquet, with the columns model, unit, "
+    "metric, value, or with a column for each metric or model."
 )
 
 
@@ -345,17 +373,17 @@ class ScoresArgument(click.Argument):
 
 
 def scores_argument(*, needed: bool = True) -> Callable[[F], F]:
-    """Return the decorator that adds the argument SCORES and its alias ``--scores``."""
+    """Return the decorator that adds the argument SCORES, its alias ``--scores``, and ``--columns``."""
 
     def decorate(function: F) -> F:
         alias = click.option("--scores", ScoresArgument.alias, type=NamedPath(), help="The same as SCORES.")
-        return click.argument("scores", cls=ScoresArgument, needed=needed)(alias(function))
+        return click.argument("scores", cls=ScoresArgument, needed=needed)(alias(columns_option(function)))
 
     return decorate
 
 
 def scores_option(function: F) -> F:
-    """Add the argument SCORES, its alias ``--scores``, and the option ``--benchmark``."""
+    """Add the argument SCORES, its alias ``--scores``, and the options ``--columns`` and ``--benchmark``."""
     return scores_argument()(own_benchmark_option(function))
 
 
@@ -460,7 +488,7 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     UserError
         Where it is a file of scores or a table of results.
     """
-    if source.lower().endswith(".csv") or is_score_file(source):
+    if source.lower().endswith((".csv", ".tsv", ".xlsx")) or is_score_file(source):
         raise UserError(scores_instead(source) or _TABLE.format(source))
     if noun is not None:
         if name is not None:
@@ -486,10 +514,8 @@ def scores_instead(source: str) -> str:
         what = "a file of scores"
     else:
         try:
-            table, _ = read_table(source)
+            long_layout(read_table(source, names=COLUMNS).frame.with_row_index(ROW))
         except (SourceError, MetricInputError):
-            return ""
-        if not {"model", "value"} <= {*table.columns}:
             return ""
         what = "a table of results"
     return f"{source} is {what}, and no file of records; attune-bench report {source} reads it"

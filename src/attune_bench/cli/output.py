@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
-from time import monotonic
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attune_bench.benchmarks import BENCHMARKS
@@ -157,8 +157,8 @@ _QUIET_SECONDS = 2.0
 def progress() -> Iterator[Phase]:
     """Yield a function that begins a phase, given the name and the total of the counted things (None: unknown).
 
-    That function returns a function that takes the number done. A bar appears on standard error two seconds after the
-    beginning of the first phase.
+    That function returns a function that takes the number done. On a terminal a bar appears on standard error two
+    seconds after the beginning, and goes at the end.
     """
     if not sys.stderr.isatty():
         yield lambda _what, _total: lambda _done: None
@@ -168,25 +168,36 @@ def progress() -> Iterator[Phase]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
-    began, shown = monotonic(), False
+    # By a timer: a phase may say nothing until it is done.
+    timer = Timer(_QUIET_SECONDS, bar.start)
+    timer.daemon = True
 
     def phase(what: str, total: int | None) -> Callable[[int], None]:
         task = bar.add_task(what, total=total)
+        return lambda done: bar.update(task, completed=done)
 
-        def update(done: int) -> None:
-            nonlocal shown
-            if not shown and monotonic() - began > _QUIET_SECONDS:
-                shown = True
-                bar.start()
-            bar.update(task, completed=done)
-
-        return update
-
+    timer.start()
     try:
         yield phase
     finally:
-        if shown:
+        timer.cancel()
+        timer.join()
+        if bar.live.is_started:
             bar.stop()
+
+
+@contextmanager
+def page_progress() -> Iterator[Callable[[str], None]]:
+    """Yield a function that begins a phase of making a page, given its name; the phase before is done then."""
+    with progress() as phase:
+        under_way: list[Callable[[int], None]] = []
+
+        def begin(what: str) -> None:
+            for update in under_way:
+                update(1)
+            under_way[:] = [phase(what, 1)]
+
+        yield begin
 
 
 def kind_of(reference: Any) -> Kind[Any, Any]:

@@ -18,6 +18,7 @@ from attune_bench.cli.options import (
     NamedPath,
     analysis_options,
     chosen_variant,
+    columns_of,
     data_option,
     format_option,
     judge_option,
@@ -46,6 +47,7 @@ from attune_bench.cli.output import (
     emit,
     kind_of,
     mistakes,
+    page_progress,
     print_document,
     progress,
     with_warnings,
@@ -118,7 +120,7 @@ def read_scores(path: Path, given: Given) -> Scores:
     if path == Path("demo") and not path.exists():
         raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
     try:
-        scores = Scores.read(path)
+        scores = Scores.read(path, columns=columns_of(given["columns"]))
     except ValueError as error:
         raise UserError(records_instead(str(path)) or str(error)) from None
     with mistakes():
@@ -255,8 +257,10 @@ def report(scores: Path, html: Path | None, transcripts: bool, format: Format, *
     of_page["data"] = None if data is None else records_of(read, "data", data)
     of_page["results"] = records_of(read, "results", *results) if results else None
     of_page["margin"] = margin_of(given["margin"])
-    with mistakes():
-        text = read.report(format="html", transcripts=beside or False, **of_page, **sampling_of(given))
+    with mistakes(), page_progress() as begin:
+        text = read.report(
+            format="html", transcripts=beside or False, progress=begin, **of_page, **sampling_of(given)
+        )  # fmt: skip
     write_page(html, text, beside)
 
 

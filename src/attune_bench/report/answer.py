@@ -1,5 +1,6 @@
 """The answer of a report: what it says first of one condition, in sentences."""
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -8,7 +9,7 @@ from attune_bench.report.columns import drawn, interval, label, number, range_wo
 from attune_bench.report.elements import breakable, signs_of
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, rows_under
-from attune_bench.scores.provenance import kind_of_group
+from attune_bench.scores.provenance import PRIOR_BASELINE, kind_of_group
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -16,6 +17,7 @@ from attune_data.text import plural, sanitize
 from attune_metrics.metric import Metric
 
 _MOST_NAMED = 4
+_MOST_METRICS = 2
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -206,6 +208,44 @@ def _random_answers(page: PageScores, condition: str | None, models: Rows) -> li
     ]
 
 
+def prior_sentences(page: PageScores, condition: str | None) -> list[str]:
+    """Say which models the most frequent answers score above, and in which metrics of the board: a sentence or none."""
+    table = page.table
+    metric, rows = table.metric(table.primary), with_value(page, condition)
+    prior = next((row for row in rows if row["model"] == PRIOR_BASELINE), None)
+    if prior is None or metric.higher_is_better is None:
+        return []
+    below = [row["model"] for row in rows if kind_of_group(row["model"]) == "model" and _above(prior, row, metric)]
+    if not below:
+        return []
+    signs = signs_of([] if page.pairs.is_empty() else rows_under(page.pairs, condition), metric)
+    names = [
+        f"{_marked_name(one)} ({'' if signs.get((PRIOR_BASELINE, one)) == 1 else 'not '}significantly)" for one in below
+    ]
+    said = f"{_marked_name(PRIOR_BASELINE)} gives the most frequent answers and reads no {table.provenance.unit}."
+    better = "higher" if metric.higher_is_better else "lower"
+    said += f" Its value is {better} than the values of {_joined(names)}"
+    values = {(row["model"], row["metric"]): row for row in rows_under(page.summary, condition)}
+    pairs = [
+        (one, values[PRIOR_BASELINE, name], values[below[0], name])
+        for name in table.headline
+        if name != metric.name and (one := table.metric(name)).higher_is_better is not None
+    ]
+    why = [
+        f"{label(one)} ({number(own['value'], one)} against {number(other['value'], one)})"
+        for one, own, other in pairs
+        if None not in (own["value"], other["value"]) and _above(own, other, one)
+    ]
+    if why:
+        said += f"; compared with {_marked_name(below[0])} it is better in {_joined(why[:_MOST_METRICS])}"
+    return [f"{said}."]
+
+
+def _above(row: Mapping[str, Any], other: Mapping[str, Any], metric: Metric) -> bool:
+    """Tell whether the value of a row is better than the value of another."""
+    return bool(metric.sign * (row["value"] - other["value"]) > 0)
+
+
 def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
     """Tell whether the whole interval of a value is better than another value; without one nothing is known."""
     end = row["low" if metric.sign > 0 else "high"]
@@ -241,12 +281,18 @@ def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
 
 
 _BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
+_NAMED_BASELINE = re.compile(f"({_BEGIN}baseline/[^{_END}]*{_END}) \\(baseline\\)")
 
 
 def _marked_name(model: str) -> str:
     """Return a name for a sentence: between marks, followed by its kind unless it is a model."""
     plain = sanitize(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
     return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
+
+
+def plain_sentence(text: str) -> str:
+    """Return a sentence of an answer as text, where a name of a baseline says that it is one."""
+    return _NAMED_BASELINE.sub(r"\1", text).replace(_BEGIN, "").replace(_END, "")
 
 
 def sentence(text: str) -> Html:

@@ -55,12 +55,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, and the cell of a row; `is_name` where the text, or the heading, may be cut to fit."""
+    """A column: its heading, and the cell of a row.
+
+    `is_name` where the text, or with `head_is_name` the heading, may be cut to fit; `is_text` where it stands left.
+    """
 
     head: str
     cell: Callable[[Row], Cell]
     is_name: bool = False
     head_is_name: bool = False
+    is_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +188,7 @@ def text_column(head: str, key: str, *, is_name: bool = False) -> Column:
         mark = PERSON if is_name and kind_of_group(text) == "person" else ""
         return Cell(text, mark, row[key], "best" if is_name and row.get("is_best") else "")
 
-    return Column(head, cell, is_name)
+    return Column(head, cell, is_name, is_text=True)
 
 
 def count_column(head: str, key: str) -> Column:

@@ -34,13 +34,17 @@ _TONED: dict[str, Tone] = dict.fromkeys(("Warning:", "MIXED:", "SYNTHETIC"), "wa
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table as texts; `names` are the places of the columns that have names, of models for instance."""
+    """A table as texts.
+
+    `names` are the places of the columns that have names, of models for instance; `left` those of columns of text.
+    """
 
     title: str
     head: list[str]
     rows: list[list[str]]
     tones: list[list[Tone]]
     names: list[int]
+    left: list[int]
     heads_are_names: bool
     notes: list[str]
 
@@ -75,9 +79,10 @@ def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
         tones: list[list[Tone]] = [[cell.tone for cell in own] + [""] * marked for own in cells]
         head = [sanitize(column.head) for column in one.columns] + ([""] if marked else [])
         names = [place for place, column in enumerate(one.columns) if column.is_name]
+        left = [place for place, column in enumerate(one.columns) if column.is_text]
         of_heads = any(column.head_is_name for column in one.columns)
         notes = [sanitize(note) for note in one.notes]
-        found.append(TextTable(sanitize(one.title), head, texts, tones, names, of_heads, notes))
+        found.append(TextTable(sanitize(one.title), head, texts, tones, names, left, of_heads, notes))
     footnotes = [sanitize(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
     undefined = any(cell == UNDEFINED for made in found for row in made.rows for cell in row)
     return found, [*footnotes, *([f"{UNDEFINED}: undefined, or not known."] if undefined else [])]
@@ -117,13 +122,14 @@ def laid_out(table: TextTable, columns: int, *, colours: bool = False) -> list[s
     found = []
     for count, part in enumerate(_parts(table.widths, table.keys, columns, marked=table.marked)):
         places = [*range(table.keys), *part]
+        left = [number for number, place in enumerate(places) if place in table.left]
         head, *rows = [[cells[place] for place in places] for cells in (table.head, *table.rows)]
         tones = [[own[place] for place in places] for own in table.tones] if colours else []
         title = f"{table.title.rpartition(': ')[0] or table.title} (continued)".lstrip() if count else table.title
         title = paragraph(title, prose)
         if colours:
             title = "\n".join(toned(line, "title") for line in title.split("\n"))
-        found.append("\n".join(filter(None, [title, grid(head, rows, tones, left=table.names)])))
+        found.append("\n".join(filter(None, [title, grid(head, rows, tones, left=left)])))
     return [*found, *(paragraph(note, prose, colours=colours) for note in table.notes)]
 
 
@@ -186,8 +192,10 @@ class Document:
     ----------
     tables : sequence of Table
         From the top; CSV is of the first frame.
+    answer : sequence of str
+        What was found, in paragraphs above all.
     head : str
-        A sentence above all.
+        A sentence above the tables.
     notes : sequence of str
         Sentences below all.
     warnings : sequence of str
@@ -201,6 +209,7 @@ class Document:
     """
 
     tables: Sequence[Table]
+    answer: Sequence[str] = ()
     head: str = ""
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
@@ -240,6 +249,8 @@ def json_content(document: Document) -> dict[str, Any]:
     """Return what JSON says of a document: ``metadata``, then the rows of every frame under its key."""
     notes = [*(note for table in document.tables for note in table.notes), *document.notes, *document.warnings]
     metadata = {"signature": document.signature, **document.metadata, "notes": notes}
+    if document.answer:
+        metadata["answer"] = [*document.answer]
     rows = {
         table.key: strict(table.frame.rename(document.rename, strict=False).to_dicts())
         for table in document.tables
@@ -259,9 +270,10 @@ def strict(value: Any) -> Any:
 
 def _markdown(document: Document) -> str:
     tables, footnotes = text_tables(document.tables)
-    blocks = [to_markdown(document.head)] if document.head else []
+    blocks = [to_markdown(text) for text in (*document.answer, document.head) if text]
     for one in tables:
-        lines = [one.head, ["---", *("---:" for _ in one.head[1:])], *one.rows] if one.head else []
+        rule = ["---" if place == 0 or place in one.left else "---:" for place in range(len(one.head))]
+        lines = [one.head, rule, *one.rows] if one.head else []
         cells = "\n".join(f"| {' | '.join(map(to_markdown, line))} |" for line in lines)
         title = f"**{to_markdown(one.title)}**" if cells else to_markdown(one.title)
         blocks += [f"{title}\n\n{cells}".strip(), *map(to_markdown, one.notes)]
@@ -272,12 +284,15 @@ def _markdown(document: Document) -> str:
 def _text(document: Document, columns: int, *, colours: bool) -> str:
     tables, footnotes = text_tables(document.tables)
     notes = [*footnotes, *map(sanitize, [*document.notes, *document.warnings])]
-    said, prose = [sanitize(document.head), *notes], min(columns, WIDTH)
-    first, *others = [paragraph(text, prose, colours=colours) for text in said]
+    prose = min(columns, WIDTH)
+    above, below = (
+        [paragraph(text, prose, colours=colours) for text in said if text]
+        for said in (map(sanitize, (*document.answer, document.head)), notes)
+    )
     # A signature is one word, for copying: it is never broken.
     signature = [document.signature] if document.signature else []
     blocks = [block for table in tables for block in laid_out(table, columns, colours=colours)]
-    return "\n\n".join([*([first] if first else []), *blocks, *others, *signature])
+    return "\n\n".join([*above, *blocks, *below, *signature])
 
 
 def settings_table(table: ScoreTable) -> Table:
@@ -301,6 +316,7 @@ def document(
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
     signature: str | None = None,
+    answer: Sequence[str] = (),
     head: str = "",
     metadata: Mapping[str, Any] | None = None,
 ) -> Document:
@@ -318,8 +334,8 @@ def document(
         **(metadata or {}),
     }
     return Document(
-        tables=tables, head=head, notes=[*notes, *standing_notes(table)], warnings=warnings, signature=signature,
-        metadata=about, rename={"condition": held.condition},
+        tables=tables, answer=answer, head=head, notes=[*notes, *standing_notes(table)], warnings=warnings,
+        signature=signature, metadata=about, rename={"condition": held.condition},
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from attune_bench.report.columns import UNDEFINED, Cell, Column, Table
+from attune_bench.report.columns import UNDEFINED, Cell, Column, Markup, Section, Table
 from attune_bench.report.elements import table_element
 from attune_bench.report.transcripts import terms_of, withheld_reasons
 from attune_bench.scores.benchmark import Benchmark
@@ -17,7 +17,7 @@ from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.records import Row, ScoredRecords
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_data.display import Compared, Message, Part, parts_html
-from attune_data.issues import Html, element
+from attune_data.issues import element
 from attune_data.record import is_generated
 from attune_data.references import resolve
 from attune_data.text import plural
@@ -31,7 +31,7 @@ _LONGEST = 700
 """Characters of a message; of a longer one the beginning is quoted."""
 
 
-def exchange_element(
+def exchange_section(
     page: "PageScores",
     scores: ScoreTable,
     *,
@@ -39,8 +39,8 @@ def exchange_element(
     data: Sequence[Any] | None,
     results: Sequence[Any] | None,
     transcripts: bool,
-) -> Html:
-    """Return one exchange with the answers of the best models beside the reference; nothing where none may be shown.
+) -> Section | None:
+    """Return one exchange with the answers of the best models beside the reference; None where none may be shown.
 
     The kind of the data shows its turns beside results (`attune_data.collection.Kind.beside`). The exchange is the
     first, in the order of units, that has a reference and on which the models do not all answer alike.
@@ -59,14 +59,14 @@ def exchange_element(
         Whether texts are asked for; without, only generated data are quoted.
     """
     if benchmark is None or benchmark.data is None or data is None or results is None:
-        return Html("")
+        return None
     if resolve(benchmark.data).beside is None or not (transcripts or any(map(is_generated, data))):
-        return Html("")
+        return None
     try:
         records = ScoredRecords(scores, benchmark=benchmark, results=results, data=data, use="an exchange")
     except MetricInputError:
         # Without transcripts nobody asked for the records that were scored.
-        return Html("")
+        return None
     reasons = withheld_reasons(page, records)
     groups = [group for group in page.numbers if group not in page.hidden]
     models = [group for group in groups if kind_of_group(group[0]) == "model"] or groups
@@ -79,7 +79,7 @@ def exchange_element(
         if transcripts or is_generated(record):
             for messages, answers in _turns(records, record, rows):
                 return _shown(page, records, rows, messages, answers)
-    return Html("")
+    return None
 
 
 def _turns(records: ScoredRecords, record: Any, rows: Sequence[Row]) -> Iterator[tuple[list[Message], Part]]:
@@ -102,7 +102,7 @@ def _turns(records: ScoredRecords, record: Any, rows: Sequence[Row]) -> Iterator
 
 def _shown(
     page: "PageScores", records: ScoredRecords, rows: Sequence[Row], messages: Sequence[Message], answers: Part
-) -> Html:
+) -> Section:
     whose = records.given.reference if records.given else ""
     unit = page.table.provenance.unit
     said = parts_html([Part(messages=[replace(one, text=_abridged(one.text), notes=()) for one in messages])])
@@ -121,8 +121,7 @@ def _shown(
     )
     notes = [element("p", text, class_="quiet") for text in (rule, *terms_of(records, rows))]
     inside = element("div", element("div", *said), element("div", table, *notes), class_="exchange attune")
-    heading = element("h2", f"What one {whose} said and felt, and what the models answered")
-    return element("section", heading, inside, id="one-exchange")
+    return Section(f"What one {whose} said, and what the models answered", [Markup(inside)])
 
 
 def _abridged(text: str) -> str:

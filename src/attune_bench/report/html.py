@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -23,7 +23,7 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.document import settings_table
 from attune_bench.report.elements import page
-from attune_bench.report.exchange import exchange_element
+from attune_bench.report.exchange import exchange_section
 from attune_bench.report.notes import provenance_line
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
@@ -76,6 +76,7 @@ def html_report(
     labels: pl.DataFrame | str | os.PathLike[str] | None = None,
     label_metric: str | None = None,
     transcripts: bool | TranscriptFolder = False,
+    progress: Callable[[str], object] = lambda _: None,
     **options: Unpack[SamplingKeywords],
 ) -> str:
     """Return a report of scores as a page of HTML.
@@ -106,6 +107,8 @@ def html_report(
         `data` and `results` whose licence allows it; of people's own, where they were not generated, only with
         `small_cells` too. With a folder beside the page, those that are too large for the page go there.
         See `attune_bench.report.transcripts`.
+    progress : callable
+        Called with the name of each phase when it begins: statistics, transcripts, figures.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -153,19 +156,19 @@ def html_report(
         margin=margins_of(table, margin, [table.primary]).get(table.primary),
         labels=None if held is None else held.of_part(scores, table),
     )  # fmt: skip
+    progress("statistics")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answer = answer_element(asked)
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
-    answer = Html(
-        answer
-        + exchange_element(
-            asked, scores, benchmark=benchmark, data=data, results=results, transcripts=transcripts is not False
-        )
+    exchange = exchange_section(
+        asked, scores, benchmark=benchmark, data=data, results=results, transcripts=transcripts is not False
     )
+    sections = [*([exchange] if exchange else []), *sections]
     if transcripts is not False:
+        progress("transcripts")
         folder = None if transcripts is True else transcripts
         made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
         sections.append(made)
@@ -183,6 +186,7 @@ def html_report(
     name = name if name.lower().endswith("scores") else f"{name} scores"
     heading = element("h1", sentence(title(asked)))
     end = [_left_out(left_out)] if left_out else []
+    progress("figures")
     return page(name, [heading, *_top(table, notice)], shown, answer=answer, end=end, models=table.models)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -18,7 +18,9 @@ from attune_bench.report.document import Format, render, scores_html
 from attune_bench.report.text import report_document
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
-from attune_bench.scores.tables_in import long_table, read_description, read_table, score_table, write_long_table
+from attune_bench.scores.table_columns import COLUMNS
+from attune_bench.scores.table_files import read_description, read_table, unreadable
+from attune_bench.scores.tables_in import long_table, score_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.compare import compare, compare_all, plan
 from attune_bench.stats.debias import Source, debias, debias_pairs
@@ -96,16 +98,19 @@ class Scores(ScoreTable):
         table: pl.DataFrame | str | os.PathLike[str],
         *,
         metrics: Mapping[str, Any] | None = None,
-        about: Mapping[str, str | bool] | None = None,
+        about: Mapping[str, Any] | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> Self:
         """Return the scores of anybody's per-item results.
 
         Parameters
         ----------
         table : polars.DataFrame or path
-            A frame, or a CSV, JSONL or Parquet file, with the columns ``model, unit, metric, value`` and optionally
-            ``condition``, ``cluster``, ``repeat`` and traits of units. An undefined value is empty or null. Where
-            models were asked several times, ``repeat`` names the time; the values are then means over repeats.
+            A frame, or a CSV, XLSX, JSONL or Parquet file, with the columns ``model, unit, metric, value`` and
+            optionally ``condition``, ``cluster``, ``repeat`` and traits of units. An undefined value is empty, null or
+            NA. Where models were asked several times, ``repeat`` names the time; the values are then means over
+            repeats. A table with ``model`` and ``unit`` and a column of numbers for each metric, or with ``unit`` and a
+            column of numbers for each model, is read as such, and a note says so.
         metrics : mapping of str to mapping, optional
             By metric: ``label, low, high, higher_is_better, scale, digits, group``, all optional. A metric that is not
             described is a mean and better when higher, which every output says. Where this is not given, the file
@@ -113,7 +118,10 @@ class Scores(ScoreTable):
         about : mapping, optional
             ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
             ``private``: true where clusters are people, of whom a page shows no value that rests on few; ``synthetic``:
-            true where units are invented. The TOML file has them at its top; it counts where this is not given.
+            true where units are invented; ``traits``: columns of numbers that are neither metrics nor models. The TOML
+            file has them at its top; it counts where this is not given.
+        columns : mapping of str to str, optional
+            Columns of another name, as in ``{"unit": "item_id", "model": "system"}``.
 
         Raises
         ------
@@ -121,6 +129,8 @@ class Scores(ScoreTable):
             Where the table is wrong; the text names row, column and value.
         SourceError
             Where the file cannot be read, or has records or written scores; the text says what reads these.
+        ImportError
+            Where the file is a workbook, and the extra ``excel`` is not installed.
         TypeError
             Where the table is something else; the text says what makes a frame or scores of it.
 
@@ -137,18 +147,27 @@ class Scores(ScoreTable):
             if is_score_file(path):
                 raise SourceError(f"{path} is a file of scores, no table of results; Scores.read(...) reads it")
             with _or_records(path):
-                return cls._of_file(path, metrics, about)
-        return cls.of(score_table(table, metrics=metrics, about=about))
+                return cls._of_file(path, metrics, about, columns)
+        return cls.of(score_table(table, metrics=metrics, about=about, columns=columns))
 
     @classmethod
-    def _of_file(cls, path: Path, metrics: Mapping[str, Any] | None, about: Mapping[str, Any] | None) -> Self:
-        table, first_row = read_table(path)
+    def _of_file(
+        cls,
+        path: Path,
+        metrics: Mapping[str, Any] | None,
+        about: Mapping[str, Any] | None,
+        columns: Mapping[str, str] | None,
+    ) -> Self:
+        table, first_row, assumed = read_table(path, names=(*COLUMNS, *(columns or {}).values()))
         name, beside = str(path), path.with_suffix(".toml")
         if (metrics is None or about is None) and os.path.lexists(beside):  # A link to nothing is an error, too.
             of_metrics, of_table = read_description(beside)
             metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
             name = f"{path} (with {beside.name})"
-        return cls.of(score_table(table, metrics=metrics, about=about, name=name, first_row=first_row))
+        made = score_table(
+            table, metrics=metrics, about=about, columns=columns, name=name, first_row=first_row, assumed=assumed
+        )
+        return cls.of(made)
 
     @classmethod
     def from_lm_eval(
@@ -210,26 +229,38 @@ class Scores(ScoreTable):
         return cls.from_table(found.frame, metrics={**found.metrics, **said}, about={**found.about, **(about or {})})
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Self:
+    def read(cls, path: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None) -> Self:
         """Read scores: a file that `write` wrote, a benchmark's own, or a table as for `from_table`.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        columns : mapping of str to str, optional
+            For a table: columns of another name, as in ``{"unit": "item_id", "model": "system"}``.
 
         Raises
         ------
         SourceError
-            Where the file is not there or holds no scores.
+            Where the file is not there or holds no scores, or columns are named for a file that is no table.
+        ImportError
+            Where the file is a workbook, and the extra ``excel`` is not installed.
         TypeError
             Where this is no path.
         """
         target = _path_of_scores(path, "the path")
-        if is_score_file(target):
+        is_scores = is_score_file(target)
+        if not is_scores and target.suffix.lower() != ".json" and not _is_json_object(target):
+            return cls.from_table(target, columns=columns)
+        if columns and target.exists():
+            raise SourceError(f"{path} is a file of scores, which has its columns; leave out --columns (columns=)")
+        if is_scores:
             return cls._of_score_file(target)
-        if target.suffix.lower() != ".json" and not _is_json_object(target):
-            return cls.from_table(target)
         with _or_records(target):
             try:
                 content = json.loads(read_input(target))
             except OSError as error:
-                raise SourceError(f"{path} cannot be read: {error.strerror}") from None
+                raise unreadable(target, error) from None
             except (ValueError, RecursionError) as error:
                 raise SourceError(f"{path} is not JSON: {error}") from None
             keys = content.keys() if isinstance(content, dict) else set()
@@ -431,6 +462,7 @@ class Scores(ScoreTable):
         labels: pl.DataFrame | str | os.PathLike[str] | None = None,
         label_metric: str | None = None,
         transcripts: "bool | TranscriptFolder" = False,
+        progress: Callable[[str], object] = lambda _: None,
         **options: Unpack[SamplingKeywords],
     ) -> str:
         """Return a report: a text, or a page of HTML with comparisons, figures and subgroups.
@@ -443,6 +475,8 @@ class Scores(ScoreTable):
             For HTML: what was scored against, what was scored, whether to show what rests on few people, the smallest
             difference of interest of the main metric, people's ratings with the judge's metric that they are of, and
             whether to show transcripts; see `attune_bench.report.html.html_report`.
+        progress : callable
+            Called with the name of each phase of a page when it begins.
         **options
             ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
             `attune_bench.stats.options.AnalysisOptions`.
@@ -467,7 +501,7 @@ class Scores(ScoreTable):
             return html_report(
                 self, benchmark=benchmark_in_use(self.provenance.benchmark), data=data, results=results,
                 small_cells=small_cells, margin=margin, labels=labels, label_metric=label_metric,
-                transcripts=transcripts, **options,
+                transcripts=transcripts, progress=progress, **options,
             )  # fmt: skip
         if small_cells or transcripts or any(one is not None for one in (data, results, margin, labels, label_metric)):
             raise ValueError(

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import pytest
 from commands import Call, Scored, Scorings, bend
+from pages import text_of
 from slow_cases import slow_after
 
 from attune_bench import Scores
@@ -189,7 +190,7 @@ def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypa
         pytest.param(
             (),
             "AttuneBench",
-            (*map("baseline/{}".format, BASELINES), "protocol documented", "n = 40 conversations"),
+            (*map("baseline/{}".format, BASELINES), "synthetic/attentive", "synthetic/hasty", "40 conversations"),
             marks=pytest.mark.slow,
         ),
         pytest.param(
@@ -205,13 +206,18 @@ def test_the_demo_of_each_benchmark(call: Call, options: tuple[str, ...], title:
     assert (status, err) == (0, "")
     assert out.startswith(f"SYNTHETIC data of {title}: ")
     assert all(words in " ".join(out.split()) for words in said)
-    assert title in Path("page.html").read_text(encoding="utf-8")
-    # What it names next runs, as it stands.
-    assert options or "attune-bench validate" in out.partition("Next:")[2]
-    named = re.findall(r"^  attune-bench ((?:score|compare|report) .*)$", out.partition("Next:")[2], re.MULTILINE)
-    assert {line.split()[0] for line in named} >= {"score", "report"}
-    for line in named:
-        assert call(*shlex.split(line))[0] == 0, line
+    lines = out.splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    page = text_of(Path("page.html").read_text(encoding="utf-8"))
+    assert title in page
+    # Who leads is said as the page says it.
+    assert " ".join(out.split("\n\n")[1].split()).partition(" has the highest ")[0] == "synthetic/attentive"
+    assert re.search(" has the highest [^;.,]*", " ".join(out.split()))[0] in page  # type: ignore[index]
+    commands = [line.split(maxsplit=1)[1] for line in lines[-3:]]
+    asks = "score" if title == "SAGE" else "run"
+    assert [command.split()[1] for command in commands] == ["compare", asks, "describe"]
+    assert ("--benchmark" in commands[1]) == (asks == "run" and bool(options))
 
 
 def test_scores_written_among_the_results_are_no_error_the_next_time(

@@ -402,3 +402,45 @@ def test_the_numbers_of_very_many_pairs_are_those_of_a_command() -> None:
     drawn = section(page_of(26), "Comparisons")
     assert "All pairs" not in drawn
     assert "The numbers of all 325 pairs are what <code>attune-bench compare --metric hit --format csv" in drawn
+
+
+def text_answer(scores: Scores) -> str:
+    """Return what the report as text says before its tables."""
+    return re.sub(r" \[[^]]*\]", "", " ".join(scores.report(resamples=2000).partition("\n\n")[0].split()))
+
+
+def test_the_report_as_text_begins_with_the_sentences_of_the_page() -> None:
+    scores = scores_of({"b": [1.0] * 10, "baseline/x": HALF, "a": [2.0] * 10})
+    said = text_answer(scores)
+    assert said == (
+        "a has the highest Hits; baseline/x is not significantly different. The value of a is 2.0. Compared with a on "
+        "the units that both have: b is significantly worse."
+    )
+    marked = said.replace("baseline/x is", "baseline/x (baseline) is").partition(". ")
+    assert all(part in answer(scores) for part in marked)
+
+
+def with_prior(prior: Sequence[float], low: Sequence[float], rates: Sequence[float]) -> str:
+    """Return what is said of a prior, and two models, with the values of a second metric by row."""
+    rows = [
+        (model, f"u{unit}", metric, value)
+        for model, own, rate in zip(("baseline/prior", "b", "a"), (prior, low, [2.0] * 10), rates, strict=True)
+        for unit, one in enumerate(own)
+        for metric, value in (("hit", one), ("rate", rate))
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    said = text_answer(Scores.from_table(frame, metrics={"hit": {"label": "Hits", "digits": 1}, "rate": {}}))
+    return said.partition("baseline/prior gives the most frequent answers and reads no unit. ")[2]
+
+
+def test_why_the_most_frequent_answers_beat_a_model_is_said_where_they_do() -> None:
+    assert with_prior([1.9] * 10, [1.0] * 10, [0.5, 0.25, 0.75]) == (
+        "Its value is higher than the values of b (significantly); compared with b it is better in rate "
+        "(0.500 against 0.250)."
+    )
+    # In another metric it may be worse, and a difference need not be significant.
+    assert with_prior([1.9] * 10, [1.0] * 10, [0.25, 0.5, 0.75]).endswith("than the values of b (significantly).")
+    assert "the values of b (not significantly)" in with_prior([1.9] * 10, [1.95, 1.8] * 5, [0.5, 0.25, 0.75])
+    both = with_prior([2.1] * 10, [1.0] * 10, [0.5, 0.25, 0.75])
+    assert both == "Its value is higher than the values of a (significantly) and b (significantly)."
+    assert with_prior([0.5] * 10, [1.0] * 10, [0.5, 0.25, 0.75]) == ""

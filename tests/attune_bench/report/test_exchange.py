@@ -8,7 +8,7 @@ from pages import Tags, tables, text_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.report.exchange import exchange_element
+from attune_bench.report.exchange import exchange_section
 from attune_bench.report.page_scores import PageScores
 from attune_data import load, load_runs
 
@@ -89,7 +89,7 @@ def test_nothing_without_the_records_that_were_scored(demo: SimpleNamespace) -> 
     page = PageScores(table=scores, analyses={}, small_cells=False, options={"resamples": 20})
     benchmark = benchmark_in_use("attunebench")
     others: dict[str, Any] = {"data": demo.data, "results": demo.results[:-1]}
-    assert exchange_element(page, scores, benchmark=benchmark, transcripts=False, **others) == ""
+    assert exchange_section(page, scores, benchmark=benchmark, transcripts=False, **others) is None
 
 
 def test_people_are_quoted_only_where_transcripts_are(demo: SimpleNamespace) -> None:
