@@ -27,7 +27,9 @@ def shown(data: Any, results: Any, *, transcripts: bool = False, small_cells: bo
     scores: Scores = score(data, results)
     page = PageScores(table=scores, analyses={}, small_cells=small_cells, options={"resamples": 20})
     records = {"data": data, "results": results} if given else {"data": None, "results": None}
-    return exchange_element(page, scores, benchmark=benchmark_in_use("attunebench"), transcripts=transcripts, **records)
+    benchmark = benchmark_in_use("attunebench")
+    found = exchange_section(page, scores, benchmark=benchmark, transcripts=transcripts, **records)
+    return section_element(found) if found else ""
 
 
 def real(records: Any) -> list[Any]:
