@@ -8,6 +8,7 @@ from pages import Tags, tables, text_of
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import benchmark_in_use
+from attune_bench.report.elements import section_element
 from attune_bench.report.exchange import exchange_section
 from attune_bench.report.page_scores import PageScores
 from attune_data import load, load_runs
