@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attune_data.issues import Issue, IssueReport, issues_frame
 from attune_data.record import panics_as_errors
-from attune_data.text import did_you_mean, listed, plural, sanitize
+from attune_data.text import did_you_mean, listed, plural, pluralize, sanitize
 
 if TYPE_CHECKING:
     import polars as pl
@@ -732,11 +732,11 @@ class Queryable(ABC):
         Traceback (most recent call last):
         ValueError: no trait 'categroy'; did you mean 'category'?
         """
-        own = self._table()
+        own, whole = self._table(), self._origin()._table()
         matches = {trait: _match(condition) for trait, condition in traits.items()}
         rows = set(range(own.frame.height))
         for trait, match in matches.items():
-            rows &= set(matching(own, self._origin()._table(), trait, match))
+            rows &= set(matching(own, whole, trait, match))
         return self._keep(sorted(rows), *(f"{trait}={match}" for trait, match in matches.items()))
 
     def filter(self, condition: "pl.Expr | str") -> Self:
@@ -864,7 +864,9 @@ class Queryable(ABC):
         rows_of, cluster = traits.clusters(), traits.unit.cluster
         is_count = hasattr(participants, "__index__") and not isinstance(participants, bool)
         if not is_count or participants not in range(len(rows_of) + 1):
-            raise ValueError(f"cannot sample {participants!r} {cluster}s of {len(rows_of)}; expected a whole number")
+            raise ValueError(
+                f"cannot sample {participants!r} {pluralize(cluster)} of {len(rows_of)}; expected a whole number"
+            )
         of_value = {name: set(rows) for name, rows in strata(traits, by).items()} if by else {}
         cells: dict[tuple[str, ...], list[tuple[str, str]]] = {}
         for person, rows in rows_of.items():

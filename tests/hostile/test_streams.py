@@ -34,6 +34,7 @@ COMMANDS = {
     "score": "--results demo --data demo --output again.json",
     **dict.fromkeys(("report", "compare", "rank", "stats"), "--scores scores.json"),
     "debias": "--scores scores.json --labels labels.csv --metric avg_draft_judge_score",
+    "figure": "scores.json -o figure.svg",
     "plan": "--scores scores.json --difference 2",
     "judges": "ratings.csv --expert ann bob --judge model",
     "labels": "plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200",

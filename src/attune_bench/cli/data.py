@@ -36,12 +36,18 @@ from attune_bench.cli.output import (
     page_progress,
     progress,
     say,
-    validate_command,
     write_page,
     writing,
 )
 from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
-from attune_bench.cli.scored import Scored, baselines_option, check_belongs, score_sources, scored_benchmark
+from attune_bench.cli.scored import (
+    Scored,
+    baselines_option,
+    check_belongs,
+    problems_of,
+    score_sources,
+    scored_benchmark,
+)
 from attune_bench.report.document import render
 from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
@@ -283,10 +289,10 @@ def score(
                     benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
                 )
             check_belongs(streamed.scores.values, streamed.results, results, data)
-            scored = Scored(streamed.scores, streamed.data, streamed.results)
+            scored = Scored(chosen, streamed.scores, streamed.data, streamed.results)
         else:
             scored = score_sources(chosen, results, data, phase, name=benchmark, baselines=baselines, options=options)
-    scores, sources = scored.scores, [one for one in (scored.data, scored.results) if one is not None]
+    scores = scored.scores
     if scores.repeats is not None and output is None:
         target = target.with_suffix(".parquet")
     with writing(target, "--output"), mistakes():
@@ -299,11 +305,8 @@ def score(
     repeats = scores.repeats if "repeat" in made.model.model_fields else None
     rows = scores.values if repeats is None else repeats
     emit(f"{target}: {plural(rows.height, made.noun, made.plural)} of {models}{said}")
-    problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
-    if problems["error"] or problems["warning"]:
-        counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
-        beside = (results, ()) if data is None else ([data], results)
-        emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
+    if problems := problems_of(scored, results, data, forced=benchmark):
+        emit(problems)
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
     emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
 

@@ -41,7 +41,7 @@ from attune_data.export import parquet_bytes, to_csv
 from attune_data.io.documents import whole_folder
 from attune_data.issues import SourceError
 from attune_data.loading import recognise
-from attune_data.text import listed, plural
+from attune_data.text import listed, plural, pluralize
 
 _ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)), "dataset": ("eee", "hub")}
 
@@ -160,7 +160,10 @@ def export(
     with_samples = sum("detailed_evaluation_results" in record for record in records.values())
     emit(f"{output}: {plural(len(written) + with_samples, 'file')}")
     if format in ("csv", "parquet") and hides(read, small_cells=small_cells):
-        say(f"No table of {read.provenance.unit}s: it shows single {read.provenance.unit}s of people (--small-cells)")
+        say(
+            f"No table of {pluralize(read.provenance.unit)}: it shows single {pluralize(read.provenance.unit)} of "
+            "people (--small-cells)"
+        )
     if push:
         with mistakes():
             for address in push_hub_results(found):

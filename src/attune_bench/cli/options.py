@@ -368,7 +368,7 @@ class ScoresArgument(click.Argument):
             ctx.params["name"], first = (first, *ctx.params["name"]), None  # All arguments are names of analyses.
         found = named if first is None else first
         if found is None and self.needed:
-            raise click.UsageError(_no_scores(ctx), ctx)
+            raise click.UsageError(no_scores(ctx), ctx)
         ctx.params["scores"] = None if found is None else Path(found)
 
 
@@ -387,7 +387,7 @@ def scores_option(function: F) -> F:
     return scores_argument()(own_benchmark_option(function))
 
 
-def _no_scores(ctx: click.Context) -> str:
+def no_scores(ctx: click.Context) -> str:
     """Say that SCORES is missing; where a list has taken the file as its value, say so."""
     for param in ctx.command.params:
         values = ctx.params.get(param.name or "")
@@ -395,7 +395,8 @@ def _no_scores(ctx: click.Context) -> str:
             rest = shlex.join(map(str, values[:-1]))
             instead = f"{ctx.command_path} {values[-1]} {param.opts[0]} {rest}".strip()
             return f"SCORES is missing: {values[-1]} is read as a value of {param.opts[0]}; write: {instead} ..."
-    return f"SCORES is missing; name a file of scores or a table, for instance: {ctx.command_path} scores.json"
+    results = ", or what models made: --results RESULTS --data DATA" if "results" in ctx.params else ""
+    return f"SCORES is missing; name a file of scores or a table, for instance: {ctx.command_path} scores.json{results}"
 
 
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:

@@ -49,10 +49,11 @@ def warnings_on_stderr() -> Iterator[None]:
     """Write the warnings of analyses to standard error, for outputs that have no place for sentences."""
     with _sentences() as said:
         yield
-    _write_warnings(said)
+    write_warnings(said)
 
 
-def _write_warnings(sentences: Sequence[str]) -> None:
+def write_warnings(sentences: Sequence[str]) -> None:
+    """Write sentences to standard error, a line each."""
     sys.stderr.writelines(f"attune-bench: {sentence}\n" for sentence in sentences)
 
 
@@ -76,7 +77,7 @@ def print_document(document: Document, format: Format) -> None:  # noqa: A002
     """Write a document to standard output, and of CSV, which has no place for them, the warnings to standard error."""
     emit(document_text(document, format))
     if format == "csv":
-        _write_warnings(document.warnings)
+        write_warnings(document.warnings)
 
 
 def document_text(document: Document, format: Format = "table") -> str:  # noqa: A002

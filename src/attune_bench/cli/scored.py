@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import click
 import polars as pl
 
-from attune_bench import score
-from attune_bench.cli.options import benchmark_of, read_all
-from attune_bench.cli.output import Phase, UserError, kind_of, mistakes
+from attune_bench import Scores, score
+from attune_bench.cli.options import benchmark_of, read_all, scores_instead
+from attune_bench.cli.output import Phase, UserError, kind_of, mistakes, say, validate_command
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.verbs.scores import Scores
+from attune_bench.scores.files import is_score_file
 from attune_data.collection import Collection
+from attune_data.issues import count_severities
 from attune_data.references import resolve
 from attune_data.text import plural
 
@@ -27,6 +29,8 @@ class Scored:
 
     Attributes
     ----------
+    benchmark : Benchmark
+        What the results are of.
     scores : Scores
         Of the results, and of the baselines where they were wanted.
     data : Collection or None
@@ -37,6 +41,7 @@ class Scored:
         What baselines made of the same units; empty where they were not wanted.
     """
 
+    benchmark: Benchmark
     scores: Scores
     data: Collection[Any] | None
     results: Collection[Any]
@@ -56,6 +61,9 @@ def scored_benchmark(name: str | None, results: Sequence[str], data: str | None)
     UserError
         The benchmark is scored against data and none are given, or from its results alone and there are some.
     """
+    for source in results:
+        if is_score_file(source):
+            raise UserError(scores_instead(source))
     of_data = data is not None and results[0] == "demo" != data
     found = benchmark_of(name, data, "data") if of_data and data else benchmark_of(name, results[0], "results")
     if found.data is None and data is not None:
@@ -81,6 +89,23 @@ def check_belongs(values: pl.DataFrame, results: Collection[Any], sources: Seque
             f"none of the {plural(len(results), kind.noun, kind.plural)} in {', '.join(sources)} belongs to the data "
             f"in {data}: check that both come from the same data set"
         )
+
+
+def problems_of(scored: Scored, results: Sequence[str], data: str | None, *, forced: str | None) -> str:
+    """Return how many errors and warnings the sources have, and the command that lists them; empty for none."""
+    read = [one.found for one in (scored.data, scored.results) if one is not None]
+    counts = count_severities((*scored.scores.provenance.issues, *chain.from_iterable(read)))
+    if not counts["error"] and not counts["warning"]:
+        return ""
+    said = f"{plural(counts['error'], 'error')} and {plural(counts['warning'], 'warning')}"
+    beside = (results, ()) if data is None else ([data], results)
+    return f"{said} in the files; see: {validate_command(*beside, benchmark=scored.benchmark, forced=forced)}"
+
+
+def say_alone(scored: Scored) -> None:
+    """Say of a page with one model how others come beside it."""
+    if len(scored.scores.models) == 1 and scored.benchmark.baselines is not None:
+        say("One model stands alone on the page; --baselines adds models to compare it with")
 
 
 def score_sources(
@@ -132,7 +157,7 @@ def score_sources(
         )
     models = pl.col("model").is_in([*_models(benchmark, found)]) if predicted else True
     check_belongs(scores.values.filter(models), found, results, data)
-    return Scored(scores, given, found, predicted)
+    return Scored(benchmark, scores, given, found, predicted)
 
 
 def _read(side: Any, sources: Sequence[str], phase: Phase) -> Collection[Any]:

@@ -28,6 +28,7 @@ from attune_bench.cli.options import (
     margin_option,
     metric_option,
     mixed_option,
+    no_scores,
     own_benchmark_option,
     pair_option,
     read_all,
@@ -52,6 +53,15 @@ from attune_bench.cli.output import (
     progress,
     with_warnings,
     write_page,
+    write_warnings,
+)
+from attune_bench.cli.scored import (
+    Scored,
+    baselines_option,
+    problems_of,
+    say_alone,
+    score_sources,
+    scored_benchmark,
 )
 from attune_bench.report.columns import Table, in_words, interval_words
 from attune_bench.report.document import Document, Format, document, json_content
@@ -101,7 +111,7 @@ from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, did_you_mean, plural
+from attune_data.text import columns_of_terminal, did_you_mean, plural, pluralize
 from attune_metrics.stats.judges import MIN_LABELS
 from attune_metrics.stats.power import labels_needed
 
@@ -123,16 +133,45 @@ def read_scores(path: Path, given: Given) -> Scores:
         scores = Scores.read(path, columns=columns_of(given["columns"]))
     except ValueError as error:
         raise UserError(records_instead(str(path)) or str(error)) from None
-    with mistakes():
-        scores = scores.variant(**chosen_variant(click.get_current_context(), scores))
-    if given.get("allow_mixed"):
-        scores = scores.allow_mixed()
+    scores = _as_chosen(scores, given)
     if scores.values.is_empty():
         raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")
     named, own = given["benchmark"], scores.provenance.benchmark
     if named is not None and named != own:
         raise UserError(f"--benchmark is {named}, and the scores are of {own or 'no benchmark'}; leave it out")
     return scores
+
+
+def _as_chosen(scores: Scores, given: Given) -> Scores:
+    """Return scores under the variant chosen, of models that may differ in a setting where that was asked for."""
+    with mistakes():
+        scores = scores.variant(**chosen_variant(click.get_current_context(), scores))
+    return scores.allow_mixed() if given.get("allow_mixed") else scores
+
+
+def scores_given(path: Path | None, given: Given) -> tuple[Scores, Scored | None]:
+    """Return the scores of a file, or without a file the scores of ``--results``, and what these were made of.
+
+    Raises
+    ------
+    UserError
+        There is neither a file nor results, or as `read_scores` and `attune_bench.cli.scored.score_sources`.
+    """
+    if path is not None:
+        if given["baselines"]:
+            raise UserError("--baselines is for results; give --results in place of SCORES, or leave it out")
+        return read_scores(path, given), None
+    results, data = given["results"], given["data"]
+    if not results:
+        raise UserError(no_scores(click.get_current_context()))
+    if given["columns"] is not None:
+        raise UserError("--columns names the columns of a table in place of SCORES; leave it out")
+    benchmark = scored_benchmark(given["benchmark"], results, data)
+    with progress() as phase:
+        made = score_sources(benchmark, results, data, phase, name=given["benchmark"], baselines=given["baselines"])
+    if problems := problems_of(made, results, data, forced=given["benchmark"]):
+        write_warnings([problems])
+    return _as_chosen(made.scores, given), made
 
 
 def sampling_of(given: Given) -> Any:
@@ -163,7 +202,9 @@ def traits_of(scores: Scores, data: str | None) -> Queryable:
         return found
     benchmark = benchmark_of_scores(scores)
     if not scores.traits and benchmark is not None and benchmark.data is not None:
-        raise UserError(f"these scores have no traits of their {scores.provenance.unit}s; name the data with --data")
+        raise UserError(
+            f"these scores have no traits of their {pluralize(scores.provenance.unit)}; name the data with --data"
+        )
     return unit_traits(scores)
 
 
@@ -210,11 +251,21 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
     return {**sampling_of(given), "metrics": list(metric) or [scores.primary]}
 
 
+def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored | None]:
+    """Return what `scores_given` does; refuse models without a common unit."""
+    read, scored = scores_given(path, given)
+    with mistakes():
+        check_shared_units(read)
+    return read, scored
+
+
 @verb(variants=True)
-@scores_option
+@scores_argument(needed=False)
+@results_option("What models made, to score in place of SCORES; or with SCORES and --html what was scored")
+@data_option("What the results are of; or with SCORES and --html what was scored against")
+@baselines_option
+@own_benchmark_option
 @click.option("--html", type=click.Path(path_type=Path), help="Write this page instead: one self-contained file.")
-@data_option("For --html: what was scored against")
-@results_option("For --html: what was scored")
 @click.option(
     "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
 )
@@ -229,21 +280,29 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
 @click.option("--label-metric", help="The judge's metric, which --labels rates; by default the main one.")
 @mixed_option
 @analysis_options
-def report(scores: Path, html: Path | None, transcripts: bool, format: Format, **given: Any) -> None:  # noqa: A002
-    """Print a report of scores, or with --html write a page with intervals, comparisons and figures.
+def report(
+    scores: Path | None,
+    html: Path | None,
+    transcripts: bool,
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Print a report of SCORES, or of --results, or with --html write a page with intervals and figures.
 
     CSV: a row a model, the condition and metric, with value, low, high, n, clusters, coverage, excluded, reason and the
     signature. JSON: under models a row a model with every metric as a column; under summary each metric of the board
     with its interval.
     """
-    read = read_scores(scores, given)
-    of_page = {name: given[name] for name in ("data", "results", "small_cells", "margin", "labels", "label_metric")}
+    of_page = {name: given[name] for name in ("small_cells", "margin", "labels", "label_metric")}
     if html is None:
         if transcripts or any(value not in (None, (), False) for value in of_page.values()):
             raise UserError(
-                "--data, --results, --small-cells, --transcripts, --margin, --labels and --label-metric are for the "
-                "page; give --html FILE too"
+                "--small-cells, --transcripts, --margin, --labels and --label-metric are for the page; give --html "
+                "FILE too"
             )
+        if scores is not None and (given["data"] is not None or given["results"]):
+            raise UserError("--data and --results beside SCORES are for the page; give --html FILE too")
+        read = _reportable(scores, given)[0]
         made, warned = with_warnings(lambda: report_document(read, format=format, **sampling_of(given)))
         print_document(replace(made, warnings=warned), format)
         return
@@ -253,28 +312,37 @@ def report(scores: Path, html: Path | None, transcripts: bool, format: Format, *
     if given["label_metric"] is not None and labels is None:
         raise UserError("--label-metric says what --labels rates; give --labels FILE too")
     check_page(html, [scores, data, *results, labels])
+    read, scored = _reportable(scores, given)
     beside = transcript_folder(read, html, data, results) if transcripts else None
-    of_page["data"] = None if data is None else records_of(read, "data", data)
-    of_page["results"] = records_of(read, "results", *results) if results else None
+    if scored is None:
+        of_page["data"] = None if data is None else records_of(read, "data", data)
+        of_page["results"] = records_of(read, "results", *results) if results else None
+    else:
+        of_page |= {"data": scored.data, "results": scored.made}
     of_page["margin"] = margin_of(given["margin"])
     with mistakes(), page_progress() as begin:
         text = read.report(
             format="html", transcripts=beside or False, progress=begin, **of_page, **sampling_of(given)
         )  # fmt: skip
     write_page(html, text, beside)
+    if scored is not None:
+        say_alone(scored)
 
 
 @verb(variants=True)
-@scores_option
+@scores_argument(needed=False)
+@results_option("What models made, to score in place of SCORES")
+@data_option("What the results are of; or with SCORES, for --by, what was scored against")
+@baselines_option
+@own_benchmark_option
 @metric_option
 @pair_option
 @click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
-@data_option("For --by, where the scores do not have the trait: what was scored against")
 @margin_option
 @mixed_option
 @analysis_options
 def compare(
-    scores: Path,
+    scores: Path | None,
     metric: tuple[str, ...],
     model: tuple[str, ...],
     by: str | None,
@@ -283,22 +351,25 @@ def compare(
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
-    """Compare every two models of a condition, on the units that both were run on.
+    """Compare every two models of SCORES, or of --results, in a condition, on the units that both were run on.
 
     JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm,
     significant, n, clusters, mde, reason (with --by, stratum before these; with --margin, margin, p_same, p_same_holm,
     verdict behind them); under significant how many pairs differ.
     """
-    read = read_scores(scores, given)
     check_pair(model)
-    if by is None and data is not None:
+    if scores is not None and given["results"]:
+        raise UserError(f"--results are scored in place of SCORES; leave out {scores}, or --results")
+    if scores is not None and by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
+    read, scored = scores_given(scores, {**given, "data": data})
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
-    check_shared_units(read, model or None)
+    with mistakes():
+        check_shared_units(read, model or None)
     if by is None:
         frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     else:
-        source = traits_of(read, data)
+        source = traits_of(read, data) if scored is None or scored.data is None else scored.data
         frame, warned = with_warnings(lambda: compare_by(read, by, data=source, models=model or None, **options))
     resamples = given["resamples"]
     exchanges = enough_exchanges(1, resamples) if model else exchanges_of_all(read, resamples)
@@ -326,6 +397,8 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
     """
     read = read_scores(scores, given)
+    with mistakes():
+        check_shared_units(read)
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)

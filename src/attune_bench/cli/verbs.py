@@ -25,6 +25,7 @@ _COMMANDS = {
     "score": ("data", "Score results against the data they are of."),
     "report": ("scores", "Print a report of scores, or write it as a page of HTML."),
     "compare": ("scores", "Compare every two models on the units that both were run on."),
+    "figure": ("figures", "Draw scores as one figure: PDF, SVG or PNG."),
     "plan": ("scores", "Say how many participants a comparison needs, or the smallest detectable difference."),
     "rank": ("scores", "Rank the models, each with the interval of its rank."),
     "debias": ("scores", "Correct a judge's scores by people's ratings of a random part."),

@@ -13,7 +13,7 @@ from attune_bench.scores.provenance import PRIOR_BASELINE, kind_of_group
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
-from attune_data.text import plural, sanitize
+from attune_data.text import plural, pluralize, sanitize
 from attune_metrics.metric import Metric
 
 _MOST_NAMED = 4
@@ -173,12 +173,15 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
         if (names := [one for one in others if signs.get((best, one)) == sign])
     ]:  # fmt: skip
         found = [
-            f"Compared with {_marked_name(best)} on the {table.provenance.unit}s that both have: {'; '.join(said)}."
+            f"Compared with {_marked_name(best)} on the {pluralize(table.provenance.unit)} that both have: "
+            f"{'; '.join(said)}."
         ]
     pairs = rows_under(page.pairs, condition)
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
     if smallest * pairs[0]["family"] >= ALPHA:
-        found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
+        found.append(
+            f"No two models differ on enough {pluralize(drawn(table, page.chosen))} for a significant difference."
+        )
     return found
 
 

@@ -13,7 +13,7 @@ from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions, draws_poisson, interval_method
 from attune_data.issues import Html
-from attune_data.text import Tone
+from attune_data.text import Tone, pluralize
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -294,7 +294,8 @@ def weight_words(table: ScoreTable, options: AnalysisOptions) -> str:
     if not options.weighs_clusters(table):
         return ""
     name = drawn(table, options)
-    return f"values are means of {name}s' means: each {name} counts once"
+    several = pluralize(name)
+    return f"values are means of {several}'{'' if several.endswith('s') else 's'} means: each {name} counts once"
 
 
 def counts_units(table: ScoreTable, options: AnalysisOptions) -> str:
@@ -319,10 +320,10 @@ def interval_words(
     """
     said, weight = f"{100 * options.level:g}% intervals by", weight_words(table, options)
     if weight and not resampled:
-        said += f" Student's t over {drawn(table, options)}s (on the logit scale in a finite range); {weight}"
+        said += f" Student's t over {pluralize(drawn(table, options))} (on the logit scale in a finite range); {weight}"
     else:
         kind = INTERVALS[options.interval] + (", Poisson draws" if draws_poisson(table, options) else "")
-        said = "; ".join(filter(None, (f"{said} resampling {drawn(table, options)}s ({kind})", weight)))
+        said = "; ".join(filter(None, (f"{said} resampling {pluralize(drawn(table, options))} ({kind})", weight)))
     return said if frame is None else ". ".join([said, *_share_words(table, options, frame)])
 
 
@@ -337,7 +338,7 @@ def _share_words(table: ScoreTable, options: AnalysisOptions, frame: pl.DataFram
     }
     wilson, said = "wilson" in methods, []
     if wilson:
-        alone = f" of {held.unit}s of as many {held.cluster}s" if len(methods) > 1 else ""
+        alone = f" of {pluralize(held.unit)} of as many {pluralize(held.cluster)}" if len(methods) > 1 else ""
         said.append(f"Shares{alone} have Wilson intervals")
     if "logit-t" in methods:
         said.append(f"Those of {'other ' if wilson else ''}shares are by Student's t on the logit scale")

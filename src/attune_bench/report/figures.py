@@ -38,7 +38,7 @@ from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, chance_under, summary
 from attune_data.io.documents import write_whole
 from attune_data.references import require
-from attune_data.text import sanitize
+from attune_data.text import did_you_mean, sanitize
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -213,9 +213,11 @@ def profile(
     top, by default every metric with the range 0 to 1.
     """
     _check(scores)
+    if model not in scores.models:
+        raise ValueError(f"no scores of model {model!r}; {did_you_mean(model, scores.models)}")
     chosen = profiled(scores, one_axis=True) if metrics is None else metrics
     if not chosen:
-        raise ValueError("no metric is said to reach from 0 to 1, which a profile draws; give metrics=...")
+        raise ValueError(_no_profile(scores, "from 0 to 1"))
     found = _found(summary, scores, frame, options, metrics=chosen)
     alt = drawing.altair()
     places = drawing.labels(scores, chosen)
@@ -226,7 +228,8 @@ def profile(
         row["text"] = f"{row['model']}, {row['place']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
     own = [row for row in rows if row["model"] == sanitize(model)]
     if not own:
-        raise ValueError(f"nothing to draw: no score of model {model!r} among {', '.join(chosen)}")
+        under = "" if condition is None else f" under {condition!r}"
+        raise ValueError(f"nothing to draw: model {model!r} has no value{under} of {', '.join(chosen)}")
     present = {row["place"] for row in own}
     x = drawing.axis("X", "value", "score", domain=(0, 1))
     y = drawing.names("place", [place for place in places.values() if place in present])
@@ -255,6 +258,18 @@ def profile(
         *drawing.estimates(own, x, y),
     ]
     return drawing.styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))
+
+
+def _no_profile(scores: ScoreTable, drawn: str) -> str:
+    """Say that no metric is described as one of those that are drawn, and how to describe one."""
+    name = scores.primary
+    said = f"a profile draws metrics {drawn}, and none is described as such"
+    if scores.provenance.benchmark is not None:
+        return f"{said}; name some with metrics=[...]"
+    return (
+        f"{said}; write low = 0 and high = 1 below [metrics.{name}] in the TOML file beside the table, or give "
+        f"Scores.from_table(table, metrics={{{name!r}: {{'low': 0, 'high': 1}}}})"
+    )
 
 
 def unit_difficulty(
@@ -431,6 +446,8 @@ def profiles(
     """
     _check(scores)
     chosen = profiled(scores) if metrics is None else metrics
+    if not chosen:
+        raise ValueError(_no_profile(scores, "of a finite range"))
     found = _found(summary, scores, frame, options, metrics=chosen)
     return drawing.heatmap(profile_cells(scores, found, metrics=chosen, condition=condition))
 

@@ -42,7 +42,7 @@ from attune_data.collection import Collection
 from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -226,12 +226,12 @@ def _methods(
     table, chosen = asked.table, asked.chosen
     held, unit = table.provenance, table.provenance.unit
     person = drawn(table, chosen)
-    each = f", each with all of its {unit}s" if person != unit else ""
+    each = f", each with all of its {pluralize(unit)}" if person != unit else ""
     weight = weight_words(table, chosen)
     by_t = (
-        f"V{weight[1:]}. Their intervals, and the intervals of differences on the same {unit}s, are "
-        f"{100 * chosen.level:g}% intervals by Student's t over {person}s, for values on the logit scale of a finite "
-        "range. "
+        f"V{weight[1:]}. Their intervals, and the intervals of differences on the same {pluralize(unit)}, are "
+        f"{100 * chosen.level:g}% intervals by Student's t over {pluralize(person)}, for values on the logit scale of "
+        "a finite range. "
         if weight
         else ""
     )
@@ -240,16 +240,16 @@ def _methods(
     drawing = (
         f"{by_t}{'Other intervals' if weight else 'Intervals'}{but_shares} are "
         f"{100 * chosen.level:g}% bootstrap intervals ({INTERVALS[chosen.interval]}) of "
-        f"{chosen.resamples:,} resamples, seed {chosen.seed}: {person}s are drawn{each}. With {too_few(table)}, or "
-        "where nothing varies, a number has no interval."
+        f"{chosen.resamples:,} resamples, seed {chosen.seed}: {pluralize(person)} are drawn{each}. With "
+        f"{too_few(table)}, or where nothing varies, a number has no interval."
     )
     if not has_clusters(table):
         drawing += f" Every {unit} is taken to be independent of the others."
     under = "" if table.conditions == (None,) else f" in one {held.condition}"
     comparing = (
-        f"Two models are compared on the {unit}s that both were run on, by exchanging the two within each {person}. "
-        f"p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over the strata "
-        "of one trait for each model; metrics are not pooled."
+        f"Two models are compared on the {pluralize(unit)} that both were run on, by exchanging the two within each "
+        f"{person}. p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over "
+        "the strata of one trait for each model; metrics are not pooled."
     )
     parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
     parts += [settings_table(table)] if held.comparability_keys else []
@@ -313,16 +313,22 @@ def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
 def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> str:
     unit = table.provenance.unit
     if options.weighs_clusters(table):
-        return options.lacks_weight(table, metric.name) or f"mean over {drawn(table, options)}s of their means"
+        return (
+            options.lacks_weight(table, metric.name) or f"mean over {pluralize(drawn(table, options))} of their means"
+        )
     known = {
-        "mean": f"mean over {unit}s",
-        "share": f"share of {unit}s",
-        "mean_of_means": f"mean of the means over groups of {unit}s",
+        "mean": f"mean over {pluralize(unit)}",
+        "share": f"share of {pluralize(unit)}",
+        "mean_of_means": f"mean of the means over groups of {pluralize(unit)}",
         "z_score": "standard score among the models",
     }
     if metric.statistic in known:
         return known[metric.statistic]
-    return f"{metric.statistic} of counts pooled over {unit}s" if metric.statistic in STATISTICS else metric.statistic
+    return (
+        f"{metric.statistic} of counts pooled over {pluralize(unit)}"
+        if metric.statistic in STATISTICS
+        else metric.statistic
+    )
 
 
 def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:
@@ -330,9 +336,10 @@ def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:
     unit, person = table.provenance.unit, drawn(table, asked.chosen)
     said = [
         *(benchmark.limits if benchmark else ()),
-        f"A score says how a model did on these {unit}s by the definition of its metric, not how it does elsewhere.",
-        f"An interval says how far a score would move with other {person}s, drawn alike. It says nothing of other "
-        "topics, languages or populations, nor of a model that answers otherwise when asked again.",
+        f"A score says how a model did on these {pluralize(unit)} by the definition of its metric, not how it does "
+        "elsewhere.",
+        f"An interval says how far a score would move with other {pluralize(person)}, drawn alike. It says nothing of "
+        "other topics, languages or populations, nor of a model that answers otherwise when asked again.",
     ]
     if any(metric.coverage for metric in table.metrics.values()):
         said.append(
@@ -346,5 +353,9 @@ def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:
 
 def _data(table: ScoreTable, data: Collection[Any]) -> Section:
     unit, licences = table.provenance.unit, named_licences(data)
-    said = f"Licence of the {unit}s: {'; '.join(licences)}." if licences else f"The {unit}s state no licence."
+    said = (
+        f"Licence of the {pluralize(unit)}: {'; '.join(licences)}."
+        if licences
+        else f"The {pluralize(unit)} state no licence."
+    )
     return Section("Data", [" ".join(filter(None, (said, lacking_units(table, data))))])

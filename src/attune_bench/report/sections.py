@@ -75,7 +75,7 @@ from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords,
 from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
 from attune_data.issues import element
 from attune_data.query import Queryable
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric, UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
@@ -189,7 +189,7 @@ def subgroup_section(
     """
     metric = table.metric(table.primary)
     if metric.statistic not in STATISTICS:
-        return Section(title, left_out=f"{label(metric)} is not made of {table.provenance.unit}s")
+        return Section(title, left_out=f"{label(metric)} is not made of {pluralize(table.provenance.unit)}")
     if why := AnalysisOptions(**options).lacks_weight(table, metric.name):
         return Section(title, left_out=f"{label(metric)} is {why}")
     source = unit_traits(table) if data is None else data
@@ -210,7 +210,7 @@ def subgroup_section(
         else:
             left_out.append(f"{trait}: left out, it has {plural(len(strata), 'value')}.")
     if not given:
-        return Section(title, left_out=" ".join(left_out) or f"{table.provenance.unit}s have no traits")
+        return Section(title, left_out=" ".join(left_out) or f"{pluralize(table.provenance.unit)} have no traits")
     hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=small_cells) else {}
     more, less = ("higher", "lower") if metric.higher_is_better is None else ("better", "worse")
     for trait, (of_trait, known) in given.items():
@@ -219,8 +219,8 @@ def subgroup_section(
         frames.append(shown)
         tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
         caption = (
-            f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other {table.provenance.unit}s, "
-            f"orange: {less}; *: Holm p below {ALPHA:g}."
+            f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other "
+            f"{pluralize(table.provenance.unit)}, orange: {less}; *: Holm p below {ALPHA:g}."
         )
         figures += figures_of(table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers))
     notes = subgroup_notes(table, pl.concat(frames), compared=True, options=AnalysisOptions(**options))
@@ -296,7 +296,7 @@ def _ranks(page: PageScores) -> Section | None:
     tables = [] if page.ranks["rank"].is_null().all() else rank_tables(table, page.ranks)
     note = (
         f"In brackets: {interval_words(table, page.chosen, resampled=True)}. The models are a fixed list: an "
-        f"interval says how far other {drawn(table, page.chosen)}s, drawn alike, would move a rank."
+        f"interval says how far other {pluralize(drawn(table, page.chosen))}, drawn alike, would move a rank."
     )
     caption = f"Ranks by {label(metric)}, 1 is the best."
     return drawn_section(
@@ -392,8 +392,8 @@ def _win_rates(page: PageScores) -> Section:
     if isinstance(metric, Section):
         return metric
     caption = (
-        f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than the model "
-        "of the column; ties count half."
+        f"{label(metric)}: share of {pluralize(table.provenance.unit)} on which the model of the row is better than "
+        "the model of the column; ties count half."
     )
     frame = page.analysis("win_rates", [metric.name])
     draw = partial(win_rate_cells, table, metric=metric.name, numbers=page.numbers)
@@ -466,7 +466,7 @@ def _difficulty(page: PageScores) -> Section:
     if why := counts_units(table, page.chosen):
         return Section(title, left_out=why)
     if hides(table, small_cells=page.small_cells):
-        return Section(title, left_out=f"shows single {table.provenance.unit}s (--small-cells)")
+        return Section(title, left_out=f"shows single {pluralize(table.provenance.unit)} (--small-cells)")
     if metric.statistic not in PER_UNIT:
         return Section(title, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
     if len(table.models) < 2:
@@ -486,7 +486,7 @@ def _failed(page: PageScores) -> Section | None:
     if hides(table, small_cells=page.small_cells):
         # Two treatments of the few that failed differ by these few.
         tables = [one for one in tables if one.key == "failed"]
-    title = f"Failed {table.provenance.unit}s{' and choices of scoring' if table.choices else ''}"
+    title = f"Failed {pluralize(table.provenance.unit)}{' and choices of scoring' if table.choices else ''}"
     counts = table.values.select("^failed\\..*$")
     # A result that does not say whether it failed may have.
     known = counts.width and not any(counts.null_count().row(0))

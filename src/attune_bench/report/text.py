@@ -18,7 +18,7 @@ from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import chance_of_units, summary
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 
 
 def report_document(
@@ -67,7 +67,7 @@ def report_document(
     lacking = [called for name, called in listed.items() if chosen.lacks_weight(table, name)]
     if lacking:
         held = table.provenance
-        notes.append(f"No mean over {held.cluster}s, as each {held.unit} counts: {', '.join(lacking)}.")
+        notes.append(f"No mean over {pluralize(held.cluster)}, as each {held.unit} counts: {', '.join(lacking)}.")
     return document(
         table, tables, answer=answers(page), head=provenance_line(table), notes=notes,
         signature=sign(table, metrics=shown, **options),

@@ -35,7 +35,7 @@ from attune_data.issues import Html, element
 from attune_data.licences import canary, credits_of, named_licences, refusal
 from attune_data.record import is_generated
 from attune_data.references import resolve
-from attune_data.text import plural, sanitize
+from attune_data.text import plural, pluralize, sanitize
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
 
@@ -299,9 +299,9 @@ def _scores_of(table: ScoreTable, row: Row) -> list[Html]:
 def _intro(table: ScoreTable, metric: Metric) -> str:
     first, last = _ENDS[metric.higher_is_better is None]
     return (
-        f"For each model, up to {_EACH} {table.provenance.unit}s on which it has the {first} {label(metric)}, and up "
-        f"to {_EACH} with the {last}; of equal ones the first by name. They are ends of a list, not a sample: what "
-        "they have in common is no finding."
+        f"For each model, up to {_EACH} {pluralize(table.provenance.unit)} on which it has the {first} "
+        f"{label(metric)}, and up to {_EACH} with the {last}; of equal ones the first by name. They are ends of a "
+        "list, not a sample: what they have in common is no finding."
     )
 
 

@@ -123,7 +123,7 @@ def long_layout(
     guesses = {role: column for role in lacking if (column := _guess(role, frame.columns, numeric))}
     if "metric" in lacking and "metric" not in guesses and not {"model", "unit"}.intersection(lacking):
         if lacking == ["metric"]:
-            return frame.with_columns(metric=pl.lit("value")), []
+            return frame.with_columns(metric=pl.lit(_only(metrics))), []
         if numeric:
             return _metrics_as_rows(frame, numeric, metrics, kept, name)
     of_models = {"model", "value"} <= {*lacking} and "unit" not in lacking and not guesses.keys() & {"model", "metric"}
@@ -158,11 +158,16 @@ def _metrics_as_rows(
 def _models_as_rows(
     frame: pl.DataFrame, numeric: Sequence[str], metrics: Collection[str]
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return a table with a column for each model as a long table; one metric that is described is the metric."""
+    """Return a table with a column for each model as a long table."""
     table = _unpivoted(frame, numeric, "model")
     if "metric" not in frame.columns:
-        table = table.with_columns(metric=pl.lit(next(iter(metrics)) if len(metrics) == 1 else "value"))
+        table = table.with_columns(metric=pl.lit(_only(metrics)))
     return table, [f"Columns read as models: {', '.join(numeric)}."]
+
+
+def _only(metrics: Collection[str]) -> str:
+    """Return the name of the metric of a table with one metric: the one that is described."""
+    return next(iter(metrics)) if len(metrics) == 1 else "value"
 
 
 def _unpivoted(frame: pl.DataFrame, numeric: Sequence[str], called: str) -> pl.DataFrame:

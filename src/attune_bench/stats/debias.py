@@ -41,7 +41,7 @@ from attune_bench.stats.options import (
     warn_out_of_reach,
 )
 from attune_data.record import canonical
-from attune_data.text import did_you_mean, plural
+from attune_data.text import did_you_mean, plural, pluralize
 from attune_metrics.metric import (
     Metric,
     MetricInputError,
@@ -276,7 +276,9 @@ def draw_labels(
     present = ~np.isnan(series.values(judged.name)[:, 0])
     able = np.flatnonzero(present.any(axis=0))
     if check_whole(n, "n", 1) > len(able):
-        raise MetricInputError(f"n is {n}, and {len(able)} {table.provenance.unit}s have a value of {judged.name}")
+        raise MetricInputError(
+            f"n is {n}, and {len(able)} {pluralize(table.provenance.unit)} have a value of {judged.name}"
+        )
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
     if AnalysisOptions(unit=by).draws_clusters(table):
         held: dict[tuple[str, str], list[int]] = {}

@@ -290,7 +290,7 @@ def test_models_without_a_unit_in_common_are_an_error(call: Call, tmp_path: Path
     path.write_text("model,unit,metric,value,topic\na,q1,hit,1,x\nb,1,hit,1,x\n", encoding="utf-8")
     status, out, err = call("compare", "--scores", path, *words, *QUICK)
     assert (status, out) == (2, "")
-    assert "no two models have a unit in common ('a' has 'q1', 'b' has '1'); are the units of both named alike?" in err
+    assert "no two models have a unit in common ('a' has 'q1', 'b' has '1'); give a unit the same name in the" in err
 
 
 def test_only_values_of_shares_have_intervals_of_their_own(call: Call, tmp_path: Path) -> None:

@@ -168,14 +168,35 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("report", "results.csv", "--failed", "worst"),
         "--failed is an option of EIBench, and these scores are a table of results; leave it out",
     ),
-    "compare-results": (
+    "compare-results-without-data": (
         ("compare", "--results", "runs"),
-        "compare has no --results, it takes scores; first: attune-bench score --results runs --data DATA, then: "
-        "attune-bench compare scores.json",
+        "which conversations are these results of? Name them with --data",
     ),
     "compare-results-in-a-table": (
         ("compare", "--results", "results.csv"),
-        "compare has no --results; write: attune-bench compare results.csv",
+        "results.csv is a table of results, and no file of records; attune-bench report results.csv reads it",
+    ),
+    "compare-results-and-scores": (
+        ("compare", "scores.json", "--results", "runs", "--data", "data"),
+        "--results are scored in place of SCORES; leave out scores.json, or --results",
+    ),
+    "compare-nothing": (("compare",), "or what models made: --results RESULTS --data DATA"),
+    "compare-scores-among-results": (
+        ("compare", "--data", "data", "--results", "runs", "scores.parquet"),
+        "scores.parquet is a file of scores, and no file of records; attune-bench report scores.parquet reads it",
+    ),
+    "report-baselines-of-scores": (
+        ("report", "scores.json", "--baselines"),
+        "--baselines is for results; give --results in place of SCORES, or leave it out",
+    ),
+    "rank-results": (
+        ("rank", "--results", "runs"),
+        "rank has no --results, it takes scores; first: attune-bench score --results runs --data DATA, then: "
+        "attune-bench rank scores.json",
+    ),
+    "rank-results-in-a-table": (
+        ("rank", "--results", "results.csv"),
+        "rank has no --results; write: attune-bench rank results.csv",
     ),
     "compare-results-as-scores": (
         ("compare", "runs"),
@@ -189,7 +210,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("compare", "results.csv", "--protocol", "released"),
         "compare has no --protocol, which is an option of attune-bench score (AttuneBench)",
     ),
-    "compare-typo": (("compare", "results.csv", "--resampels", "9"), "Did you mean '--resamples'?"),
+    "compare-typo": (
+        ("compare", "results.csv", "--resampels", "9"),
+        "(Did you mean one of: '--resamples', '--results'?)",
+    ),
     "compare-twice": (
         ("compare", "results.csv", "--scores", "scores.json"),
         "scores are given twice: results.csv and --scores scores.json; leave one out",

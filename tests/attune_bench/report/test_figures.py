@@ -378,7 +378,7 @@ def test_one_metric_is_drawn() -> None:
 def test_nothing_to_draw_is_said() -> None:
     with pytest.raises(ValueError, match="nothing to draw: no value of 'composite_score'"):
         figures.scores(TABLE, "composite_score", frame=SUMMARY)
-    with pytest.raises(ValueError, match="no score of model 'z'"):
+    with pytest.raises(ValueError, match="no scores of model 'z'; expected one of a"):
         figures.profile(TABLE, "z", frame=SUMMARY)
     with pytest.raises(ValueError, match="no task 'x'; expected one of binary_om"):
         attune_figures.question_agreement(TABLE, QUESTIONS, "x")

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
 from math import isfinite
+from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 import polars as pl
 import pytest
+from commands import Call
 from slow_cases import slow_except
 
 from attune_bench import Scores
@@ -373,3 +375,18 @@ def test_every_metric_of_the_catalogue_that_takes_one_column_is_reported(name: s
     scores = replace(Scores.from_table(frame), metrics={name: metric})
     assert scores.summary(resamples=5).select("value", "n").rows() == [(low, 1)] * 2
     assert number(low, metric) in scores.report(resamples=5)
+
+
+def test_own_nouns_have_their_plurals(call: Call, tmp_path: Path) -> None:
+    rows = [("a", f"q{unit}", f"p{unit % 4}", "x", unit % 3) for unit in range(12)]
+    rows += [("b", unit, person, "x", value * 2) for _, unit, person, _, value in rows]
+    table = tmp_path / "results.csv"
+    pl.DataFrame(rows, ["model", "unit", "cluster", "metric", "value"], orient="row").write_csv(table)
+    table.with_suffix(".toml").write_text('unit = "reply"\ncluster = "person"\ncondition = "query"\n', encoding="utf-8")
+    said = ""
+    for words in (("report",), ("compare",), ("plan", "--difference", 0.1), ("rank",)):
+        status, out, _ = call(*words, "--scores", table, *([] if words[0] == "plan" else ["--resamples", 40]))
+        assert status == 0
+        said += out
+    assert "12 replies by 4 people" in said
+    assert not re.search(r"replys|persons", said)
