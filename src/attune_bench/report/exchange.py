@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attune_bench.report.columns import UNDEFINED, Cell, Column, Markup, Section, Table
 from attune_bench.report.elements import table_element
-from attune_bench.report.transcripts import terms_of, withheld_reasons
+from attune_bench.report.shown_texts import terms_of, withheld_reasons
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.records import Row, ScoredRecords
