@@ -70,13 +70,14 @@ BENCHMARK = Benchmark(
     analyses=f"{_ROOM}.analyses:ANALYSES",
     sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
+    measures=f"{_ROOM}.measures:measures",
     commands=(
         Command(
             name="rejudge", help="Let judges judge the drafts of run files anew.", command=f"{_ROOM}.rejudging:rejudge"
         ),
         Command(
             name="profile",
-            help="Ask a model for each participant's profile from the conversation alone. An experiment.",
+            help="Ask a model for participants' profiles (an experiment).",
             command=f"{_ROOM}.rejudging:profile",
         ),
     ),
