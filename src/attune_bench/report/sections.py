@@ -351,8 +351,13 @@ def _not_profiled(page: PageScores, profiled: Sequence[str]) -> list[Part]:
     )
 
 
-def _ranks(page: PageScores) -> Section:
+_FEW_RANKED = 3  # models; the ranking at the top has said all of their ranks
+
+
+def _ranks(page: PageScores) -> Section | None:
     table, metric = page.table, page.table.metric(page.table.primary)
+    if len(table.models) <= _FEW_RANKED:
+        return None
     if page.no_ranks:
         return Section("Ranks", left_out=page.no_ranks)
     if page.ranks is None:

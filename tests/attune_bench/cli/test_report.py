@@ -187,6 +187,7 @@ def test_a_page_that_cannot_be_written_leaves_the_older_one(
     monkeypatch.setattr("pathlib.Path.replace", refuse)
     status, out, err = call("report", "--scores", episodes.scores, "--html", page, "--resamples", 20)
     assert (status, out) == (2, "")
-    assert err == f"attune-bench: {page} cannot be written: Permission denied; choose another --html\n"
+    elsewhere = f"choose another --html, for instance --html {Path.home() / page.name}"
+    assert err == f"attune-bench: {page} cannot be written: Permission denied; {elsewhere}\n"
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert page.read_text() == "older"
