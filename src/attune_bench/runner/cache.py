@@ -203,10 +203,6 @@ _SOURCES = ".sources.json"
 _SERVERS = ".servers.json"
 
 
-READ_ONLY = (EACCES, EPERM, EROFS)
-"""Numbers of the errors of a folder that may not be written to."""
-
-
 class RunError(Exception):
     """A run cannot begin or go on; the text says why and what to do. What was paid for is in the cache file."""
 
@@ -223,8 +219,10 @@ def disk_errors(folder: Path) -> Iterator[None]:
     except CacheError as error:
         raise RunError(f"{error}; what was paid for is kept, the same command goes on") from None
     except OSError as error:
-        hint = f"; choose another folder, such as {Path.home() / folder.name}" if error.errno in READ_ONLY else ""
-        raise RunError(f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}{hint}") from None
+        said = f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}"
+        if error.errno in (EACCES, EPERM, EROFS):
+            said += f"; choose another folder, for instance {Path.home() / folder.name}"
+        raise RunError(said) from None
 
 
 @contextmanager

@@ -85,8 +85,9 @@ BENCHMARK = Benchmark(
         "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: a "
         "self-report can be incomplete, and a model can agree with it for other reasons than understanding.",
         "For research, not a clinical instrument: the scores say nothing of any single person.",
-        "What a score may be compared with, and how runs made here differ from published ones, is in "
-        "docs/comparability.md.",
+        "Compare a score with a published one only where both runs showed the model the same and asked the same on "
+        "the same scale. Runs made by this library show and ask the same as the published ones in words of their own, "
+        "at temperature 0 unless a setting says otherwise.",
     ),
     scores_format=ScoresFormat(
         keys=frozenset(("conversations", "aggregates")),
