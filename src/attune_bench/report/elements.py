@@ -25,6 +25,7 @@ from attune_bench.report.columns import (
     interval,
     number,
     p_value,
+    signs_of,
 )
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -433,13 +434,3 @@ def pairs_matrix(
     )
     matrix = scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
     return Html(matrix + element("p", note, class_="quiet"))
-
-
-def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
-    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
-    found: dict[tuple[str, str], int | None] = {}
-    for row in pairs:
-        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
-        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
-        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
-    return found

@@ -31,6 +31,7 @@ from attune_bench.report.columns import (
     with_note,
     words_under,
 )
+from attune_bench.report.comparisons import comparison_note, comparison_tables
 from attune_bench.report.elements import LARGE, pairs_matrix
 from attune_bench.report.figures import (
     Numbers,
@@ -65,8 +66,6 @@ from attune_bench.report.tables import (
     analysis_tables,
     board,
     calls_table,
-    comparison_note,
-    comparison_tables,
     difference_columns,
     failure_tables,
     group_name,
