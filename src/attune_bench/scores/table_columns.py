@@ -14,7 +14,7 @@ from difflib import get_close_matches
 import polars as pl
 
 from attune_bench.scores.table import REPEAT
-from attune_bench.scores.table_files import has_numbers
+from attune_bench.scores.table_files import check_no_pattern, has_numbers
 from attune_data.text import did_you_mean, listed
 from attune_metrics.metric import MetricInputError
 
@@ -117,10 +117,12 @@ def long_layout(
     lacking = [column for column in REQUIRED if column not in frame.columns]
     if not lacking:
         return frame, []
+    for column in frame.columns:
+        check_no_pattern(column, name)
     kept = (*COLUMNS, ROW, *traits)
     others = [column for column in frame.columns if column not in kept and not _is_count_of_rows(frame[column])]
     numeric = [column for column in others if column in metrics or has_numbers(frame[column])]
-    guesses = {role: column for role in lacking if (column := _guess(role, frame.columns, numeric))}
+    guesses = {role: guess for role in lacking if (guess := _guess(role, frame.columns, numeric))}
     if "metric" in lacking and "metric" not in guesses and not {"model", "unit"}.intersection(lacking):
         if lacking == ["metric"]:
             return frame.with_columns(metric=pl.lit(_only(metrics))), []
@@ -151,7 +153,7 @@ def _metrics_as_rows(
         if texts:
             frame = frame.drop(texts)
             said.append(f"Columns left out, as they differ between the rows of a unit: {', '.join(texts)}.")
-    said.insert(0, f"Columns read as metrics: {', '.join(numeric)}.")
+    said.insert(0, f"Columns read as metrics: {listed(numeric, 12)}.")
     return _unpivoted(frame, numeric, "metric"), said
 
 
@@ -162,7 +164,7 @@ def _models_as_rows(
     table = _unpivoted(frame, numeric, "model")
     if "metric" not in frame.columns:
         table = table.with_columns(metric=pl.lit(_only(metrics)))
-    return table, [f"Columns read as models: {', '.join(numeric)}."]
+    return table, [f"Columns read as models: {listed(numeric, 12)}."]
 
 
 def _only(metrics: Collection[str]) -> str:

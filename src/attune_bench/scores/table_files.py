@@ -27,7 +27,10 @@ from attune_data.references import require
 from attune_data.text import listed, plural
 from attune_metrics.metric import MetricInputError
 
-ENDINGS = (".csv", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet")
+TABLES_ALONE = (".csv", ".tsv", ".xlsx")
+"""How names of files end that are tables and never records."""
+
+ENDINGS = (*TABLES_ALONE, ".jsonl", ".ndjson", ".parquet")
 """How names of files of tables end."""
 
 UNDEFINED = ("NA", "N/A", "#N/A", "NaN", "nan")

@@ -374,6 +374,18 @@ def test_what_is_described_is_a_metric_and_what_is_said_to_be_a_trait_is_one() -
             Scores.from_table(of_one, about={"traits": wrong})
 
 
+def test_traits_of_lists_stay_traits_of_wide_tables(tmp_path: Path) -> None:
+    groups = '"[""x"", ""y""]"'
+    text = f"model,unit,groups,hit\na,q1,{groups},1\nb,q1,{groups},0\nb,q2,[],0\n"
+    assert read(tmp_path / "results.csv", text).units["groups"].to_list() == [["x", "y"], []]
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$"])
+def test_a_column_of_a_wide_table_that_polars_takes_for_a_pattern_is_refused(name: str) -> None:
+    with pytest.raises(MetricInputError, match=re.escape(f"the table: {name!r} would stand for columns of other")):
+        Scores.from_table(pl.DataFrame({"model": ["a"], "unit": ["q1"], name: [1.0]}))
+
+
 def test_numbers_of_rows_are_no_metric(tmp_path: Path) -> None:
     of_r = read(tmp_path / "r.csv", '"","model","unit","hit"\n"1","a","q1",0.5\n"2","a","q2",NA\n')
     assert (list(of_r.metrics), of_r.traits) == (["hit"], ())
