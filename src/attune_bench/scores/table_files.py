@@ -211,14 +211,14 @@ def _check_ragged(target: Path, text: bytes, separator: str) -> None:
 
 def _check_quotes(target: Path, text: bytes, separator: str) -> None:
     """Refuse a CSV file with a quotation mark that is not closed."""
-    number = 0
+    whole = 0
     with _lines(text) as lines:
         try:
-            for number, _ in enumerate(csv.reader(lines, delimiter=separator, strict=True), start=1):
-                pass
+            for _ in csv.reader(lines, delimiter=separator, strict=True):
+                whole += 1
         except csv.Error as error:
             if "unexpected end" in str(error):
-                raise SourceError(f"{target}, row {number + 1}: a quotation mark is opened and not closed") from None
+                raise SourceError(f"{target}, row {whole + 1}: a quotation mark is opened and not closed") from None
 
 
 def _read_workbook(target: Path, names: Collection[str]) -> FileTable:
