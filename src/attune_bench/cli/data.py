@@ -323,7 +323,7 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
 @benchmark_option("The benchmark to demonstrate; by default the first.")
 @click.option(
     "--html", type=click.Path(path_type=Path), default=Path("attune-demo.html"), show_default=True,
-    help="Where to write the page of HTML, where the extra `plots` is installed.",
+    help="Where to write the page of HTML.",
 )  # fmt: skip
 def demo(benchmark: str | None, html: Path) -> None:
     """Score simulated models, and baselines where there are any, on embedded synthetic data; write the page.
@@ -341,13 +341,9 @@ def demo(benchmark: str | None, html: Path) -> None:
     columns = min(columns_of_terminal(), _DEMO_WIDTH)
     made = demo_document(scores, blocks=has_blocks(sys.stdout))
     emit(f"{render(made, columns=columns, colours=has_colours(sys.stdout))}\n\n")
-    try:
-        with page_progress() as begin:
-            text = scores.report(format="html", data=data, results=results, progress=begin)
-    except ImportError as error:
-        emit(f"No page of HTML: {error}")
-    else:
-        write_page(html, text)
+    with page_progress() as begin:
+        text = scores.report(format="html", data=data, results=results, progress=begin)
+    write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
     own = f"run local MODEL demo --base-url URL{of}" if chosen.task else "score --results FOLDER"
     emit("\nNext, with your own:")

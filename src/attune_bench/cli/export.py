@@ -34,6 +34,7 @@ from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_cont
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
 from attune_bench.scores.files import is_score_file
+from attune_bench.scores.table_files import TABLES_ALONE
 from attune_bench.scores.tables_in import description_toml
 from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection
@@ -183,7 +184,7 @@ def _one_source(source: str | None, scores: str | None) -> str:
 
 def _has_records(source: str) -> bool:
     """Tell whether a source has records rather than scores; of a source that does not exist, say so."""
-    if source.lower().endswith(".csv") or is_score_file(source):
+    if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
         return False
     try:
         recognise(source)

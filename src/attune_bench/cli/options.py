@@ -21,7 +21,7 @@ from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
-from attune_bench.scores.table_files import read_table
+from attune_bench.scores.table_files import TABLES_ALONE, read_table
 from attune_bench.stats.options import Margin
 from attune_data.collection import Collection, Kind
 from attune_data.issues import SourceError
@@ -133,7 +133,7 @@ def _no_option(ctx: click.Context, error: click.NoSuchOption, words: Sequence[st
         after = next((word for word, before in zip(words[1:], words, strict=False) if before == flag), None)
         makes = "attune-bench score --results RESULTS --data DATA"
         if after and flag == "--results":
-            if Path(after).is_file() and (Path(after).suffix == ".csv" or is_score_file(after)):
+            if Path(after).is_file() and (after.lower().endswith(TABLES_ALONE) or is_score_file(after)):
                 return f"{ctx.info_name} has no --results; write: {ctx.command_path} {shlex.quote(after)}"
             makes = makes.replace("RESULTS", shlex.quote(after))
         return f"{ctx.info_name} has no {flag}, it takes scores; first: {makes}, then: {ctx.command_path} scores.json"
@@ -401,7 +401,7 @@ def no_scores(ctx: click.Context) -> str:
 
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
     """Return the decorator that adds ``--labels``; `before` begins its help."""
-    text = "People's ratings: a CSV, JSONL or Parquet table with the columns model, condition, unit, rating."
+    text = "People's ratings: a CSV, XLSX, JSONL or Parquet table with the columns model, condition, unit, rating."
     return click.option("--labels", required=required, type=NamedPath(path_type=Path), help=f"{before}{text}")
 
 
@@ -489,7 +489,7 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     UserError
         Where it is a file of scores or a table of results.
     """
-    if source.lower().endswith((".csv", ".tsv", ".xlsx")) or is_score_file(source):
+    if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
         raise UserError(scores_instead(source) or _TABLE.format(source))
     if noun is not None:
         if name is not None:

@@ -37,7 +37,7 @@ _COMMANDS = {
     "leaderboard": ("export", "Make a leaderboard of files of scores: a page, models in tiers."),
     "export": ("export", "Write scores for other tools: Every Eval Ever, the Hub, CSV, Parquet."),
     "run": ("run", "Ask a model what a benchmark asks, and write its results; goes on where it stopped."),
-    "batch": ("run", "Write a run's calls for a batch service, and make results of its answers."),
+    "batch": ("batch", "Write a run's calls for a batch service, and make results of its answers."),
     "lm-eval-path": ("export", "Print the folder of tasks that lm_eval --include_path takes."),
 }
 

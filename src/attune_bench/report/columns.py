@@ -97,11 +97,24 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart of altair, or `attune_bench.report.drawing.Cells`; `is_small` where it goes beside others of its kind."""
+    """A figure of a page.
+
+    Attributes
+    ----------
+    chart : attune_bench.report.plots.Plot or attune_bench.report.drawing.Cells
+        What is drawn.
+    caption : str
+        What it shows.
+    is_small : bool
+        Whether it goes beside others of its kind.
+    finding : str
+        What the data say, as its heading.
+    """
 
     chart: Any
     caption: str
     is_small: bool = False
+    finding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +138,15 @@ Part = Table | Figure | Folded | Markup | str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a page: its parts under a heading; or, without parts, why it is left out."""
+    """A section of a page: its parts under a heading; or, without parts, why it is left out.
+
+    One that `is_first` comes before the sections that any scores have.
+    """
 
     title: str
     parts: Sequence[Part] = field(default_factory=tuple)
     left_out: str = ""
+    is_first: bool = False
 
 
 def with_note(tables: Sequence[Table], *notes: str) -> list[Table]:

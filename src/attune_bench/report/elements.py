@@ -9,9 +9,8 @@ from html import escape
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
-from xml.etree import ElementTree
 
-from attune_bench.report import drawing
+from attune_bench.report import drawing, plots
 from attune_bench.report.columns import (
     Cell,
     Figure,
@@ -59,8 +58,6 @@ _STYLE = f"""
 {_RECOLOURED}
 }}
 """
-_NARROW, _WIDE = 360, 1000
-_GROWTH = 1.3
 
 
 @cache
@@ -105,7 +102,7 @@ def _part(part: Part, models: Collection[str]) -> Html:
     if isinstance(part, Table):
         return table_element(part, models)
     if isinstance(part, Figure):
-        return figure_element(part, models)
+        return figure_element(part)
     if isinstance(part, Folded):
         return folded(part.title, _parts(part.parts, models))
     if isinstance(part, Markup):
@@ -227,46 +224,17 @@ def _coloured(cells: drawing.Cells, row: Row | None) -> Html:
 _FEW_COLUMNS = 6
 
 
-def figure_element(figure: Figure, models: Collection[str] = ()) -> Html:
-    """Return a figure; each mark of a chart, or cell, shows its own label where the pointer rests on it.
+def figure_element(figure: Figure) -> Html:
+    """Return a figure; each mark, or cell, shows its own label where the pointer rests on it.
 
-    A chart is inline SVG, drawn twice: for wide screens and print, and for narrow ones.
+    A plot is inline SVG, drawn twice: for wide screens and print, and for narrow ones; a small one is drawn once.
     """
+    heading = [element("h3", figure.finding)] if figure.finding else []
     if isinstance(figure.chart, drawing.Cells):
-        return cells_element(figure.chart, figure.caption)
-    made = drawing.specification(figure.chart)
-    drawn = [
-        _drawing(drawing.svg_of_width(made, total), figure.caption, models, kind)
-        for kind, total in (("wide", None if figure.is_small else _WIDE), ("narrow", _NARROW))
-    ]
-    return element("figure", *drawn, element("figcaption", figure.caption))
-
-
-def _drawing(svg: str, caption: str, models: Collection[str], kind: str) -> Html:
-    name = "http://www.w3.org/2000/svg"
-    ElementTree.register_namespace("", name)
-    root = ElementTree.fromstring(svg)  # noqa: S314 - drawn here
-    longest_first = sorted(map(sanitize, models), key=len, reverse=True)
-    for mark in root.iter():
-        of_frame = mark.get("aria-roledescription") in {"axis", "legend", "title"}
-        if mark.get("role") == "graphics-symbol" and not of_frame and (text := mark.get("aria-label")):
-            title = ElementTree.Element(f"{{{name}}}title")
-            title.text = text
-            mark.insert(0, title)
-            # What a mark says begins with its model.
-            model = next((one for one in longest_first if text.startswith((f"{one}: ", f"{one}, "))), None)
-            if model is not None:
-                mark.set("data-model", model)
-        # The figure is one image with a name; its marks keep their titles, and say nothing twice.
-        for attribute in ("role", "aria-label", "aria-roledescription", "aria-hidden", "pointer-events"):
-            mark.attrib.pop(attribute, None)
-    root.set("role", "img")
-    root.set("aria-label", sanitize(caption))
-    root.set("class", kind)
-    # Letters grow with the figure.
-    root.set("style", f"max-width: {_GROWTH * float(root.attrib.pop('width')):.0f}px")
-    del root.attrib["height"]
-    return Html(ElementTree.tostring(root, encoding="unicode"))
+        return Html("".join([*heading, cells_element(figure.chart, figure.caption)]))
+    sizes = {"": plots.NARROW} if figure.is_small else {"wide": plots.WIDE, "narrow": plots.NARROW}
+    made = [plots.drawn(figure.chart, total, figure.caption, kind) for kind, total in sizes.items()]
+    return Html("".join([*heading, element("figure", *made, element("figcaption", figure.caption))]))
 
 
 def page(

@@ -119,8 +119,6 @@ def html_report(
 
     Raises
     ------
-    ImportError
-        Where the extra ``plots`` is not installed.
     MetricInputError
         Where an option is unknown or out of range, the labels are not as `read_labels` wants them or have no rating, or
         there is a `label_metric` without labels, or transcripts are asked for without the records that were scored.
@@ -162,6 +160,7 @@ def html_report(
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
+            sections.sort(key=lambda section: not section.is_first)
     if transcripts is not False:
         progress("transcripts")
         folder = None if transcripts is True else transcripts

@@ -1,86 +1,18 @@
 """The ranking at the top of a page: models in their tiers, each with its value and interval on one axis."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import ceil, floor, isfinite, log10
+from collections.abc import Sequence
+from math import isfinite
 
 from attune_bench.report.columns import Row, interval, interval_words, label, number, words_under
 from attune_bench.report.elements import breakable
 from attune_bench.report.page_scores import PageScores
+from attune_bench.report.plots import Axis, axis_of
 from attune_bench.report.tables import called, under
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_data.issues import Html, element
 from attune_data.text import plural, sanitize
 from attune_metrics.metric import Metric
-
-_STEPS = 5
-_WHOLE = 0.5
-"""The part of the range of a metric that values cover where the axis shows the whole range."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis of values in the unit that reports show.
-
-    Attributes
-    ----------
-    low, high : float
-        The two ends.
-    ticks : tuple of (float, str)
-        Round values between the ends, and how they are written.
-    broken : tuple of bool
-        Whether the range goes on below `low`, and above `high`.
-    """
-
-    low: float
-    high: float
-    ticks: tuple[tuple[float, str], ...]
-    broken: tuple[bool, bool]
-
-    def at(self, value: float) -> str:
-        """Return where a value is, in percent of the width."""
-        return f"{100 * (value - self.low) / (self.high - self.low):.1f}%"
-
-
-def axis_of(values: Iterable[float | None], metric: Metric) -> Axis:
-    """Return the axis of values of a metric: its whole range where they cover half of it, else a part of it.
-
-    Parameters
-    ----------
-    values : iterable of float or None
-        What the axis has to show, in the unit of the metric.
-    metric : Metric
-        Its range and scale.
-
-    Examples
-    --------
-    >>> share = Metric(name="share", label="Share", low=0, high=1)
-    >>> [text for _, text in axis_of([0.3, 0.71], share).ticks]
-    ['0.0', '0.2', '0.4', '0.6', '0.8', '1.0']
-    >>> near = axis_of([0.61, 0.64], share)
-    >>> [text for _, text in near.ticks], near.broken
-    (['0.61', '0.62', '0.63', '0.64'], (True, True))
-    """
-    known = [value * metric.scale for value in values if value is not None and isfinite(value)]
-    low, high = min(known, default=0.0), max(known, default=1.0)
-    first, last = metric.low * metric.scale, metric.high * metric.scale
-    if isfinite(last - first) and high - low >= _WHOLE * (last - first):
-        low, high = first, last
-    step = _step((high - low) or abs(high) or 1.0)
-    low, high = max(floor(low / step) * step, first), min(ceil(high / step) * step, last)
-    if low == high:
-        low, high = max(low - step, first), min(high + step, last)
-    digits = max(0, -floor(log10(step)))
-    places = [place * step for place in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-    ticks = tuple((value, f"{value + 0.0:.{digits}f}") for value in (round(place, digits) for place in places))
-    return Axis(low, high, ticks, (isfinite(first) and low > first, isfinite(last) and high < last))
-
-
-def _step(span: float) -> float:
-    """Return the round number, 1, 2 or 5 times a power of ten, that divides a span into about five."""
-    power = 10.0 ** floor(log10(span / _STEPS))
-    return next(times * power for times in (1, 2, 5, 10) if span <= 1.001 * _STEPS * times * power)
 
 
 def ranking_element(page: PageScores, condition: str | None, rows: Sequence[Row], random: float | None) -> Html:

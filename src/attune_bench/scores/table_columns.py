@@ -14,7 +14,7 @@ from difflib import get_close_matches
 import polars as pl
 
 from attune_bench.scores.table import REPEAT
-from attune_bench.scores.table_files import has_numbers
+from attune_bench.scores.table_files import check_no_pattern, has_numbers
 from attune_data.text import did_you_mean, listed
 from attune_metrics.metric import MetricInputError
 
@@ -117,13 +117,15 @@ def long_layout(
     lacking = [column for column in REQUIRED if column not in frame.columns]
     if not lacking:
         return frame, []
+    for column in frame.columns:
+        check_no_pattern(column, name)
     kept = (*COLUMNS, ROW, *traits)
     others = [column for column in frame.columns if column not in kept and not _is_count_of_rows(frame[column])]
     numeric = [column for column in others if column in metrics or has_numbers(frame[column])]
-    guesses = {role: column for role in lacking if (column := _guess(role, frame.columns, numeric))}
+    guesses = {role: guess for role in lacking if (guess := _guess(role, frame.columns, numeric))}
     if "metric" in lacking and "metric" not in guesses and not {"model", "unit"}.intersection(lacking):
         if lacking == ["metric"]:
-            return frame.with_columns(metric=pl.lit("value")), []
+            return frame.with_columns(metric=pl.lit(_only(metrics))), []
         if numeric:
             return _metrics_as_rows(frame, numeric, metrics, kept, name)
     of_models = {"model", "value"} <= {*lacking} and "unit" not in lacking and not guesses.keys() & {"model", "metric"}
@@ -151,18 +153,23 @@ def _metrics_as_rows(
         if texts:
             frame = frame.drop(texts)
             said.append(f"Columns left out, as they differ between the rows of a unit: {', '.join(texts)}.")
-    said.insert(0, f"Columns read as metrics: {', '.join(numeric)}.")
+    said.insert(0, f"Columns read as metrics: {listed(numeric, 12)}.")
     return _unpivoted(frame, numeric, "metric"), said
 
 
 def _models_as_rows(
     frame: pl.DataFrame, numeric: Sequence[str], metrics: Collection[str]
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return a table with a column for each model as a long table; one metric that is described is the metric."""
+    """Return a table with a column for each model as a long table."""
     table = _unpivoted(frame, numeric, "model")
     if "metric" not in frame.columns:
-        table = table.with_columns(metric=pl.lit(next(iter(metrics)) if len(metrics) == 1 else "value"))
-    return table, [f"Columns read as models: {', '.join(numeric)}."]
+        table = table.with_columns(metric=pl.lit(_only(metrics)))
+    return table, [f"Columns read as models: {listed(numeric, 12)}."]
+
+
+def _only(metrics: Collection[str]) -> str:
+    """Return the name of the metric of a table with one metric: the one that is described."""
+    return next(iter(metrics)) if len(metrics) == 1 else "value"
 
 
 def _unpivoted(frame: pl.DataFrame, numeric: Sequence[str], called: str) -> pl.DataFrame:

@@ -27,11 +27,16 @@ from attune_data.references import require
 from attune_data.text import listed, plural
 from attune_metrics.metric import MetricInputError
 
-ENDINGS = (".csv", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet")
+TABLES_ALONE = (".csv", ".tsv", ".xlsx")
+"""How names of files end that are tables and never records."""
+
+ENDINGS = (*TABLES_ALONE, ".jsonl", ".ndjson", ".parquet")
 """How names of files of tables end."""
 
 UNDEFINED = ("NA", "N/A", "#N/A", "NaN", "nan")
-"""Texts that R, spreadsheets and Python write where there is no value."""
+"""Texts that R, spreadsheets and Python write where there is no number."""
+
+_MISSING = "NA"  # where there is no text; R reads and writes it, and `to_csv_text` escapes a text that is the same
 
 WRITTEN = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
 """Values that are written in letters, as text of numbers; None where they are undefined."""
@@ -266,39 +271,45 @@ def _typed(table: pl.DataFrame, path: Path, names: Collection[str], assumed: Seq
     """Return a table of text with a column converted to numbers, or to lists of texts, if all its cells can be.
 
     The columns `names` stay text, so that an error can name the row of the first value that is not a number. A column
-    with codes such as 007 stays text too, because 007 as a number would become 7.
+    with codes such as 007 stays text too, because 007 as a number would become 7. In each column, NA is undefined.
     """
     # R and pandas write the numbers of rows under no name; spreadsheets write empty columns.
     nameless = [column for column in table.columns if not column.strip() or column.startswith(_NO_NAMES)]
     filled = [column for column in nameless if table[column].count()]
-    said = [*assumed, f"{plural(len(filled), 'column')} without a name left out"] if filled else assumed
-    table = table.drop(nameless).rename(from_csv_text)
+    said = [*assumed, *([f"{plural(len(filled), 'column')} without a name left out"] if filled else [])]
+    table = table.drop(nameless).rename(lambda name: from_csv_text(name.strip()))
     undefined: list[str] = []
     for column in table.columns:
         first, renamed, _ = column.partition("_duplicated_")
         if renamed and first in table.columns:
             raise MetricInputError(f"{path}: two columns are called {first!r}; rename one, or leave it out")
-        if column in names:
-            continue
-        check_no_pattern(column, str(path))
-        if (lists := _lists(table[column])) is not None:
-            table = table.with_columns(lists)
-            continue
-        is_undefined = table[column].is_in(UNDEFINED).fill_null(value=False)
-        if is_undefined.any():
+        if column not in names:
+            check_no_pattern(column, str(path))
+        cells = table[column]
+        if (is_missing := (cells == _MISSING).fill_null(value=False)).any():
+            cells = cells.set(is_missing, None)
             undefined.append(column)
-            table = table.with_columns(table[column].set(is_undefined, None))
-        if table[column].str.contains(_CODE).any():
-            continue
-        for dtype in (pl.Int64, pl.Float64):
-            if table[column].dtype == pl.String:
-                with suppress(pl.exceptions.InvalidOperationError):
-                    table = table.with_columns(pl.col(column).cast(dtype))
+        table = table.with_columns(cells if column in names else _converted(cells))
     texts = [column for column in table.select(pl.col(pl.String)).columns if column != "value"]
-    said = [*said, *(f"NA in {column} is undefined" for column in undefined if not has_numbers(table[column]))]
+    said += [
+        f"NA in {column} is undefined" for column in undefined if column in texts and not has_numbers(table[column])
+    ]
     escaped = [column for column in texts if table[column].str.starts_with("'").any()]
     table = table.with_columns(pl.col(escaped).map_elements(from_csv_text, return_dtype=pl.String))
     return FileTable(table, 2, tuple(said))
+
+
+def _converted(cells: pl.Series) -> pl.Series:
+    """Return cells as numbers, or as lists of texts, if all are such; otherwise as they are."""
+    if (lists := _lists(cells)) is not None:
+        return lists
+    if cells.str.contains(_CODE).any():
+        return cells
+    defined = cells.set(cells.is_in(UNDEFINED).fill_null(value=False), None)
+    for dtype in (pl.Int64, pl.Float64):
+        with suppress(pl.exceptions.InvalidOperationError):
+            return defined.cast(dtype)
+    return cells
 
 
 def _lists(cells: pl.Series) -> pl.Series | None:

@@ -43,7 +43,7 @@ from attune_bench.scores.table import (
     metrics_per_unit,
 )
 from attune_bench.scores.table_columns import COLUMNS, OPTIONAL, REQUIRED, ROW, long_layout, renamed
-from attune_bench.scores.table_files import UNDEFINED, WRITTEN, check_no_pattern
+from attune_bench.scores.table_files import WRITTEN, check_no_pattern
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
 from attune_data.text import did_you_mean, plural
@@ -261,11 +261,12 @@ def _checked(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
             raise MetricInputError(f"{name}: {column} is of type {table.schema[column]}; expected text")
     names = pl.col(_NAMES).cast(pl.String).str.strip_chars()
     table = table.with_columns(pl.when(names != "").then(names))
-    table = table.with_columns(pl.when(~pl.col(OPTIONAL).is_in(UNDEFINED)).then(pl.col(OPTIONAL)))
     for column in ("model", "unit", "metric"):
         empty = table.filter(pl.col(column).is_null())
         for row in empty.head(1).iter_rows(named=True):
-            raise MetricInputError(f"{name}, row {row[ROW]}: {column} is empty; every row names model, unit and metric")
+            raise MetricInputError(
+                f"{name}, row {row[ROW]}: {column} is empty or NA; every row names model, unit and metric"
+            )
     _check_names(table, name)
     table, with_commas = _numbers(table, name)
     _check_repeats(table, name)
@@ -441,7 +442,8 @@ def long_table(table: ScoreTable, metrics: Sequence[str] | None = None) -> pl.Da
             raise MetricInputError(f"{name!r} is a column of tables of scores; give the trait another name")
     units = table.units.select("unit", "cluster", *table.traits)
     joined = rows.join(units, on="unit", how="left", maintain_order="left").select(*keys, *of_units)
-    long = joined.unpivot(of_units, index=keys, variable_name="metric", value_name="value")
+    # A metric may be called value.
+    long = joined.unpivot(of_units, index=keys, variable_name="metric", value_name=ROW).rename({ROW: "value"})
     return long.with_columns(pl.col("value").fill_nan(None))
 
 

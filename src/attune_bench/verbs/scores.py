@@ -470,7 +470,7 @@ class Scores(ScoreTable):
         Parameters
         ----------
         format : {"table", "markdown", "csv", "json", "html"}
-            HTML needs the extra ``plots``.
+            HTML is a whole page.
         data, results, small_cells, margin, labels, label_metric, transcripts
             For HTML: what was scored against, what was scored, whether to show what rests on few people, the smallest
             difference of interest of the main metric, people's ratings with the judge's metric that they are of, and
@@ -485,8 +485,6 @@ class Scores(ScoreTable):
         ------
         ValueError
             Where there is no such format, an option for HTML is given for a text, or as `html_report`.
-        ImportError
-            Where a page is asked for and the extra ``plots`` is not installed.
 
         Examples
         --------

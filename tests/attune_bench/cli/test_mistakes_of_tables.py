@@ -163,3 +163,13 @@ def test_models_without_a_common_unit(call: Call, words: tuple[str, ...]) -> Non
     err = told(call, words[0], write("results.csv", text), *words[1:])
     assert "no two models have a unit in common ('claude' has 'claude-q1', 'gpt' has 'gpt-q1'); give a unit the" in err
     assert not Path("page.html").exists()
+
+
+@pytest.mark.parametrize("name", ["results.csv", "results.tsv", "wide.csv"])
+def test_a_table_in_the_place_of_records(call: Call, name: str) -> None:
+    text = "unit,gpt,claude\nq1,1,0\n" if name == "wide.csv" else long_text("\t" if name.endswith("tsv") else ",")
+    write(name, text)
+    for words in (("describe", name), ("validate", name), ("score", "--results", name, "--data", "demo")):
+        assert f"{name} is a table of results, and no file of records; attune-bench report {name} reads it" in told(
+            call, *words
+        )

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
+from attune_bench.stats.summary import distribution
 from attune_data import SourceError
 from attune_metrics import MetricInputError
 
@@ -134,6 +135,14 @@ def test_na_is_no_condition_no_cluster_and_no_text_of_a_trait(tmp_path: Path) ->
     assert scores.conditions == (None,)
     assert scores.units.rows() == [("q1", "p", "work"), ("q2", None, None)]
     assert "NA in topic is undefined" in scores.provenance.notes[0]
+    with pytest.raises(MetricInputError, match="row 2: unit is empty or NA; every row names model, unit and metric"):
+        read(tmp_path / "unit.csv", "model,unit,value\na,NA,1\n")
+    frame = pl.DataFrame({"model": ["a"], "unit": ["q1"], "country": ["NA"], "condition": ["NA"], "value": [1.0]})
+    namibia = Scores.from_table(frame)
+    assert (namibia.conditions, namibia.units["country"].to_list()) == (("NA",), ["NA"])
+    namibia.to_csv(tmp_path / "again.csv")
+    assert Scores.read(tmp_path / "again.csv").units.equals(namibia.units)
+    assert Scores.read(tmp_path / "again.csv").conditions == ("NA",)
 
 
 # Workbooks.
@@ -290,10 +299,15 @@ def test_the_likely_mapping_is_offered_and_works(names: str, mapping: str, tmp_p
     assert values(Scores.read(tmp_path / "results.csv", columns=columns)) == EXACT
 
 
-def test_values_without_a_metric_are_of_one_metric() -> None:
-    scores = Scores.from_table(pl.DataFrame({"model": ["a", "b"], "unit": ["q1", "q1"], "value": [1, 0]}))
+def test_values_without_a_metric_are_of_one_metric(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"model": ["a", "b"], "unit": ["q1", "q1"], "value": [1, 0]})
+    assert list(Scores.from_table(frame, metrics={"hit": {"low": 0}}).metrics) == ["hit"]
+    scores = Scores.from_table(frame)
     assert (list(scores.metrics), scores.values["value"].to_list()) == (["value"], [1.0, 0.0])
     assert scores.compare_all(resamples=9)["difference"].to_list() == [1.0]
+    assert distribution(scores)["mean"].to_list() == [1.0, 0.0]
+    scores.to_csv(tmp_path / "again.csv")
+    assert Scores.read(tmp_path / "again.csv").values.equals(scores.values)
 
 
 # Wide tables.
@@ -358,6 +372,18 @@ def test_what_is_described_is_a_metric_and_what_is_said_to_be_a_trait_is_one() -
     ):
         with pytest.raises(MetricInputError, match=re.escape(message)):
             Scores.from_table(of_one, about={"traits": wrong})
+
+
+def test_traits_of_lists_stay_traits_of_wide_tables(tmp_path: Path) -> None:
+    groups = '"[""x"", ""y""]"'
+    text = f"model,unit,groups,hit\na,q1,{groups},1\nb,q1,{groups},0\nb,q2,[],0\n"
+    assert read(tmp_path / "results.csv", text).units["groups"].to_list() == [["x", "y"], []]
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$"])
+def test_a_column_of_a_wide_table_that_polars_takes_for_a_pattern_is_refused(name: str) -> None:
+    with pytest.raises(MetricInputError, match=re.escape(f"the table: {name!r} would stand for columns of other")):
+        Scores.from_table(pl.DataFrame({"model": ["a"], "unit": ["q1"], name: [1.0]}))
 
 
 def test_numbers_of_rows_are_no_metric(tmp_path: Path) -> None:

@@ -152,23 +152,6 @@ def test_an_unbounded_metric_is_in_no_profile() -> None:
     assert profiled(scores_of({"a": [1.0] * 3}, low=0)) == ()
 
 
-@pytest.mark.parametrize(("values", "said"), [
-    ({"a": [0.5, 0.7] * 3, "b": [0.1, 0.2] * 3}, "the median of the models, orange"),
-    ({"a": [0.5, 0.7] * 3}, "random answers, orange"),
-])  # fmt: skip
-def test_what_profiles_are_set_against(values: dict[str, Sequence[float]], said: str) -> None:
-    rows = [
-        (model, f"u{place}", name, value)
-        for model, own in values.items()
-        for name in ("one", "two", "three")
-        for place, value in enumerate(own)
-    ]
-    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
-    metrics = {name: {"low": 0, "high": 1} for name in ("one", "two", "three")}
-    page = Scores.from_table(frame, metrics=metrics).report(format="html", resamples=50)
-    assert f"Blue: better than {said}" in text_of(section(page, "Profiles"))
-
-
 @pytest.mark.parametrize("higher", [True, False, None])
 def test_a_subgroup_is_called_better_where_a_direction_is(higher: bool | None) -> None:
     rows = [
