@@ -197,7 +197,7 @@ def _arguments(command: click.Command, benchmark: str, rng: Random, files: Path)
         found += values if isinstance(parameter, click.Argument) else [rng.choice(parameter.opts), *values]
     if (command.name, benchmark) == ("run", "eibench"):
         found += ["--simulator-model", "person"]
-    return [*found, "--expert", "bob"] if command.name == "judges" else found
+    return [*found, "--expert", "bob"] if command.name == "agree" else found
 
 
 def _value(parameter: click.Parameter, benchmark: str, rng: Random, files: Path) -> str:

@@ -7,6 +7,7 @@ import click
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from attune_bench.benchmarks import benchmark_named, benchmark_names
+from attune_bench.cli.help import VerbGroup
 from attune_bench.cli.options import (
     NamedPath,
     benchmark_of,
@@ -65,7 +66,7 @@ class _Asked(BaseModel):
     paths: tuple[str, ...]
 
 
-@click.group()
+@click.group(cls=VerbGroup, examples=("batch export openai gpt-4.1 demo --limit 8 -o calls.jsonl",))
 def batch() -> None:
     """Have a batch service, or an engine without a server, answer the calls of a run.
 
@@ -74,7 +75,7 @@ def batch() -> None:
     """
 
 
-@verb(own="run")
+@verb("batch export openai gpt-4.1 demo --limit 8 -o calls.jsonl", own="run")
 @model_arguments
 @click.option("--output", "-o", type=_FILE, required=True, help="The file of calls, with a name in .jsonl.")
 @click.option("--again", type=_FILE, help="A folder of results: the calls that are left there.")
@@ -137,7 +138,7 @@ def export(
     return 0
 
 
-@verb()
+@verb("batch import calls.jsonl answers.jsonl -o results")
 @click.argument("calls", type=_FILE)
 @click.argument("answers", type=_FILE, nargs=-1, required=True)
 @output_option("results", "Folder of the results and of all responses.")

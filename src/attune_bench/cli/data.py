@@ -1,4 +1,4 @@
-"""The commands `show`, `describe`, `validate`, `schema` and `columns` about records, `score` and `demo`."""
+"""The commands `show`, `describe`, `validate` and `columns` about records, `score` and `demo`."""
 
 import json
 import shlex
@@ -14,7 +14,9 @@ import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
+from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
+    NamedPath,
     benchmark_of_kind,
     benchmark_option,
     check_usable,
@@ -24,8 +26,11 @@ from attune_bench.cli.options import (
     load_all,
     own_options,
     results_option,
+    sampling_options,
     verb,
+    was_given,
     where_option,
+    where_traits,
 )
 from attune_bench.cli.output import (
     UserError,
@@ -34,6 +39,7 @@ from attune_bench.cli.output import (
     kind_of,
     mistakes,
     page_progress,
+    print_document,
     progress,
     say,
     write_page,
@@ -48,6 +54,7 @@ from attune_bench.cli.scored import (
     score_sources,
     scored_benchmark,
 )
+from attune_bench.report.data_page import DataPage, data_document, data_html, data_page
 from attune_bench.report.document import render
 from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
@@ -68,7 +75,7 @@ _benchmark = benchmark_option("A benchmark, or module:NAME; by default the conte
 _format = format_option("table", "json")
 
 
-@verb()
+@verb("show demo", "show demo 4efd4f90 --results demo")
 @click.argument("source")
 @click.argument("id", required=False)
 @where_option
@@ -128,19 +135,44 @@ def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | No
         return load_all(made, sources, phase(f"reading {made.plural}", None))
 
 
-@verb()
+@verb("describe demo --where diagnosis=ADHD", "describe demo --where diagnosis=ADHD --compare --html page.html")
 @click.argument("source")
 @where_option
+@click.option("--html", type=NamedPath(path_type=Path), help="Write a page about the records, or about the subgroup.")
+@click.option("--compare", is_flag=True, help="Compare the subgroup with the other records, by each measure.")
+@click.option("--small-cells", is_flag=True, help="Show values that rest on fewer than 5 people, too.")
 @_benchmark
 @kind_option
 @_format
-def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
-    """Count the records of SOURCE by trait, their turns, annotations and issues.
+@sampling_options("resamples", "seed")
+def describe(
+    source: str,
+    where: tuple[str, ...],
+    html: Path | None,
+    compare: bool,
+    small_cells: bool,
+    benchmark: str | None,
+    kind: str | None,
+    format: str,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Count the records of SOURCE by trait, their turns, annotations and issues; with --html, write a page about them.
 
-    SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
+    SOURCE is a folder, a file, an archive, hf://owner/name, or demo. The page of conversations has topics, emotions
+    from turn to turn, what replies did and what people wanted, and preferences, with intervals by participant; with
+    --compare, the subgroup that --where chooses against the others. Values of fewer than 5 people are hidden.
     """
     of, records = loaded(source, benchmark, kind)
     part = subgroup(of, records, where)
+    if html is not None or compare:
+        if html is not None:
+            check_page(html, [source])
+        asked = _asked(of, records, benchmark, where_traits(where), compare=compare, small_cells=small_cells, **given)
+        if html is not None:
+            write_page(html, data_html(asked))
+        else:
+            print_document(data_document(asked), "json" if format == "json" else "table")
+        return
     counts = count(part)
     if format == "json":
         emit(json.dumps(counts, indent=2))
@@ -151,7 +183,18 @@ def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: s
     emit(description_text(counts, columns_of_terminal()))
 
 
-@verb()
+def _asked(
+    kind: Kind[Any, Any], records: Collection[Any], benchmark: str | None, traits: dict[str, list[str]], **options: Any
+) -> DataPage:
+    """Return what a page of records is made of."""
+    with mistakes():
+        of = benchmark_named(benchmark) if benchmark is not None else benchmark_of_kind(kind, "data", "results")
+        is_data = of is not None and of.data is not None and kind_of(of.data) is kind
+        measured = resolve(of.measures)(records) if of is not None and is_data and of.measures else None
+        return data_page(records, traits, measures=measured, **options)
+
+
+@verb("validate demo --results demo")
 @click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
 @results_option("Check these results of models too, and whether each has its record")
 @_benchmark
@@ -203,15 +246,20 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
     raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
 
 
-@verb()
+@verb("schema conversation")
 @click.argument("kind", required=False)
 @click.option("--tables", is_flag=True, help="The columns of its tables instead, by table.")
 def schema(kind: str | None, tables: bool) -> None:
-    """Print the JSON Schema of a kind of record or of a file of the codebook.
+    """Print the JSON Schema of a kind of record or of a file of the codebook; the same as columns KIND --schema.
 
     KIND is a kind of record, such as conversation, run or episode, or a file of the codebook, such as subsets. Without
     it, all of them are listed.
     """
+    _print_schema(kind, tables=tables)
+
+
+def _print_schema(kind: str | None, *, tables: bool) -> None:
+    """Print a JSON Schema, of tables a Table Schema; without a kind the names of all."""
     if kind is None:
         emit("\n".join(TABLE_SCHEMA_KINDS if tables else SCHEMA_KINDS))
         return
@@ -219,10 +267,13 @@ def schema(kind: str | None, tables: bool) -> None:
         emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))
 
 
-@verb()
+@verb("columns mood_tags", "columns conversation --schema")
 @click.argument("name", required=False)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of NAME, a kind of record or a codebook's file.")
+@click.option("--tables", is_flag=True, help="For --schema: the columns of the tables of NAME instead, by table.")
 @format_option()
-def columns(name: str | None, format: str) -> None:  # noqa: A002
+@click.pass_context
+def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool, format: str) -> None:  # noqa: A002
     """Print what columns mean: of the tables of records, and of what analyses print and write.
 
     NAME is a kind of record, such as conversation; a table, such as mood_tags; a command, such as compare; an analysis,
@@ -231,6 +282,13 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
 
     CSV and JSON: a row a column, with chapter, table, origin, column, meaning, type, low, high, missing, source.
     """
+    if schema:
+        if was_given(ctx, "format"):
+            raise UserError("a schema is JSON; leave out --format")
+        _print_schema(name, tables=tables)
+        return
+    if tables:
+        raise UserError("--tables is for --schema; give --schema too")
     with mistakes():
         found = listed_tables(name)
     match format:
@@ -244,7 +302,7 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
             emit(tables_text(found) if name is None else columns_text(found))
 
 
-@verb(own="score")
+@verb("score --results demo --data demo", own="score")
 @results_option("What models made", required=True)
 @data_option("What the results are of")
 @click.option(
@@ -257,6 +315,7 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
 @benchmark_option("A benchmark, or module:NAME; by default the results tell.")
 @click.option(
     "--jobs",
+    cls=FoldedOption,
     type=click.IntRange(min=1, max=MOST_JOBS),
     help="How many processes score; by default as many as there are processors, where there is enough to do.",
 )
@@ -319,7 +378,7 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
         raise UserError(f"--output {target} has to end in {' or '.join(known)}")
 
 
-@verb(own="demo")
+@verb("demo", own="demo")
 @benchmark_option("The benchmark to demonstrate; by default the first.")
 @click.option(
     "--html", type=click.Path(path_type=Path), default=Path("attune-demo.html"), show_default=True,

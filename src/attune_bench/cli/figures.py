@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attune_bench.analyses import ANALYSES
+from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import NamedPath, metric_option, mixed_option, sampling_options, scores_option, verb
 from attune_bench.cli.output import UserError, emit, mistakes, warnings_on_stderr, writing
 from attune_bench.cli.scores import read_scores, sampling_of
@@ -37,7 +38,7 @@ _OF_METRICS: Mapping[str, Callable[..., "Chart"]] = {
 KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
 
 
-@verb(variants=True)
+@verb("figure results.csv -o figure.pdf", "figure scores.json --kind profile -o profile.svg", variants=True)
 @scores_option
 @click.option(
     "--output",
@@ -57,7 +58,7 @@ KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
 @metric_option
 @click.option("--condition", help="Which of several conditions, such as modes, to draw.")
 @click.option("--model", help="For profile: one model, with the others as ticks.")
-@click.option("--small-cells", is_flag=True, help="Draw values of fewer than 5 people, too.")
+@click.option("--small-cells", cls=FoldedOption, is_flag=True, help="Draw values of fewer than 5 people, too.")
 @mixed_option
 @sampling_options()
 def figure(

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
+from inspect import cleandoc
 from operator import or_
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -14,6 +15,13 @@ import click
 from click.core import ParameterSource
 
 from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_in_use, benchmark_named
+from attune_bench.cli.help import (
+    FoldedOption,
+    help_all_option,
+    shown_options,
+    shown_text,
+    write_end,
+)
 from attune_bench.cli.output import UserError, first_issue, kind_of, mistakes, validate_command
 from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
@@ -35,15 +43,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"
 
 
-def verb(*, own: str = "", variants: bool = False) -> Callable[[F], click.Command]:
-    """Return the decorator of a command; `own` names the verb under which benchmarks declare options for it.
+def verb(*examples: str, own: str = "", variants: bool = False) -> Callable[[F], click.Command]:
+    """Return the decorator of a command.
 
-    With `variants`, it also takes the choices that scores of any benchmark can depend on.
+    Parameters
+    ----------
+    *examples : str
+        Command lines without ``attune-bench`` that the help of the command shows.
+    own : str
+        The verb under which benchmarks declare options for the command.
+    variants : bool
+        Whether the command takes the choices that scores of any benchmark can depend on.
     """
 
     def decorate(function: F) -> click.Command:
         name, text = function.__name__.strip("_").replace("_", "-"), (function.__doc__ or "").strip()
-        return click.command(name=name, cls=VerbCommand, own=own, variants=variants, help=text)(function)
+        attributes: Any = {"examples": examples, "own": own, "variants": variants}
+        return click.command(name=name, cls=VerbCommand, help=text, **attributes)(function)
 
     return decorate
 
@@ -56,8 +72,11 @@ def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:  # noqa
 class VerbCommand(click.Command):
     """A command that takes the options which benchmarks declare for it, and lists of values after one name."""
 
-    def __init__(self, *args: Any, own: str = "", variants: bool = False, **attributes: Any) -> None:
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), own: str = "", variants: bool = False, **attributes: Any
+    ) -> None:
         super().__init__(*args, **attributes)
+        self.examples = examples
         self.own = own
         self.variants = variants
 
@@ -65,7 +84,7 @@ class VerbCommand(click.Command):
         """Return the command's own parameters, then the parameters of benchmarks."""
         own = [_click_option(option) for option, _ in self._declared(ctx).values()]
         *general, helping = super().get_params(ctx)
-        return [*general, *own, helping]
+        return [*general, *own, helping, help_all_option()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; values that follow a list's name are its values."""
@@ -86,11 +105,12 @@ class VerbCommand(click.Command):
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and what its argument SCORES is."""
-        super().format_help_text(ctx, formatter)
+        text = shown_text(ctx, self.help or "")
         if any(isinstance(param, ScoresArgument) for param in self.params):
-            formatter.write_paragraph()
-            with formatter.indentation():
-                formatter.write_text(_SCORES)
+            text = f"{text}\n\n{_SCORES}"
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(text)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the general options, then the options of each benchmark; the text above explains arguments."""
@@ -100,9 +120,16 @@ class VerbCommand(click.Command):
         for benchmark in self._benchmarks(ctx):
             own = [_click_option(option) for option, owners in declared.values() if owners[0] is benchmark]
             sections += [(f"Options of {benchmark.title}", own)] if own else []
-        for title, shown in sections:
-            with formatter.section(title):
-                formatter.write_dl([record for option in shown if (record := option.get_help_record(ctx))])
+        for title, options in sections:
+            if listed_options := shown_options(ctx, options):
+                with formatter.section(title):
+                    formatter.write_dl(listed_options)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, and how to see every option."""
+        folds = any(isinstance(param, FoldedOption) for param in self.get_params(ctx))
+        folds |= shown_text(ctx, self.help or "") != cleandoc(self.help or "")
+        write_end(ctx, formatter, self.examples, folds=folds)
 
     def _benchmarks(self, ctx: click.Context) -> tuple[Benchmark, ...]:
         name = ctx.meta.get("benchmark")
@@ -182,15 +209,16 @@ def _click_option(option: Option | Choice) -> click.Option:
     names = [f"--{option.name.replace('_', '-')}", option.name]
     if isinstance(option, Choice):
         said = f"{option.help[:1].upper()}{option.help[1:]}. By default as in the file, where score writes "
-        return click.Option(names, type=click.Choice(option.values), help=f"{said}{option.values[0]}.")
+        return FoldedOption(names, type=click.Choice(option.values), help=f"{said}{option.values[0]}.")
     names[0] = option.flag or names[0]
+    option_class = click.Option if option.required else FoldedOption
     if option.kind is bool:
-        return click.Option(names, is_flag=True, default=None, help=option.help)
+        return option_class(names, is_flag=True, default=None, help=option.help)
     kind: Any = click.Choice(option.values) if option.values else option.kind
     if option.kind is Path:
         kind = NamedPath(path_type=Path)
     help_text = f"{option.help} Repeatable." if option.multiple else option.help
-    return click.Option(names, type=kind, multiple=option.multiple, default=None, help=help_text)
+    return option_class(names, type=kind, multiple=option.multiple, default=None, help=help_text)
 
 
 def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[str]:
@@ -300,9 +328,9 @@ def data_option(what: str) -> Callable[[F], F]:
     return click.option("--data", "--ground-truth", "data", help=f"{what}: {_SOURCE}.")
 
 
-def results_option(what: str, *, name: str = "--results", required: bool = False) -> Callable[[F], F]:
+def results_option(what: str, *, name: str = "--results", **attributes: Any) -> Callable[[F], F]:
     """Return the decorator that adds ``--results``, or another option for results; `what` begins its help."""
-    return many(name, required=required, help=f"{what}: {_SOURCE}.")
+    return many(name, help=f"{what}: {_SOURCE}.", **attributes)
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
@@ -312,7 +340,7 @@ def format_option(*formats: str) -> Callable[[F], F]:
     )
 
 
-own_benchmark_option = benchmark_option("Your benchmark, as module:NAME.")
+own_benchmark_option = click.option("--benchmark", cls=FoldedOption, help="Your benchmark, as module:NAME.")
 
 
 columns_option = click.option(
@@ -376,7 +404,9 @@ def scores_argument(*, needed: bool = True) -> Callable[[F], F]:
     """Return the decorator that adds the argument SCORES, its alias ``--scores``, and ``--columns``."""
 
     def decorate(function: F) -> F:
-        alias = click.option("--scores", ScoresArgument.alias, type=NamedPath(), help="The same as SCORES.")
+        alias = click.option(
+            "--scores", ScoresArgument.alias, cls=FoldedOption, type=NamedPath(), help="The same as SCORES."
+        )
         return click.argument("scores", cls=ScoresArgument, needed=needed)(alias(columns_option(function)))
 
     return decorate
@@ -407,6 +437,7 @@ def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], 
 
 mixed_option = click.option(
     "--allow-mixed",
+    cls=FoldedOption,
     is_flag=True,
     help="Compare models although their runs differ in a setting that changes answers; every output says so.",
 )
@@ -475,7 +506,9 @@ def sampling_options(*names: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         for name in names or ANALYSIS:
             kind, default, said = _SAMPLING[name]
-            function = click.option(f"--{name}", type=kind, default=default, show_default=True, help=said)(function)
+            function = click.option(
+                f"--{name}", cls=FoldedOption, type=kind, default=default, show_default=True, help=said
+            )(function)
         return function
 
     return decorate

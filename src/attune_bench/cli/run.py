@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from attune_bench.benchmarks import BENCHMARKS
+from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
     NamedPath,
     benchmark_of,
@@ -118,16 +119,19 @@ def decoding_options(function: F) -> F:
     for decorate in (
         click.option(
             "--extra-body",
+            cls=FoldedOption,
             type=_json_object,
             help="Further parameters of a call, as a JSON object; judges and simulators of a run do not get them. "
             "Written to the results.",
         ),
         click.option(
             "--reasoning-effort",
+            cls=FoldedOption,
             help="Sent as reasoning_effort, such as low; not to judges and simulators of a run. By default not sent.",
         ),
         click.option(
             "--max-tokens",
+            cls=FoldedOption,
             type=_token_limit,
             help="The most tokens of an answer; by default the benchmark's own. With server none is sent, and judges "
             "and simulators of a run keep the benchmark's own.",
@@ -137,8 +141,13 @@ def decoding_options(function: F) -> F:
             type=temperature,
             help="Sent with every call, or server for the server's own; by default the benchmark's own.",
         ),
-        click.option("--seed", type=int, help="Sent with every call."),
-        click.option("--free-json", is_flag=True, help="Send no JSON schema, and retry an unreadable answer twice."),
+        click.option("--seed", cls=FoldedOption, type=int, help="Sent with every call."),
+        click.option(
+            "--free-json",
+            cls=FoldedOption,
+            is_flag=True,
+            help="Send no JSON schema, and retry an unreadable answer twice.",
+        ),
     ):
         function = decorate(function)
     return function
@@ -156,6 +165,7 @@ def asking_options(function: F) -> F:
     for decorate in (
         click.option(
             "--api-key",
+            cls=FoldedOption,
             help="The key of the provider; other users of the machine can read it in the command. Better set it in "
             "the environment.",
         ),
@@ -167,11 +177,16 @@ def asking_options(function: F) -> F:
         decoding_options,
         prices_option,
         click.option(
-            "--replace", is_flag=True, help="Replace finished results of other settings in the folder without asking."
+            "--replace",
+            cls=FoldedOption,
+            is_flag=True,
+            help="Replace finished results of other settings in the folder without asking.",
         ),
         click.option("--max-cost", type=float, help="US dollars that all calls of the folder may cost at most."),
-        click.option("--call-timeout", type=float, help="Seconds for one try of a call. [default: 120]"),
-        click.option("--concurrency", type=int, help="The most calls at once. [default: 8]"),
+        click.option(
+            "--call-timeout", cls=FoldedOption, type=float, help="Seconds for one try of a call. [default: 120]"
+        ),
+        click.option("--concurrency", cls=FoldedOption, type=int, help="The most calls at once. [default: 8]"),
     ):
         function = decorate(function)
     return function
@@ -466,14 +481,18 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
 _FILE = NamedPath(path_type=Path)
 
 
-@verb(own="run")
+@verb(
+    "run local my-model demo --dry-run",
+    "run local my-model demo --base-url http://localhost:8000/v1 --limit 8",
+    own="run",
+)
 @model_arguments
 @output_option("results", "Folder of the results and of all responses, by which a run goes on.")
 @limit_option
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
 @click.option(
-    "--repeats", type=click.IntRange(min=1), default=1, show_default=True,
+    "--repeats", cls=FoldedOption, type=click.IntRange(min=1), default=1, show_default=True,
     help="Number of repeats, each with a --seed 1,000 higher; see docs/repeats.md.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")

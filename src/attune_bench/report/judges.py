@@ -148,7 +148,7 @@ def plan_note(level: float, fewest: int) -> str:
     return (
         f"width: from end to end of the {100 * level:g}% interval of the corrected mean. sd: of the ratings. r: "
         "correlation of judge and people. A pilot says both only roughly: plan for a lower r. Rate at least "
-        f"{fewest}, drawn at random by labels draw."
+        f"{fewest}, drawn at random by judge draw."
     )
 
 
