@@ -16,6 +16,7 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
+    NamedPath,
     benchmark_of_kind,
     benchmark_option,
     check_usable,
@@ -25,9 +26,11 @@ from attune_bench.cli.options import (
     load_all,
     own_options,
     results_option,
+    sampling_options,
     verb,
     was_given,
     where_option,
+    where_traits,
 )
 from attune_bench.cli.output import (
     UserError,
@@ -36,6 +39,7 @@ from attune_bench.cli.output import (
     kind_of,
     mistakes,
     page_progress,
+    print_document,
     progress,
     say,
     write_page,
@@ -50,6 +54,7 @@ from attune_bench.cli.scored import (
     score_sources,
     scored_benchmark,
 )
+from attune_bench.report.data_page import DataPage, data_document, data_html, data_page
 from attune_bench.report.document import render
 from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
@@ -130,19 +135,44 @@ def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | No
         return load_all(made, sources, phase(f"reading {made.plural}", None))
 
 
-@verb("describe demo", "describe demo --where diagnosis=ADHD")
+@verb("describe demo --where diagnosis=ADHD", "describe demo --where diagnosis=ADHD --compare --html page.html")
 @click.argument("source")
 @where_option
+@click.option("--html", type=NamedPath(path_type=Path), help="Write a page about the records, or about the subgroup.")
+@click.option("--compare", is_flag=True, help="Compare the subgroup with the other records, by each measure.")
+@click.option("--small-cells", is_flag=True, help="Show values that rest on fewer than 5 people, too.")
 @_benchmark
 @kind_option
 @_format
-def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
-    """Count the records of SOURCE by trait, their turns, annotations and issues.
+@sampling_options("resamples", "seed")
+def describe(
+    source: str,
+    where: tuple[str, ...],
+    html: Path | None,
+    compare: bool,
+    small_cells: bool,
+    benchmark: str | None,
+    kind: str | None,
+    format: str,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Count the records of SOURCE by trait, their turns, annotations and issues; with --html, write a page about them.
 
-    SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
+    SOURCE is a folder, a file, an archive, hf://owner/name, or demo. The page of conversations has topics, emotions
+    from turn to turn, what replies did and what people wanted, and preferences, with intervals by participant; with
+    --compare, the subgroup that --where chooses against the others. Values of fewer than 5 people are hidden.
     """
     of, records = loaded(source, benchmark, kind)
     part = subgroup(of, records, where)
+    if html is not None or compare:
+        if html is not None:
+            check_page(html, [source])
+        asked = _asked(of, records, benchmark, where_traits(where), compare=compare, small_cells=small_cells, **given)
+        if html is not None:
+            write_page(html, data_html(asked))
+        else:
+            print_document(data_document(asked), "json" if format == "json" else "table")
+        return
     counts = count(part)
     if format == "json":
         emit(json.dumps(counts, indent=2))
@@ -151,6 +181,17 @@ def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: s
         say(f"{plural(len(part), of.noun, of.plural)} of {len(records)}: {part.asked}")
         emit("")
     emit(description_text(counts, columns_of_terminal()))
+
+
+def _asked(
+    kind: Kind[Any, Any], records: Collection[Any], benchmark: str | None, traits: dict[str, list[str]], **options: Any
+) -> DataPage:
+    """Return what a page of records is made of."""
+    with mistakes():
+        of = benchmark_named(benchmark) if benchmark is not None else benchmark_of_kind(kind, "data", "results")
+        is_data = of is not None and of.data is not None and kind_of(of.data) is kind
+        measured = resolve(of.measures)(records) if of is not None and is_data and of.measures else None
+        return data_page(records, traits, measures=measured, **options)
 
 
 @verb("validate demo --results demo")

@@ -61,14 +61,13 @@ from attune_bench.cli.scored import (
     scored_benchmark,
 )
 from attune_bench.report.columns import Table, in_words, interval_words
-from attune_bench.report.document import Document, Format, document, json_content
+from attune_bench.report.comparisons import comparison_note, comparison_tables, has_matrix, quotes
+from attune_bench.report.document import Document, Format, document, json_content, signature_line
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,
     assumed_notes,
     assumed_table,
-    comparison_note,
-    comparison_tables,
     distribution_tables,
     exchanges_of,
     only_reason,
@@ -243,7 +242,7 @@ def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored | None]
 
 @verb(
     "report scores.json",
-    "report scores.json --data demo --results demo --html report.html",
+    "report --results demo --data demo --baselines --html report.html",
     variants=True,
 )
 @scores_argument(needed=False)
@@ -330,6 +329,7 @@ def report(
 @pair_option
 @click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
 @margin_option
+@click.option("--full", is_flag=True, help="Print every pair, whatever the number of models, with p min and mde too.")
 @mixed_option
 @analysis_options
 def compare(
@@ -339,6 +339,7 @@ def compare(
     by: str | None,
     data: str | None,
     margin: tuple[str, ...],
+    full: bool,
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
@@ -367,14 +368,16 @@ def compare(
     asked = (f"compare {model[0]!r} with {model[1]!r}" if model else "", f"by {by}" if by else "")
     question = "; ".join(filter(None, asked)) or None
     if frame.is_empty():
-        tables, note = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read)
+        tables, note, quoted = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read), list[str]()
     else:
-        tables = comparison_tables(read, frame)
-        note = comparison_note(read, AnalysisOptions(**sampling_of(given)), exchanges, margin=bool(margin))
+        sampled, matrix = AnalysisOptions(**sampling_of(given)), has_matrix(frame) and not full
+        tables, quoted = comparison_tables(read, frame, full=full), quotes(read, frame, sampled)
+        note = comparison_note(read, sampled, exchanges, margin=bool(margin), full=full, matrix=matrix)
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, models=model or None, exchanges=exchanges, of="differences", **options)
-    print_document(document(read, tables, notes=[note], warnings=warned, signature=signature), format)
+    made = document(read, tables, notes=[note], warnings=warned, quotes=quoted, signature=signature)
+    print_document(made, format)
 
 
 @verb("rank results.csv", variants=True)
@@ -546,15 +549,21 @@ def analyze(
         rows = {key: {"metadata": part["metadata"], "rows": part[key]} for key, part in parts.items()}
         emit(json.dumps({**rows, "left_out": left_out}, indent=2))
         return
+    signed = [made.signature for made in documents.values() if made.signature]
     if not name:
         for key in [key for key, made in documents.items() if not made.tables[0].rows]:
             frame = documents.pop(key).tables[0].frame
             why = None if frame is None else only_reason(frame, known[key].estimate)
             left_out[key] = why or f"needs {in_words(read, known[key].rows_need)}"
-    blocks = [document_text(made, format) for made in documents.values()]
+    blocks = [
+        document_text(replace(made, signature=None) if format == "table" else made, format)
+        for made in documents.values()
+    ]
     if left_out:
         left = [fill(f"- {key}: {why}", columns_of_terminal(), subsequent_indent="  ") for key, why in left_out.items()]
         blocks.append("\n".join(["Left out:", "", *left]))
+    if format == "table" and signed:
+        blocks.append(signature_line("\n".join(signed)))
     emit("\n\n".join(blocks))
 
 

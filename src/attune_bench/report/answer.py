@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from attune_bench.report.columns import drawn, interval, label, number, range_words, words_under
-from attune_bench.report.elements import breakable, signs_of
+from attune_bench.report.columns import drawn, interval, label, number, range_words, signs_of, words_under
+from attune_bench.report.elements import breakable
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, rows_under
 from attune_bench.scores.provenance import PRIOR_BASELINE, kind_of_group
@@ -141,7 +141,7 @@ def _best(page: PageScores, condition: str | None) -> list[str]:
 
 
 def _signs(page: PageScores, condition: str | None) -> dict[tuple[str, str], int | None]:
-    """Return the verdict on every two models, as `attune_bench.report.elements.signs_of` gives it."""
+    """Return the verdict on every two models, as `attune_bench.report.columns.signs_of` gives it."""
     pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
     return signs_of(pairs, page.table.metric(page.table.primary))
 

@@ -250,7 +250,7 @@ def yes_column(head: str, key: str) -> Column:
         tone: Tone = "" if row[key] is None else "yes" if row[key] else "no"
         return Cell(tone or UNDEFINED, value=row[key], tone=tone)
 
-    return Column(head, cell)
+    return Column(head, cell, is_text=True)
 
 
 def size_column(head: str = "n") -> Column:
@@ -433,3 +433,13 @@ def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
         and (metric.group or not grouped)
         and (not one_axis or (metric.low, metric.high, metric.scale) == (0, 1, 1))
     )
+
+
+def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
+    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
+    found: dict[tuple[str, str], int | None] = {}
+    for row in pairs:
+        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
+        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
+        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
+    return found

@@ -23,6 +23,7 @@ from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv, to_markdown
 from attune_data.issues import Html, page, table, tag
 from attune_data.text import WIDTH, Tone, grid, sanitize, toned, width, wrapped
+from attune_metrics.signature import short_signature
 from attune_metrics.stats.bootstrap import STATISTICS
 
 _GAP = 2
@@ -200,8 +201,10 @@ class Document:
         Sentences below all.
     warnings : sequence of str
         What the analysis warned of, below the notes; CSV has no place for notes and none for these.
+    quotes : sequence of str
+        Sentences to quote, last in a text.
     signature : str, optional
-        The line to quote.
+        Every setting, in one line; a text for a terminal has its hash.
     metadata : mapping
         Further keys of JSON's ``metadata``.
     rename : mapping of str to str
@@ -213,6 +216,7 @@ class Document:
     head: str = ""
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    quotes: Sequence[str] = ()
     signature: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
@@ -277,8 +281,11 @@ def _markdown(document: Document) -> str:
         cells = "\n".join(f"| {' | '.join(map(to_markdown, line))} |" for line in lines)
         title = f"**{to_markdown(one.title)}**" if cells else to_markdown(one.title)
         blocks += [f"{title}\n\n{cells}".strip(), *map(to_markdown, one.notes)]
+    quoted = [f"> {to_markdown(text)}" for text in document.quotes]
     signature = [f"`{document.signature}`"] if document.signature else []
-    return "\n\n".join([*blocks, *map(to_markdown, [*footnotes, *document.notes, *document.warnings]), *signature])
+    return "\n\n".join(
+        [*blocks, *map(to_markdown, [*footnotes, *document.notes, *document.warnings]), *quoted, *signature]
+    )
 
 
 def _text(document: Document, columns: int, *, colours: bool) -> str:
@@ -289,10 +296,10 @@ def _text(document: Document, columns: int, *, colours: bool) -> str:
         [paragraph(text, prose, colours=colours) for text in said if text]
         for said in (map(sanitize, (*document.answer, document.head)), notes)
     )
-    # A signature is one word, for copying: it is never broken.
-    signature = [document.signature] if document.signature else []
+    quoted = [paragraph(f"To quote: {text}", prose) for text in map(sanitize, document.quotes)]
+    signature = [signature_line(document.signature)] if document.signature else []
     blocks = [block for table in tables for block in laid_out(table, columns, colours=colours)]
-    return "\n\n".join([*above, *blocks, *below, *signature])
+    return "\n\n".join([*above, *blocks, *below, *quoted, *signature])
 
 
 def settings_table(table: ScoreTable) -> Table:
@@ -315,6 +322,7 @@ def document(
     *,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
+    quotes: Sequence[str] = (),
     signature: str | None = None,
     answer: Sequence[str] = (),
     head: str = "",
@@ -335,8 +343,13 @@ def document(
     }
     return Document(
         tables=tables, answer=answer, head=head, notes=[*notes, *standing_notes(table)], warnings=warnings,
-        signature=signature, metadata=about, rename={"condition": held.condition},
+        quotes=quotes, signature=signature, metadata=about, rename={"condition": held.condition},
     )  # fmt: skip
+
+
+def signature_line(signature: str) -> str:
+    """Return the line that a text has in place of a signature, or of several on lines of their own."""
+    return f"signature: {short_signature(signature)}"
 
 
 _MODELS, _METRICS = 30, 5

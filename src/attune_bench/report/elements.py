@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -12,6 +13,7 @@ from typing import Any
 
 from attune_bench.report import drawing, plots
 from attune_bench.report.columns import (
+    UNDEFINED,
     Cell,
     Figure,
     Folded,
@@ -23,6 +25,7 @@ from attune_bench.report.columns import (
     interval,
     number,
     p_value,
+    signs_of,
 )
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -44,6 +47,10 @@ _RECOLOURED = "\n".join(
     for light, dark in _DARK.items()
     for attribute in ("fill", "stroke")
 )
+_MOST_STACKED = 30  # columns of a table that have their heads beside their cells on a narrow screen
+_STACKED = "".join(
+    f"\n  .stack td:nth-child({n})::before {{ content: var(--c{n}); }}" for n in range(2, _MOST_STACKED + 1)
+)
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ink: {drawing.INK}; --muted: {drawing.MUTED}; --grid: {drawing.GRID};
   --paper: {drawing.PAPER}; --accent: {drawing.SKY}; --orange: {drawing.ORANGE}; --orange-ink: #a84400;
@@ -56,6 +63,9 @@ _STYLE = f"""
     --mark: #4a3f10; --better: #123f5a; --better-ink: #c9e8fb; --worse: #5a2e0c; --worse-ink: #ffdcc2;
     --mid: #24292e; }}
 {_RECOLOURED}
+}}
+@media screen and (max-width: 40rem) {{
+{_STACKED}
 }}
 """
 
@@ -100,7 +110,7 @@ def _parts(parts: Sequence[Part], models: Collection[str]) -> list[Html]:
 
 def _part(part: Part, models: Collection[str]) -> Html:
     if isinstance(part, Table):
-        return table_element(part, models)
+        return table_element(without_dashes(part), models)
     if isinstance(part, Figure):
         return figure_element(part)
     if isinstance(part, Folded):
@@ -163,12 +173,48 @@ def table_element(
         element("tr", *map(_cell, cells, is_text), **_of_models(row, models), **of_row(row))
         for cells, row in zip(rows, table.rows, strict=True)
     ]
-    kind = {"class_": "sortable"} if len(rows) > 1 else {}
-    drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **kind)
+    kinds = [*(["sortable"] if len(rows) > 1 else []), *(["stack"] if len(heads) > _FEW_HEADS else [])]
+    given = {"class_": " ".join(kinds)} if kinds else {}
+    if "stack" in kinds:
+        given["style"] = "".join(f"--c{place}:{_quoted(head)};" for place, head in enumerate(heads[1:], start=2))
+    drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **given)
     notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     parts = [element("h3", table.title)] if table.title else []
     parts.append(scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows."))
     return Html("".join([*parts, *(element("p", note, class_="quiet") for note in [*notes, *table.notes])]))
+
+
+_FEW_HEADS = 3
+"""Columns that fit a narrow screen; rows of more become a list there, each cell under its head."""
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a string of CSS."""
+    plain = re.sub(r"\s+", " ", sanitize(text)).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"'
+
+
+def without_dashes(table: Table) -> Table:
+    """Return a table without the columns that have no value in any row; a note names them.
+
+    Examples
+    --------
+    >>> from attune_bench.report.columns import text_column
+    >>> columns = [text_column("model", "m", is_name=True), text_column("when", "t")]
+    >>> found = without_dashes(Table("k", "", columns, [{"m": "a", "t": None}]))
+    >>> [column.head for column in found.columns], found.notes
+    (['model'], ('No row has a value of when.',))
+    """
+    empty = [
+        column
+        for column in table.columns
+        if table.rows and all((cell := column.cell(row)).text == UNDEFINED and not cell.html for row in table.rows)
+    ]
+    if not empty:
+        return table
+    named = ", ".join(column.head for column in empty)
+    columns = [column for column in table.columns if column not in empty]
+    return replace(table, columns=columns, notes=(*table.notes, f"No row has a value of {named}."))
 
 
 def _of_models(row: Row, models: Collection[str]) -> dict[str, str]:
@@ -238,7 +284,13 @@ def figure_element(figure: Figure) -> Html:
 
 
 def page(
-    title: str, top: Iterable[Html], sections: Sequence[Section], *, answer: Html, models: Collection[str] = ()
+    title: str,
+    top: Iterable[Html],
+    sections: Sequence[Section],
+    *,
+    answer: Html,
+    end: Iterable[Html] = (),
+    models: Collection[str] = (),
 ) -> str:
     """Return the whole page of a report; nothing on it may be fetched, and no script but its own may run.
 
@@ -252,6 +304,8 @@ def page(
         Its sections, which the contents list.
     answer : Html
         What it says first.
+    end : iterable of Html
+        Paragraphs below all sections.
     models : collection of str
         The models that it is about.
     """
@@ -267,7 +321,7 @@ def page(
     shown = [section_element(section, name=address, models=models) for section, address in named]
     body = [
         element("div", *top, class_="top"), element("div", *rail, class_="rail"),
-        element("div", answer, *shown, class_="body"),
+        element("div", answer, *shown, *end, class_="body"),
     ]  # fmt: skip
     return document(title, body, style=asset("report.css"), script=asset("report.js"), kind="report")
 
@@ -380,13 +434,3 @@ def pairs_matrix(
     )
     matrix = scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
     return Html(matrix + element("p", note, class_="quiet"))
-
-
-def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
-    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
-    found: dict[tuple[str, str], int | None] = {}
-    for row in pairs:
-        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
-        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
-        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
-    return found

@@ -23,6 +23,7 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.document import settings_table
 from attune_bench.report.elements import page
+from attune_bench.report.exchange import exchange_section
 from attune_bench.report.notes import provenance_line
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
@@ -161,6 +162,10 @@ def html_report(
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
             sections.sort(key=lambda section: not section.is_first)
+    exchange = exchange_section(
+        asked, scores, benchmark=benchmark, data=data, results=results, transcripts=transcripts is not False
+    )
+    sections = [*([exchange] if exchange else []), *sections]
     if transcripts is not False:
         progress("transcripts")
         folder = None if transcripts is True else transcripts
@@ -175,14 +180,19 @@ def html_report(
         named = ", ".join([*others[:12], *(["..."] if len(others) > 12 else [])])
         left_out.append(f"{plural(len(others), 'metric')} not on the board; the report as JSON has them: {named}")
     shown = [section for section in sections if section.parts]
-    if left_out:
-        shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
     name = table.provenance.title
     name = name if name.lower().endswith("scores") else f"{name} scores"
     heading = element("h1", sentence(title(asked)))
+    end = [_left_out(left_out)] if left_out else []
     progress("figures")
-    return page(name, [heading, *_top(table, notice)], shown, answer=answer, models=table.models)
+    return page(name, [heading, *_top(table, notice)], shown, answer=answer, end=end, models=table.models)
+
+
+def _left_out(said: Sequence[str]) -> Html:
+    """Return what is not on the page, and why, as one paragraph."""
+    items = [part for one in said for part in (element("span", one), Html("; "))][:-1]
+    return element("p", "Not in this report: ", *items, ".", class_="quiet", id="not-in-this-report")
 
 
 def _labels_of(

@@ -192,6 +192,8 @@ class RowPlot:
         How high a row is, in pixels.
     numbers : mapping of str to int
         The number on the page of each name, for names that cannot be told apart when they are cut.
+    sentences : bool
+        Whether names are sentences, which are broken into lines.
     """
 
     rows: Sequence[PlotRow]
@@ -200,6 +202,7 @@ class RowPlot:
     key: Sequence[tuple[Mark, str]] = ()
     step: int = 24
     numbers: Mapping[str, int] = field(default_factory=dict)
+    sentences: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +214,7 @@ class Line:
     name : str
         Whose line it is.
     states : sequence of float or None
-        Its value at round 0, 1 and so on; None where none is known.
+        Its value at the first round, the next and so on; None where none is known.
     texts : sequence of str
         What the pointer reads of each.
     band : sequence of (float, float) or None
@@ -242,11 +245,12 @@ class LinePanel:
 
 @dataclass(frozen=True, kw_only=True)
 class LinePlot:
-    """Panels of lines over rounds 0 to `last`, with values from 0 to 100."""
+    """Panels of lines over rounds `first` to `last`, with values from 0 to 100."""
 
     panels: Sequence[LinePanel]
     last: int
     height: int = 170
+    first: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -406,11 +410,29 @@ def _row_names(plot: RowPlot, total: int) -> tuple[list[list[str]], float]:
     """Return the lines of each name, and how wide the column of names is."""
     most = 34 if total >= WIDE else 18
     rows = plot.rows
+    if plot.sentences:
+        broken = [_sentence(row.name, 48 if total >= WIDE else 24) for row in rows]
+        return broken, max((_length(line, SMALL) for lines in broken for line in lines), default=0) + 12
     models = [sanitize(row.name) for row in rows if row.marks]
     short = short_names(models, most, plot.numbers or None)
     found = [[short[sanitize(row.name)]] if row.marks else wrapped(sanitize(row.name), total // 9) for row in rows]
     texts = (line for lines, row in zip(found, rows, strict=True) if row.marks for line in lines)
     return found, max(map(_length, texts), default=0) + 12
+
+
+def _sentence(text: str, columns: int) -> list[str]:
+    """Return a sentence in lines, of which there is room for three.
+
+    Examples
+    --------
+    >>> _sentence("Does it ask before it tells?", 12)
+    ['Does it ask', 'before it', 'tells?']
+    """
+    lines = wrapped(sanitize(text), columns)
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} ..."]
+
+
+_MOST_LINES = 3
 
 
 def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
@@ -453,7 +475,11 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
         of_model = f' data-model="{_plain(model)}"' if model and all(
             mark.model == model for marks in row.marks for mark in marks
         ) else ""  # fmt: skip
-        found.append(_label(0, y + 5, lines[0], more=of_model))
+        if plot.sentences:
+            begin = y + 4 - 7 * (len(lines) - 1)
+            found += [_label(0, begin + 14 * line, text, size=SMALL) for line, text in enumerate(lines)]
+        else:
+            found.append(_label(0, y + 5, lines[0], more=of_model))
         for panel, marks in enumerate(row.marks):
             for mark in marks:
                 found.append(_mark(mark, y + mark.shift, partial(at, panel)))
@@ -490,11 +516,12 @@ def _lines(plot: LinePlot, total: int) -> tuple[int, list[str]]:
     high = plot.height + 56
     for place, panel in enumerate(plot.panels):
         x, y = (place % columns) * (each + gap), (place // columns) * high
-        found += _panel(panel, x, y, each, plot.height, plot.last)
+        found += _panel(panel, x, y, each, plot.height, (plot.first, plot.last))
     return high * ceil(len(plot.panels) / columns), found
 
 
-def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, last: int) -> list[str]:
+def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, rounds: tuple[int, int]) -> list[str]:
+    first, last = rounds[0], rounds[1] - rounds[0]  # places of states are counted from the first round
     names = [line.name for line in panel.lines if line.is_named]
     most = 15
     short = short_names([sanitize(name) for name in names], most)
@@ -511,9 +538,10 @@ def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, last
     for mark in (0, 50, 100):
         found.append(_rule(left, down(mark), left + wide, down(mark), GRID))
         found.append(_label(left - 6, down(mark) + 4, str(mark), anchor="end", size=SMALL, colour=MUTED))
-    ticks = _thinned(whole_axis(0, last).ticks, wide)
+    ticks = _thinned(whole_axis(*rounds).ticks, wide)
     found += [
-        _label(across(tick), top + height + 16, text, anchor="middle", size=SMALL, colour=MUTED) for tick, text in ticks
+        _label(across(tick - first), top + height + 16, text, anchor="middle", size=SMALL, colour=MUTED)
+        for tick, text in ticks
     ]
     for level in panel.levels.values():
         found.append(_rule(left, down(level), left + wide, down(level), MUTED, wide=1.5, dashed=True))

@@ -31,6 +31,7 @@ from attune_bench.report.columns import (
     with_note,
     words_under,
 )
+from attune_bench.report.comparisons import comparison_note, comparison_tables
 from attune_bench.report.elements import LARGE, pairs_matrix
 from attune_bench.report.figures import (
     Numbers,
@@ -65,8 +66,6 @@ from attune_bench.report.tables import (
     analysis_tables,
     board,
     calls_table,
-    comparison_note,
-    comparison_tables,
     difference_columns,
     failure_tables,
     group_name,
@@ -352,8 +351,13 @@ def _not_profiled(page: PageScores, profiled: Sequence[str]) -> list[Part]:
     )
 
 
-def _ranks(page: PageScores) -> Section:
+_FEW_RANKED = 3  # models; the ranking at the top has said all of their ranks
+
+
+def _ranks(page: PageScores) -> Section | None:
     table, metric = page.table, page.table.metric(page.table.primary)
+    if len(table.models) <= _FEW_RANKED:
+        return None
     if page.no_ranks:
         return Section("Ranks", left_out=page.no_ranks)
     if page.ranks is None:

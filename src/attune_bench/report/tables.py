@@ -36,7 +36,7 @@ from attune_bench.report.columns import (
 from attune_bench.scores.columns import Analysis, Columns, undeclared
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.compare import COMPARISONS, EQUAL, PLAN, SAME, count_significant, enough_exchanges
+from attune_bench.stats.compare import EQUAL, PLAN, enough_exchanges
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, points, sorted_groups
 from attune_bench.stats.rank import RANKS, in_tiers
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
@@ -213,24 +213,6 @@ def _point(row: Row, metric: Metric) -> Cell:
     return Cell(text, " ".join(small), float(text))
 
 
-def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Table]:
-    """Return a table of the pairs of models for each metric and condition; all their numbers go with the first."""
-    of_margin = "margin p_same p_same_holm verdict" if "margin" in comparisons.columns else ""
-    # Last what a narrow terminal may show in a second part of the table.
-    shown = f"model_a model_b difference low high p p_holm significant n clusters {of_margin} p_min mde"
-    heads = {"difference": "A minus B", "p_same_holm": "Holm p same"}
-    columns = frame_columns(table, COMPARISONS | SAME, shown.split(), estimate="difference", heads=heads)
-    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
-
-    def of_family(count: Row) -> Table:
-        within = f"{count['stratum']}: " if "stratum" in count else ""
-        named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
-        own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
-        return Table("comparisons", f"{named}: {significant_words(count, own)}", columns, own.to_dicts())
-
-    return with_frame("comparisons", comparisons, map(of_family, count_significant(comparisons).to_dicts()))
-
-
 def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
     """Return how many pairs differ, from a row of `count_significant` of comparisons, or that none does or could."""
     keys = [name for name in ("stratum", "condition", "metric") if name in count]
@@ -247,27 +229,6 @@ def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
         f"{count['significant']} of {count['pairs']} pairs differ (Holm p < 0.05, family of {count['family']}), "
         f"{by_interval}"
     )
-
-
-def comparison_note(table: ScoreTable, options: AnalysisOptions, exchanges: int, *, margin: bool = False) -> str:
-    """Return the sentences below tables of comparisons, with a margin or without.
-
-    `exchanges` is the number of random exchanges; the note has it where it differs from the number of resamples.
-    """
-    held = table.provenance
-    same = (
-        " p same: two one-sided tests that the difference is within the margin, the smallest difference that matters. "
-        "Verdict: practically the same where Holm p same is 0.05 or less, otherwise different where Holm p is below "
-        "0.05, otherwise undecided."
-    )
-    random = random_words(exchanges, options)
-    note = (
-        f"Difference: A minus B, on the {pluralize(held.unit)} of both. In brackets: {interval_words(table, options)}. "
-        f"p: exchanging A and B within each {drawn(table, options)}{random}. p min: the smallest p that the test could "
-        "give. Holm p: corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum "
-        "detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
-    )
-    return note + same if margin else note
 
 
 def difference_columns(table: ScoreTable) -> list[Column]:

@@ -23,18 +23,16 @@ from attune_bench.report.columns import Part as PagePart
 from attune_bench.report.drawing import MUTED
 from attune_bench.report.elements import asset, document, figure_element
 from attune_bench.report.plots import Line, LinePanel, LinePlot, looks
-from attune_bench.report.privacy import hides
+from attune_bench.report.shown_texts import terms_of, withheld_reasons
 from attune_bench.report.tables import group_name, under
 from attune_bench.runner.calls import safe_name
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.records import Row, ScoredRecords
-from attune_bench.scores.table import KEYS, ScoreTable, term_columns
+from attune_bench.scores.table import ScoreTable, term_columns
 from attune_data.collection import Kind
 from attune_data.display import Part, fields_parts, parts_html
 from attune_data.io.documents import whole_folder
 from attune_data.issues import Html, element
-from attune_data.licences import canary, credits_of, named_licences, refusal
-from attune_data.record import is_generated
 from attune_data.references import resolve
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError
@@ -178,8 +176,7 @@ def transcript_section(
     metric = table.metric(table.primary)
     if metric.statistic not in PER_UNIT:
         return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
-    closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
-    reasons = {row: _withheld(page, records, row, closed) for row in table.values.select(KEYS).iter_rows()}
+    reasons = withheld_reasons(page, records)
     picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
     counts, made = Counter(filter(None, reasons.values())), records.made
     suppressed = [f"{plural(count, made.noun, made.plural)} not shown: {why}" for why, count in counts.items()]
@@ -195,21 +192,7 @@ def transcript_section(
         shown.append(f"The transcripts are in the folder {beside.name}, beside this page.")
     else:
         shown += [Markup(_folded(unit)) for unit in units]
-    return Section(_TITLE, [*shown, *_terms(records, picks)])
-
-
-def _withheld(page: "PageScores", records: ScoredRecords, row: Row, closed: Mapping[str, str]) -> str:
-    """Return why a result and what it was scored against are not shown; empty where they are.
-
-    `closed` says by unit why its own texts may not be passed on.
-    """
-    result, unit = records.results[row], records.units.get(row[2])
-    # Without data the results are the data, and their licence has to be known.
-    if why := refusal(result, needs_licence=unit is None) or closed.get(row[2], ""):
-        return why
-    if hides(page.table, small_cells=page.small_cells) and not is_generated(result if unit is None else unit):
-        return f"a transcript shows a single {page.table.provenance.unit} of a person (--small-cells)"
-    return ""
+    return Section(_TITLE, [*shown, *terms_of(records, [pick.row for pick in picks])])
 
 
 def _picks(
@@ -334,18 +317,6 @@ def _file(unit: _Unit, folder: TranscriptFolder) -> str:
     back = element("p", element("a", "Back to the report", href=quote(fsencode(f"../{folder.page}"))))
     body = [back, element("h1", unit.title), element("p", unit.summary, class_="quiet")]
     return document(unit.title, [*body, element("div", unit.content, class_="unit")], style=asset("report.css"))
-
-
-def _terms(records: ScoredRecords, picks: Sequence[_Pick]) -> list[str]:
-    """Say under what the texts are passed on, whom to credit, and by what a model can be found to have seen them."""
-    made = [records.results[pick.row] for pick in picks]
-    given = [records.units[name] for name in dict.fromkeys(pick.row[2] for pick in picks) if name in records.units]
-    kind = records.given or records.made
-    found = [f"Licence of the texts: {'; '.join(stated)}." for stated in [named_licences([*given, *made])] if stated]
-    if credit := credits_of([*given, *made]):
-        found.append(f"Credit: {'; '.join(credit)}.")
-        found += [kind.request] if kind.request else []
-    return [*found, f"Not for training: {'; '.join(canary(given or made).texts)}."]
 
 
 def state_paths(

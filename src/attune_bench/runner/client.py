@@ -35,6 +35,8 @@ _REFUSALS = {
     402: "asks for payment",
     404: "knows no such model, or is at another URL",
 }
+# What OpenRouter, LM Studio and others say under the status 400.
+_NO_MODEL = re.compile(r"valid model|model.{0,100}(not found|not exist|unknown)|unknown model", re.IGNORECASE)
 _NAMED_MODELS = 10
 _MOST_MODELS = 1_000
 _LONGEST_LISTING = 10.0  # seconds
@@ -59,6 +61,8 @@ class Fault:
         Whether the try may have been paid for.
     fatal : bool
         Whether the server would refuse every other call too.
+    unsent : bool
+        Whether there was no connection to send the call by.
     """
 
     reason: str
@@ -67,10 +71,16 @@ class Fault:
     wait: float = 0.0
     charged: bool = False
     fatal: bool = False
+    unsent: bool = False
 
     def explained(self) -> str:
         """Return the reason, with what its status says of all calls."""
         return f"{self.reason}; it {_REFUSALS[self.status]}" if self.status in _REFUSALS else self.reason
+
+
+def _may_lack_model(fault: Fault) -> bool:
+    """Tell whether a server may have refused a call as it has no such model."""
+    return fault.status == 404 or (fault.status == 400 and _NO_MODEL.search(fault.reason) is not None)
 
 
 def models_text(model: str, known: Sequence[str]) -> str:
@@ -326,6 +336,7 @@ class Throttle:
 
 
 _TRIES = 6
+_TRIES_OF_NO_SERVER = 3
 _BACKOFF = 0.25  # seconds, doubled with each try
 _LONGEST_WAIT = 60.0
 _TOTAL = 5  # times the timeout of one try, for all tries and the waits between them
@@ -358,10 +369,10 @@ class Client:
     Notes
     -----
     Responses of status 408, 409, 429 and 5xx, faults of the connection, timeouts and responses that are not of the
-    protocol are tried again, six times at most (429 more often), within five times the timeout. Redirects are not
-    followed, as the key would go with them. After a refusal of every call (401, 402, 404, a quota that is used up, a
-    redirect), or when eight calls in a row have failed, no more are sent; the reason of a 404 names the models that the
-    server lists. An answer that ended early is a response.
+    protocol are tried again, six times at most (429 more often, a server of this machine that was never there three
+    times), within five times the timeout. Redirects are not followed, as the key would go with them. After a refusal of
+    every call (401, 402, 404, a quota that is used up, a redirect), or when eight calls in a row have failed, no more
+    are sent; the reason of a 404 names the models that the server lists. An answer that ended early is a response.
 
     Until the server has answered a call to a model, one call with a schema to the model is under way, so that a refusal
     of every call costs one. Where a call with a schema is refused with 400, 404 or 422, and the server has answered no
@@ -477,8 +488,7 @@ class Client:
                         self._count(call, result)
                         return result
                     # Within the turn, as other calls would be refused meanwhile.
-                    known = await self._known_models() if result.status == 404 else []
-                    result = self._named_refusal(call, result)
+                    result = self._named_refusal(call, await self._named_models(call, result))
                     if not result.charged:
                         price = 0.0
                         await self._budget.note(bound, charged=False)
@@ -489,9 +499,7 @@ class Client:
                 await self._budget.settle(bound, price)
             faults += 1
             tries += result.status != 429
-            is_unknown = known and call.model not in known
-            explained = f"{result.reason}; {models_text(call.model, known)}" if is_unknown else result.explained()
-            reason = self._said(explained)
+            reason = self._said(result.explained())
             if result.fatal:
                 self.stopped = reason
             if not result.retried:
@@ -500,9 +508,14 @@ class Client:
             wait = result.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * random.uniform(0.5, 1.0)  # noqa: S311
             # Since the first try, as other calls that are tried again may have all places.
             spent = loop.time() - began
-            if tries == _TRIES or spent + wait > _TOTAL * self._options.call_timeout:
+            if tries >= self._most_tries(result) or spent + wait > _TOTAL * self._options.call_timeout:
                 raise self._failed(f"{reason}; tried for {spent:.0f} s")
             await asyncio.sleep(wait)
+
+    def _most_tries(self, fault: Fault) -> int:
+        """Return how often a call is tried: less often where no server was ever there, which is not busy but absent."""
+        is_absent = fault.unsent and self.endpoint.is_loopback and not self._answered
+        return _TRIES_OF_NO_SERVER if is_absent else _TRIES
 
     def _check_stopped(self) -> None:
         if self.stopped is not None:
@@ -539,15 +552,19 @@ class Client:
         reason = f"{fault.reason}; where the server takes no JSON schemas, --free-json asks without them"
         return replace(fault, reason=reason, fatal=fault.fatal or names_schema)
 
-    async def _known_models(self) -> list[str]:
-        """Return the models that the server lists, once asked; empty where it lists none."""
+    async def _named_models(self, call: Call, fault: Fault) -> Fault:
+        """Return a fault, which names the models that the server has where it lacks the model of the call."""
+        if not _may_lack_model(fault):
+            return fault
         async with self._listing:
             if self._models is None:
                 self._models = await self._get_models()
-        return self._models
+        if not self._models or call.model in self._models:
+            return fault
+        return Fault(f"{fault.reason}; {models_text(call.model, self._models)}", fatal=True)
 
     async def _get_models(self) -> list[str]:
-        """Ask the server for its models."""
+        """Return the models that the server lists; empty where it lists none."""
         data = bytearray()
         try:
             async with (
@@ -586,7 +603,7 @@ class Client:
             name = type(error).__name__
             unsent = name in ("ConnectError", "ConnectTimeout")
             reason = f"no connection; {self.endpoint.how_to_reach}" if unsent else f"the connection broke ({name})"
-            return Fault(reason, retried=True, charged=not unsent)
+            return Fault(reason, retried=True, charged=not unsent, unsent=unsent)
         finally:
             self._idle.append(http)
         seconds = round(loop.time() - began, 3)

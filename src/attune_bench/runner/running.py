@@ -595,7 +595,8 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
     report_made(outcome, made)
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
-    warn_of([skipped for skipped in outcome.skipped if skipped.reason != outcome.stopped][:3])
+    other = [skipped for skipped in outcome.skipped if not (outcome.stopped or "").startswith(skipped.reason)]
+    warn_of(other[:3])
     if outcome.skipped:
         count = plural(len(outcome.skipped), unit)
         after = "once that is mended, the same command goes on" if outcome.stopped else "the same command tries again"

@@ -335,7 +335,11 @@ def test_wins_over_a_hidden_model_are_not_counted() -> None:
     scores = scores_of({"few": [9.0] * 4 + [None] * 8, "a": [3.0] * 12, "b": [2.0] * 12})
     ratings = tables(section(private(scores).report(format="html", resamples=50), "Ratings"))[0]
     # Wins, ties and losses of each against the other one, on 12 units.
-    assert [(row[0], *row[2:5]) for row in ratings[1:]] == [("a", "12", "0", "0"), ("b", "0", "0", "12")]
+    _, *rows = [dict(zip(ratings[0], row, strict=True)) for row in ratings]
+    assert [(row["model"], row["wins"], row["ties"], row["losses"]) for row in rows] == [
+        ("a", "12", "0", "0"),
+        ("b", "0", "0", "12"),
+    ]
 
 
 def test_counts_of_calls_do_not_tell_where_a_hidden_model_stands() -> None:

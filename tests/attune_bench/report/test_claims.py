@@ -12,9 +12,10 @@ from pages import section, text_of
 from attune_bench import Scores
 from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.report.columns import profiled
+from attune_bench.report.comparisons import comparison_tables
 from attune_bench.report.figures import profile_cells, subgroup_cells
 from attune_bench.report.notes import settings_notes
-from attune_bench.report.tables import board, comparison_tables, subgroup_notes
+from attune_bench.report.tables import board, subgroup_notes
 from attune_bench.scores.provenance import GroupSettings
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import subgroups

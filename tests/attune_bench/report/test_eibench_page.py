@@ -125,7 +125,6 @@ def test_a_section_for_each_subject(page: str) -> None:
     assert headings(page) == [
         "Scores",
         "Profiles",
-        "Ranks",
         "Comparisons",
         "Win rates",
         "Ratings",
@@ -138,7 +137,6 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Methods",
         "Limits",
         "Data",
-        "Not in this report",
     ]
     assert left_out(page) == {
         "Correlation of metrics across models": "fewer than 6 models",

@@ -11,8 +11,9 @@ from slow_cases import slow_after
 from terminals import show_on_terminal
 
 from attune_bench import Scores
+from attune_bench.report.comparisons import comparison_tables
 from attune_bench.report.document import Document, TextTable, document, laid_out, render
-from attune_bench.report.tables import comparison_tables, rank_tables
+from attune_bench.report.tables import rank_tables
 from attune_bench.report.text import report_document
 from attune_data.text import width
 

@@ -58,14 +58,12 @@ def of_table(scores: Scores) -> str:
 def test_a_bare_table_has_a_whole_page(of_table: str) -> None:
     assert headings(of_table) == [
         "Scores",
-        "Ranks",
         "Comparisons",
         "Win rates",
         "Ratings",
         "Subgroups",
         "Methods",
         "Limits",
-        "Not in this report",
     ]
     assert left_out(of_table) == {
         "Profiles": "need three metrics of a finite range; the scores have 0",
@@ -210,10 +208,14 @@ def test_metrics_that_a_profile_leaves_out_are_named_with_the_reason(models: int
 
 
 def test_a_metric_without_a_better_direction(scores: Scores) -> None:
-    neither = replace(
-        scores, metrics={name: replace(metric, higher_is_better=None) for name, metric in scores.metrics.items()}
-    )
-    why = left_out(neither.report(format="html", resamples=20))
+    def neither(scores: Scores) -> Scores:
+        metrics = {name: replace(metric, higher_is_better=None) for name, metric in scores.metrics.items()}
+        return replace(scores, metrics=metrics)
+
+    few = left_out(neither(scores).report(format="html", resamples=20))
+    assert "Ranks" not in few
+    four = Scores.from_table(table_of(("alpha", "beta", "gamma", "delta"), units=20))
+    why = left_out(neither(four).report(format="html", resamples=20))
     assert why["Ranks"] == "neither higher nor lower values of accuracy are better"
     assert why["Win rates"] == "accuracy has no value of each unit, or no better direction"
 
@@ -377,4 +379,4 @@ def test_repeats_have_a_section_where_models_were_asked_several_times(scores: Sc
 
 def test_repeats_are_left_out_where_clusters_count_once() -> None:
     page = repeated().report(format="html", resamples=20, weight="cluster")
-    assert "<li>Repeats: counts each unit once (--weight unit)</li>" in page
+    assert left_out(page)["Repeats"] == "counts each unit once (--weight unit)"

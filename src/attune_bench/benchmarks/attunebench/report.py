@@ -4,12 +4,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
-from attune_bench.report.columns import Section, Table, counts_units, label, number, p_value, with_note
+from attune_bench.report.columns import (
+    UNDEFINED,
+    Cell,
+    Column,
+    Section,
+    Table,
+    counts_units,
+    in_words,
+    interval,
+    label,
+    number,
+    p_value,
+    text_column,
+    with_note,
+    words_under,
+)
 from attune_bench.report.drawing import (
     MUTED,
     ORANGE,
@@ -33,6 +49,7 @@ from attune_bench.report.plots import Mark, PlotRow, RowPlot, axis_of
 from attune_bench.report.privacy import hidden_strata, hides, suppressed
 from attune_bench.report.sections import comparison_parts, drawn_section, lacking_units, subgroup_section
 from attune_bench.report.tables import analysis_note, analysis_tables
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_bench.stats.subgroups import strata_of
@@ -230,26 +247,68 @@ def _questions(page: PageScores, data: Collection[Conversation] | None, results:
         # Its text names a conversation, which a page does not.
         why = lacking_units(page.table, data).rstrip(".") or "the run files are not all those that were scored"
         return [Section(title, left_out=why)]
-    drawn = [
-        drawn_section(
-            page,
-            f"{title}: {what}",
-            frame.filter(task=task),
-            "agreement",
-            f"Share of turns on which a model answers as the participant: {what}.",
-            partial(question_cells, page.table, task=task, numbers=page.numbers),
-            rows_need=entry.rows_need,
-        )
-        for task, what in _TASKS.items()
+    frame = page.hide_small_cells(frame)
+    tables = [one for condition in page.table.conditions if (one := _question_table(page, frame, condition)).rows]
+    if not tables:
+        return [Section(title, left_out=f"needs {in_words(page.table, entry.rows_need)}")]
+    return [Section(title, with_note(tables, _question_note(frame)))]
+
+
+def _question_table(page: PageScores, frame: pl.DataFrame, condition: str | None) -> Table:
+    """Return the questions, each with the models' agreement on what was done and on what was wanted."""
+    asked = load_codebook().binary
+    known = _of_models(frame).filter(pl.col("condition").eq_missing(pl.lit(condition))).drop_nulls("agreement")
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for question, task, model, value in known.select("question", "task", "model", "agreement").rows():
+        if task in _TASKS:
+            found.setdefault(question, {}).setdefault(task, {})[model] = value
+    rows = []
+    for question, by_task in found.items():
+        om, hp = (by_task.get(task, {}) for task in _TASKS)
+        both = {model: om[model] - hp[model] for model in om if model in hp}
+        entry = asked.get(question)
+        rows.append({
+            "question": f"{question} {entry.observer_text if entry else ''}".rstrip(),
+            "about": entry.category.replace("_", " ") if entry else None,
+            "om": om, "hp": hp, "gap": both,
+        })  # fmt: skip
+    columns = [
+        text_column("question", "question", is_name=True),
+        text_column("about", "about"),
+        _mean_column("OM", "om"),
+        _mean_column("HP", "hp"),
+        _mean_column("gap", "gap", signed=True),
     ]
-    return [*drawn, _asked(frame)]
+    return Table("questions", words_under(page.table, condition).removeprefix(", "), columns, rows)
 
 
-def _asked(frame: pl.DataFrame) -> Section:
-    """Say what the questions of agreement by question ask."""
-    asked = [one for one in load_codebook().binary.values() if one.id in frame["question"]]
-    said = tuple(f"{one.id}, {one.category.replace('_', ' ')}: {one.observer_text}" for one in asked)
-    return Section("Binary questions", [said] if said else (), left_out="none was asked")
+def _mean_column(head: str, key: str, *, signed: bool = False) -> Column:
+    """Return a column of the mean over models, with the lowest and the highest of several."""
+
+    def cell(row: Mapping[str, Any]) -> Cell:
+        values = list(row[key].values())
+        if not values:
+            return Cell(UNDEFINED)
+        text = number(fmean(values), RATIO, signed=signed)
+        ends = interval(min(values), max(values), RATIO, signed=signed) if len(values) > 1 else ""
+        return Cell(text, ends.strip("[]").replace(", ", " to "), float(text))
+
+    return Column(head, cell)
+
+
+def _of_models(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of models; all, where none is a model's."""
+    models = [name for name in frame["model"].unique() if kind_of_group(name) == "model"]
+    return frame.filter(pl.col("model").is_in(models)) if models else frame
+
+
+def _question_note(frame: pl.DataFrame) -> str:
+    models = _of_models(frame)["model"].n_unique()
+    of = f"mean of {models} models, below it the lowest and the highest" if models > 1 else "of one model"
+    return (
+        f"Share of turns on which a model answers as the participant, {of}. OM: {_TASKS['binary_om']}. "
+        f"HP: {_TASKS['binary_human']}. gap: OM minus HP. A missing answer counts as no."
+    )
 
 
 _LINE = 19

@@ -10,12 +10,13 @@ import polars as pl
 from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
 from attune_bench.benchmarks.eibench.task import MAX_ROUNDS
 from attune_bench.report.columns import Figure, Folded, Section, Table, text_column, under_condition, with_note
+from attune_bench.report.comparisons import comparison_note, comparison_tables
 from attune_bench.report.drawing import ORANGE, SKY
 from attune_bench.report.findings import of_states
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.plots import Line, LinePanel, LinePlot
 from attune_bench.report.sections import FEW_MODELS
-from attune_bench.report.tables import comparison_note, comparison_tables, significant_words
+from attune_bench.report.tables import significant_words
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant, exchanges_of_all
