@@ -255,7 +255,7 @@ def subgroup_section(
         notes.append(lacking)
     numbered: Part = Folded("Subgroups with their numbers", with_note(tables, " ".join(notes)))
     if (rows := sum(len(one.rows) for one in tables)) > TABLED:
-        command = element("code", "attune-bench subset --by TRAIT --compare --format csv")
+        command = element("code", "attune-bench subset SCORES --by TRAIT --compare --format csv")
         numbered = numbers_elsewhere(rows, command, "value")
     return Section(title, [*figures, numbered, *left_out])
 
@@ -618,7 +618,7 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
         return []
     matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
     if frame.height > TABLED:
-        command = element("code", f"attune-bench compare --metric {name} --format csv")
+        command = element("code", f"attune-bench compare SCORES --metric {name} --format csv")
         return [*matrices, numbers_elsewhere(frame.height, command)]
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
