@@ -141,7 +141,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "report-no-json": (("report", "--scores", "bad/x.json"), "x.json is not JSON"),
     "report-no-scores": (
         ("report", "--scores", "notes.txt"),
-        "notes.txt is no table of scores; expected a name in .csv",
+        "notes.txt is no table; expected a name in .csv",
     ),
     "report-conversation": (
         ("report", "--scores", "data/conversation_1.json"),
@@ -171,7 +171,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "compare-results-without-data": (
         ("compare", "--results", "runs"),
-        "which conversations are these results of? Name them with --data",
+        "give --data: the conversations that the models answered",
     ),
     "compare-results-in-a-table": (
         ("compare", "--results", "results.csv"),
