@@ -20,7 +20,7 @@ from attune_bench.cli.options import (
     scores_option,
     verb,
 )
-from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings
+from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings, writing
 from attune_bench.cli.scores import check_unstated, read_scores, sampling_of
 from attune_bench.report.document import Document, Format, document
 from attune_bench.report.judges import (
@@ -141,10 +141,8 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
     read = read_scores(scores, given)
     with mistakes():
         sheet = draw_labels(read, number, metric=metric, seed=seed, by=by)
-    try:
+    with writing(output, "--output"):
         write_whole(output, [to_csv(sheet).encode()])
-    except OSError as error:
-        raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
     drawn = plural(sheet["unit"].n_unique(), read.provenance.unit)
     emit(f"{output}: {drawn}, {plural(sheet.height, 'row')} to rate; fill in the column rating")
 

@@ -118,8 +118,9 @@ def writing(path: Path, option: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.strerror is None:  # of the library, which says what to do
-            raise UserError(str(error)) from None
+        if error.strerror is None:  # of the library, which says what is wrong
+            missing = isinstance(error, FileNotFoundError)
+            raise UserError(f"{path} cannot be written: {error}; create it" if missing else str(error)) from None
         elsewhere = ""
         if error.errno in (EACCES, EPERM, EROFS):
             elsewhere = f", for instance {option} {shlex.quote(str(Path.home() / path.name))}"

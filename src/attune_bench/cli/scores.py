@@ -242,7 +242,7 @@ def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored | None]
 
 @verb(
     "report scores.json",
-    "report scores.json --data demo --results demo --html report.html",
+    "report --results demo --data demo --baselines --html report.html",
     variants=True,
 )
 @scores_argument(needed=False)

@@ -1,6 +1,7 @@
 """Every mistake in a call is one line on standard error and exit status 2, and nothing is written."""
 
 import json
+from errno import EACCES
 from pathlib import Path
 
 import pytest
@@ -357,3 +358,61 @@ def test_an_error_of_ours_is_no_mistake_of_the_user(call: Call, files: Files, mo
     monkeypatch.setattr("attune_bench.cli.records.load_records", fail)
     with pytest.raises(ValueError, match="a fault of the program"):
         call("validate", files[0])
+
+
+def test_turns_under_another_key_name_the_key(call: Call, folder: Path) -> None:
+    path = folder / "data" / "conversation_1.json"
+    record = json.loads(path.read_bytes())
+    whole = path.read_bytes()
+    record["Turns"] = record.pop("turns")
+    path.write_text(json.dumps(record), encoding="utf-8")
+    out = " ".join(call("validate", "data")[1].split())
+    assert "the record has no turns; its key 'Turns' is not read: rename the key to 'turns'" in out
+    # Without such a key, none is named.
+    del record["Turns"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert "is not read" not in call("validate", "data")[1]
+    path.write_bytes(whole)
+    assert "no turns" not in call("validate", "data")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\n "conversationId": "c9",\n "turns": [1,\n ]\n}', "line 3, column 13: remove the comma before ]"),
+        ('{"conversationId": "c9", "turns": [], }', "column 37: remove the comma before }"),
+        ('{"conversationId": "c9", "turns": [1 2]}', "column 38: Expecting ',' delimiter"),
+    ],
+    ids=["list", "object", "other"],
+)
+def test_a_trailing_comma_is_named_with_its_place(call: Call, folder: Path, text: str, said: str) -> None:
+    (folder / "comma").mkdir()
+    (folder / "comma" / "conversation_9.json").write_text(text, encoding="utf-8")
+    status, _, err = call("describe", "comma")
+    assert (status, err.count("\n")) == (2, 1)
+    assert f"conversation_9.json: not JSON at {said}" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "name"),
+    [
+        (("describe", "demo", "--html", "sub/page.html"), "--html", "page.html"),
+        (("export", "demo", "--format", "csv", "-o", "sub/tables"), "--output", "tables"),
+        ((*SCORE, "-o", "sub/scores.json"), "--output", "scores.json"),
+    ],
+    ids=["page", "tables", "scores"],
+)
+def test_a_folder_that_is_read_only_is_told_with_another(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], option: str, name: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(EACCES, "Permission denied")
+
+    (folder / "sub").mkdir()
+    for first_step in ("tempfile.mkdtemp", "attune_data.io.documents.token_hex"):
+        monkeypatch.setattr(first_step, refuse)
+    status, _, err = call(*words)
+    assert (status, err.count("\n")) == (2, 1)
+    elsewhere = f"choose another {option}, for instance {option} {Path.home() / name}"
+    assert f"sub/{name} cannot be written: Permission denied; {elsewhere}\n" in err
+    assert not list((folder / "sub").iterdir())
