@@ -60,7 +60,7 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: boo
         within = f"{count['stratum']}: " if "stratum" in count else ""
         named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
         own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
-        title = f"{named}: {significant_words(count, own)}"
+        title = f"{named}: {significant_words(table, count, own)}"
         if not full and (matrix := _matrix(table, count["metric"], own.to_dicts())) is not None:
             return Table("comparisons", title, *matrix)
         # Why there is no mde is of no use without its column.
@@ -189,7 +189,7 @@ def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -
     said = f"{number(difference + 0.0, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
     p = p_value(row["p_holm"])
     corrected = f"Holm-corrected over {family['family']} pairs, " if family["family"] > 1 else ""
-    said += f", {corrected}p {p if p.startswith('<') else f'= {p}'} (paired permutation test)"
+    said += f", {corrected}p {f'< {p[1:]}' if p.startswith('<') else f'= {p}'} (paired permutation test)"
     size = plural(row["n"], held.unit)
     if has_clusters(table) and row["clusters"] != row["n"]:
         size += f" by {plural(row['clusters'], held.cluster)}"
