@@ -131,7 +131,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("report",),
         "SCORES is missing; name a file of scores or a table, for instance: ",
     ),
-    "report-unknown-format": ((*REPORT, "--format", "html"), "'html' is not one of 'table', 'markdown', 'latex', 'csv', 'json'"),
+    "report-unknown-format": (
+        (*REPORT, "--format", "html"),
+        "'html' is not one of 'table', 'markdown', 'latex', 'csv', 'json'",
+    ),
     "report-missing": (("report", "--scores", "none.json"), "none.json cannot be read: No such file"),
     "report-folder": (
         ("report", "--scores", "data"),
