@@ -55,11 +55,12 @@ def _is_baseline(row: Row) -> bool:
 
 def _said(page: PageScores, condition: str | None, rows: Sequence[Row], axis: Axis) -> list[str]:
     """Say how the ranking is read: bars, axis, lines, and rank against tier."""
-    rest = f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, condition))}."
+    has_bars = any(row["low"] is not None for row in rows)
+    bars = [f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, condition))}."] if has_bars else []
     ends = [f"{name} {end:g}" for name, end, broken in zip(
         ("below", "above"), (axis.low, axis.high), axis.broken, strict=True
     ) if broken]  # fmt: skip
-    found = [rest, *([f"The axis leaves out values {' and '.join(ends)}."] if ends else [])]
+    found = [*bars, *([f"The axis leaves out values {' and '.join(ends)}."] if ends else [])]
     if any(map(_is_baseline, rows)):
         found.append("Hollow marks and dotted lines: baselines.")
     has_ranks = any(row["rank_low"] is not None for row in rows)

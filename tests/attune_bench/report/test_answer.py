@@ -290,6 +290,16 @@ def test_rank_and_tier_are_told_apart() -> None:
     assert "a tier, the band" not in alone
 
 
+def test_bars_are_explained_where_there_are_some() -> None:
+    def said(units: int) -> str:
+        return text_of(
+            scores_of({"a": [2.0, 1.0] * units, "b": [1.0, 0.0] * units}).report(format="html", resamples=50)
+        )
+
+    assert "Bars: 95% intervals" in said(6)
+    assert "Bars:" not in said(2)
+
+
 def test_baselines_are_lines_across_the_ranking() -> None:
     with_baseline = scores_of({"a": [2.0, 1.0] * 6, "baseline/prior": [1.0, 0.0] * 6}).report(
         format="html", resamples=50
