@@ -682,7 +682,7 @@ def _line_figures(asked: DataPage, family: Family, frame: pl.DataFrame) -> list[
     else:
         panels = [
             LinePanel(
-                title=f"{name}, {family.axis}",
+                title=f"{name}: {family.axis}",
                 lines=[line(name, side, side, look) for side, look in zip(sides, looks, strict=False)],
             )
             for name in names

@@ -586,6 +586,10 @@ def _path(line: Line, across: Callable[[float], float], down: Callable[[float], 
     known = [(place, state) for place, state in enumerate(line.states) if state is not None]
     inside = ""
     for band in _runs(line.band):
+        if len(band) == 1:
+            place, low, high = band[0]
+            inside += _rule(across(place), down(low), across(place), down(high), line.colour, wide=2)
+            continue
         there = [f"{_said(across(place))} {_said(down(high))}" for place, _, high in band]
         back = [f"{_said(across(place))} {_said(down(low))}" for place, low, _ in reversed(band)]
         inside += f'<path d="M{"L".join([*there, *back])}Z" fill="{line.colour}" opacity=".2"/>'

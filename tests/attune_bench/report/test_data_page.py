@@ -285,4 +285,8 @@ def test_the_page_fits_a_phone_and_can_be_read_by_everybody(tmp_path: Path) -> N
                     browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
                     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
                     assert serious_violations(browser, axe) == []
+                    letters = browser.execute_script(
+                        "return getComputedStyle(document.querySelector('figure svg')).fill"
+                    )
+                    assert (letters == "rgb(27, 31, 36)") is (scheme == "light")
                     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
