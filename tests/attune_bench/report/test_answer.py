@@ -254,7 +254,7 @@ def head_of(scores: Scores) -> tuple[list[str], str]:
     """Return the numbers along the axis of a ranking, and what is said below the ranking."""
     page = scores.report(format="html", resamples=50)
     axis = tables(page, figures=True)[0][0][-1]
-    return re.findall(r"-?\d+\.\d+|\b\d+", axis), text_of(page).partition("Bars: ")[2].partition(" Scores ")[0]
+    return re.findall(r"-?\d+\.\d+|\b\d+", axis), text_of(page).partition("Ranking by")[2].partition(" Scores ")[0]
 
 
 def test_the_axis_has_round_numbers_and_says_where_it_is_broken() -> None:
