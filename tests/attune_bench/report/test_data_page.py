@@ -13,8 +13,8 @@ from browsers import axe_script, browsers, choose_scheme, serious_violations
 from commands import Call
 
 from attune_bench.benchmarks.attunebench.measures import measures
-from attune_bench.report.data_page import DataPage, data_html, data_page, findings, title
-from attune_bench.report.measures import Measures
+from attune_bench.report.data_page import data_html, findings, title
+from attune_bench.report.measures import MeasuredGroup, Measures, measured_group
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data import Conversation, Conversations, load
 from attune_metrics.stats.comparison import holm
@@ -28,11 +28,11 @@ def measured(records: Conversations) -> Measures:
     return measures(records)
 
 
-def asked_of(records: Conversations, traits: dict[str, list[str]] | None = None, **options: Any) -> DataPage:
-    return data_page(records, traits or {}, measures=measured(records), **{**FEW_RESAMPLES, **options})
+def asked_of(records: Conversations, traits: dict[str, list[str]] | None = None, **options: Any) -> MeasuredGroup:
+    return measured_group(records, traits or {}, measures=measured(records), **{**FEW_RESAMPLES, **options})
 
 
-def frames(asked: DataPage) -> dict[str, pl.DataFrame]:
+def frames(asked: MeasuredGroup) -> dict[str, pl.DataFrame]:
     return {family.title: frame for family, frame in asked.families}
 
 
