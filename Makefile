@@ -21,6 +21,7 @@ demo: .venv/installed
 
 docs: .venv/installed-docs
 	$(BIN)/python -m zensical build --strict --clean
+	$(BIN)/python -m website.shrink site
 
 test: .venv/installed-dev
 	# Where each processor has a process, threads of OpenBLAS would wait for each other.

@@ -264,8 +264,9 @@ def options() -> set[str]:
     """Return the options that the help of any command names."""
     from attune_bench.cli import app
 
-    every = [*app.list_commands(click.Context(app)), "batch export", "batch import", "labels draw", "labels plan", ""]
-    return {option for command in every for option in OPTIONS.findall(called(f"attune-bench {command} --help"))}
+    of_groups = ("batch export", "batch import", "judge agree", "judge correct", "judge draw", "judge plan", "")
+    every = [*app.list_commands(click.Context(app)), *of_groups]
+    return {option for command in every for option in OPTIONS.findall(called(f"attune-bench {command} --help-all"))}
 
 
 def test_options_exist() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from attune_bench.cli import app
+from attune_bench.cli.help import show_all
 
 __all__ = ["define_env"]
 
@@ -29,6 +30,7 @@ def _sections(group: click.Group, called: str) -> list[str]:
             continue
         full = f"{called} {name}"
         context = click.Context(command, info_name=full, terminal_width=_WIDTH, **app.context_settings)
+        show_all(context)
         text = command.get_help(context)
         found.append(f"## {full.removeprefix('attune-bench ')}\n\n```text\n{text}\n```")
         if isinstance(command, click.Group):

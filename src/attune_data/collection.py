@@ -273,12 +273,42 @@ class Kind(Generic[R, C]):
     def with_results(
         self, record: R, made: "Kind[Any, Any]", results: Sequence[Any], columns: int, *, turn: int | None = None
     ) -> str:
-        """Return a record, or one of its turns, as text, together with models' results, which are of the kind `made`.
+        """Return a record, or one of its turns, as text, together with the results of models for it.
+
+        A kind with `beside` shows each result next to the part of the record that it answers; other kinds show the
+        results below the record.
+
+        Parameters
+        ----------
+        record : record
+            A record of this kind.
+        made : Kind
+            The kind of the results. Its `of` says which record a result belongs to.
+        results : sequence of record
+            Results for any records; results for other records, and of other kinds, are not shown.
+        columns : int
+            The width of the text, in characters.
+        turn : int, optional
+            The number of the only turn to show; by default all turns are shown.
+
+        Returns
+        -------
+        str
+            The text, several lines.
 
         Raises
         ------
         ValueError
-            If no result belongs to the record, or the record has no turn of this number.
+            If `made` has no `of`, no result belongs to the record, or the record has no turn of this number.
+
+        Examples
+        --------
+        >>> from attune_data import load, load_runs
+        >>> from attune_data.kinds import CONVERSATION, RUN
+        >>> first = load("demo")[0]
+        >>> text = CONVERSATION.with_results(first, RUN, load_runs("demo"), 100, turn=1)
+        >>> "synthetic/attentive" in text and "synthetic/hasty" in text
+        True
         """
         whole = record
         if turn is not None:

@@ -30,17 +30,17 @@ _MARKUP = re.compile(
 
 
 def to_csv_text(text: str) -> str:
-    """Return a text as a cell of CSV: one that a spreadsheet would take for a formula begins with an apostrophe.
+    """Return a text as a cell of CSV: an apostrophe begins what a spreadsheet takes for a formula, and the text NA.
 
-    A text that begins with apostrophes before such a formula gets one more, so that `from_csv_text` gives every text
-    back. Numbers, negative ones too, stay as they are.
+    R and the readers of this library take NA for a missing value. A text that begins with apostrophes before NA or a
+    formula gets one more, so that `from_csv_text` gives every text back. Numbers, negative ones too, stay as they are.
 
     Examples
     --------
-    >>> to_csv_text("=1+1"), to_csv_text("'=1+1"), to_csv_text("-1.5"), to_csv_text("it's")
-    ("'=1+1", "''=1+1", '-1.5', "it's")
+    >>> to_csv_text("=1+1"), to_csv_text("'=1+1"), to_csv_text("-1.5"), to_csv_text("it's"), to_csv_text("NA")
+    ("'=1+1", "''=1+1", '-1.5', "it's", "'NA")
     """
-    return f"'{text}" if _is_formula(text.lstrip("'")) else text
+    return f"'{text}" if _means_else(text.lstrip("'")) else text
 
 
 def from_csv_text(text: str) -> str:
@@ -51,10 +51,13 @@ def from_csv_text(text: str) -> str:
     >>> from_csv_text("'=1+1"), from_csv_text("''=1+1"), from_csv_text("'tis")
     ('=1+1', "'=1+1", "'tis")
     """
-    return text[1:] if text.startswith("'") and _is_formula(text.lstrip("'")) else text
+    return text[1:] if text.startswith("'") and _means_else(text.lstrip("'")) else text
 
 
-def _is_formula(text: str) -> bool:
+def _means_else(text: str) -> bool:
+    """Tell whether a spreadsheet takes a text for a formula, or R for a missing value."""
+    if text == "NA":
+        return True
     # Some spreadsheets leave out blanks before a formula.
     if text.startswith(("\t", "\r", "\n")):
         return True

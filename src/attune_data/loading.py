@@ -149,9 +149,29 @@ def _syntax(error: json.JSONDecodeError) -> str:
     """Say where a document is not JSON."""
     if not error.doc.strip():
         return "the file is empty"
+    if (comma := _trailing_comma(error.doc, error.pos)) is not None:
+        line, column = error.doc.count("\n", 0, comma) + 1, comma - error.doc.rfind("\n", 0, comma)
+        place = f"line {line}, column {column}" if "\n" in error.doc else f"column {column}"
+        return f"not JSON at {place}: remove the comma before {error.doc[comma + 1 :].lstrip()[0]}"
     place = f"line {error.lineno}, column {error.colno}" if "\n" in error.doc else f"column {error.colno}"
     at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
     return f"not JSON at {place}: {error.msg}" + ("; is the file cut off?" if at_end else "")
+
+
+def _trailing_comma(text: str, place: int) -> int | None:
+    """Return where the comma is that a closing bracket follows, None where this is not the mistake at a place.
+
+    Versions of Python name the comma or the bracket.
+
+    Examples
+    --------
+    >>> _trailing_comma("[1, 2, ]", 7), _trailing_comma("[1, 2, ]", 5), _trailing_comma("[1 2]", 3)
+    (5, 5, None)
+    """
+    before = text[:place].rstrip()
+    comma = place if text[place : place + 1] == "," else len(before) - 1
+    follows = text[comma + 1 :].lstrip()[:1]
+    return comma if text[comma : comma + 1] == "," and follows in ("]", "}") else None
 
 
 _EXPECTED = {

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attune_data.issues import Issue, IssueReport, issues_frame
 from attune_data.record import panics_as_errors
-from attune_data.text import did_you_mean, listed, plural, sanitize
+from attune_data.text import did_you_mean, listed, plural, pluralize, sanitize
 
 if TYPE_CHECKING:
     import polars as pl
@@ -540,7 +540,8 @@ def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str], asked:
         if kind == "quoted":
             name = word[1:-1].replace('""', '"')
             if name not in columns:
-                raise ValueError(f"{no_column(name, columns, asked)} ({_QUOTES})")
+                hint = _quoted_value(tokens, place, columns) or f" ({_QUOTES})"
+                raise ValueError(f"{no_column(name, columns, asked)}{hint}")
             if after.startswith("("):
                 raise ValueError(f"the condition calls {word}; the name of a function is without quotes")
             yield word
@@ -559,8 +560,31 @@ def _checked(tokens: Sequence[tuple[str, str]], columns: Collection[str], asked:
                 f"the condition has {word!r}; it reads columns of its own table only, and no other table or file"
             )
         else:
-            raise ValueError(no_column(word, columns, asked))
+            raise ValueError(f"{no_column(word, columns, asked)}{_quoted_value(tokens, place, columns)}")
         before = word.lower()
+
+
+def _quoted_value(tokens: Sequence[tuple[str, str]], place: int, columns: Collection[str]) -> str:
+    """Return what to write if the name at a place is the value that a column is compared with; otherwise nothing."""
+    if place < 2 or tokens[place - 1][1] not in _COMPARISONS or tokens[place - 2][1].strip('"') not in columns:
+        return ""
+    column, operator, value = (word for _, word in tokens[place - 2 : place + 1])
+    bare = value.strip('"')
+    return f"; if {bare} is a value, write {column} {operator} '{bare}'"
+
+
+_COMPARISONS = ("=", "==", "!=", "<>", "<", ">", "<=", ">=")
+_BARE_VALUE = re.compile(r"""(\w+)\s*(==?|!=|<>|<=?|>=?)\s*([^\s'"()]+)""")
+
+
+def _unquoted_text(condition: str, frame: "pl.DataFrame") -> str:
+    """Return which column of text a condition compares with a value without quotes, and what to write instead."""
+    import polars as pl
+
+    for column, operator, value in _BARE_VALUE.findall(condition):
+        if isinstance(frame.schema.get(column), pl.String | pl.Enum) and value not in frame.columns:
+            return f"{column} is text, and text is in single quotes; write {column} {operator} '{value}'"
+    return ""
 
 
 Condition = Value | Iterable[Value] | Match
@@ -708,11 +732,11 @@ class Queryable(ABC):
         Traceback (most recent call last):
         ValueError: no trait 'categroy'; did you mean 'category'?
         """
-        own = self._table()
+        own, whole = self._table(), self._origin()._table()
         matches = {trait: _match(condition) for trait, condition in traits.items()}
         rows = set(range(own.frame.height))
         for trait, match in matches.items():
-            rows &= set(matching(own, self._origin()._table(), trait, match))
+            rows &= set(matching(own, whole, trait, match))
         return self._keep(sorted(rows), *(f"{trait}={match}" for trait, match in matches.items()))
 
     def filter(self, condition: "pl.Expr | str") -> Self:
@@ -762,6 +786,8 @@ class Queryable(ABC):
         except pl.exceptions.PolarsError as error:
             reason = str(error).partition("\n")[0][:200]
         if reason:
+            if isinstance(condition, str) and (instead := _unquoted_text(condition, traits)):
+                raise ValueError(f"the condition {condition!s:.200} does not fit its columns: {instead}")
             expected = f"expected one answer, true or false, for each {table.unit.noun}"
             raise ValueError(f"the condition {condition!s:.200} does not fit its columns: {reason}; {expected}")
         return self._keep(answers.fill_null(value=False).arg_true().to_list(), f"filter {condition}")
@@ -838,7 +864,9 @@ class Queryable(ABC):
         rows_of, cluster = traits.clusters(), traits.unit.cluster
         is_count = hasattr(participants, "__index__") and not isinstance(participants, bool)
         if not is_count or participants not in range(len(rows_of) + 1):
-            raise ValueError(f"cannot sample {participants!r} {cluster}s of {len(rows_of)}; expected a whole number")
+            raise ValueError(
+                f"cannot sample {participants!r} {pluralize(cluster)} of {len(rows_of)}; expected a whole number"
+            )
         of_value = {name: set(rows) for name, rows in strata(traits, by).items()} if by else {}
         cells: dict[tuple[str, ...], list[tuple[str, str]]] = {}
         for person, rows in rows_of.items():

@@ -102,6 +102,15 @@ def has_colours(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty() and not dumb
 
 
+def has_blocks(stream: TextIO | None) -> bool:
+    """Tell whether a stream can be written block characters, of which bars are made."""
+    try:
+        "\u2588\u258f".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
 def toned(text: str, tone: Tone) -> str:
     """Return text with what makes a terminal show its tone."""
     from click import style
@@ -148,9 +157,24 @@ def cut_in_middle(text: str, columns: int) -> str:
         right = text[-len(right) - 1] + right
 
 
+def pluralize(noun: str) -> str:
+    """Return the regular plural of an English noun, and ``people`` of a person.
+
+    Examples
+    --------
+    >>> [pluralize(noun) for noun in ("run", "reply", "essay", "speech", "support case", "person")]
+    ['runs', 'replies', 'essays', 'speeches', 'support cases', 'people']
+    """
+    if noun.endswith("person"):
+        return f"{noun.removesuffix('person')}people"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
+
+
 def plural(count: int, singular: str, several: str | None = None) -> str:
-    """Return a count with its noun, for instance ``1 run``, ``2 runs``."""
-    return f"{count:,} {singular if count == 1 else several or f'{singular}s'}"
+    """Return a count with its noun, for instance ``1 run``, ``2 runs``, ``2 replies``."""
+    return f"{count:,} {singular if count == 1 else several or pluralize(singular)}"
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

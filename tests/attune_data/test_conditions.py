@@ -62,6 +62,7 @@ def test_a_condition_computes_with_columns(condition: str, expected: list[bool])
         ("n = 1 -- '", "-- '"),
         ("E'\\' in (select 1) or s = ''", "no trait 'E'"),
         ("s in $$a$$", "text is in single quotes"),
+        ("s = calm", "no trait 'calm'; .*; if calm is a value, write s = 'calm'"),
         ("s = 'a", "text is in single quotes"),
         ("`n` = 1", "text is in single quotes"),
         ("frame.n = 1", "has '.n = 1', which it cannot have"),
@@ -88,6 +89,15 @@ def test_anything_else_is_refused_before_polars_reads_it(
     with pytest.raises(ValueError, match=message):
         answers(condition.replace("{file}", str(file)))
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("condition", "instead"),
+    [("age_range = 18-30", "age_range = '18-30'"), ("n_turns > 1 and gender != 5", "gender != '5'")],
+)
+def test_text_without_quotes_is_shown_with_quotes(condition: str, instead: str) -> None:
+    with pytest.raises(ValueError, match=f"is text, and text is in single quotes; write {instead}"):
+        load("demo").filter(condition)
 
 
 DEEP = 10_000

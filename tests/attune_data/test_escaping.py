@@ -22,7 +22,7 @@ NOT_ONES = ["-1", "+2.5", "-1e-5", "-.5", "it's", "'quoted'", "a=b", "", " -1", 
 TEXTS = st.text(st.sampled_from("'=+-@\t\r\n1.ae,\" ") | st.characters(codec="utf-8"), max_size=8)
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("text", [*FORMULAS, "NA"])
 def test_a_formula_is_written_with_an_apostrophe(text: str) -> None:
     assert to_csv_text(text) == f"'{text}"
     assert to_csv_text(f"'{text}") == f"''{text}"

@@ -289,7 +289,7 @@ def test_a_run_that_records_a_participant_is_a_run(run: Json, conversation: Json
         # The comma in the second line is followed by nothing.
         ('{\n"turns": [],', r"1\.json: not JSON at line 2, column 13: .*; is the file cut off\?$"),
         ('{"turns": [}', r"1\.json: not JSON at column 12: Expecting value$"),
-        ('{"conversations": [], "aggregates": []}', "it is a file of scores; attune-bench report --scores reads it"),
+        ('{"conversations": [], "aggregates": []}', "it is a file of scores; attune-bench report reads it"),
         ('{"overall": {}, "by_scene": {}}', "it is a summary of episodes; load_episodes reads the results.jsonl"),
     ],
 )
@@ -338,7 +338,7 @@ def test_files_beside_records_are_named(tmp_path: Path) -> None:
         load(tmp_path)
     assert str(raised.value) == (
         f"{tmp_path} contains a file of scores and a summary of episodes and no conversation;"
-        " attune-bench report --scores reads it, load_episodes reads the results.jsonl beside it"
+        " attune-bench report reads it, load_episodes reads the results.jsonl beside it"
     )
 
 

@@ -271,9 +271,7 @@ def test_json_that_is_no_record(value: Any, load_conversation: Load, load_run: L
 
 def test_scores_are_named_as_such(load_conversation: Load, load_run: Load) -> None:
     for loader in (load_conversation, load_run):
-        with pytest.raises(
-            SourceError, match=r"contains a file of scores and no .*; attune-bench report --scores reads it"
-        ):
+        with pytest.raises(SourceError, match=r"contains a file of scores and no .*; attune-bench report reads it"):
             loader({"metadata": {}, "conversations": [], "aggregates": []})
 
 

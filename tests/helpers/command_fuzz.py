@@ -187,7 +187,7 @@ def case(seed: int, folder: Path) -> Iterator[str]:
 def _arguments(command: click.Command, benchmark: str, rng: Random, files: Path) -> list[str]:
     """Return the command line; the file or value that is wrong may be that of any of its parameters."""
     needed = () if (command.name, benchmark) == ("score", "sage") else _NEEDED.get(str(command.name), ())
-    given = [one for one in command.params if one.required or one.name in needed or rng.random() < 0.07]
+    given = [one for one in command.params if one.required or one.name in (*needed, "scores") or rng.random() < 0.07]
     wrong = rng.choice(given) if given and rng.random() < 0.9 else None
     found = []
     for parameter in given:
@@ -197,7 +197,7 @@ def _arguments(command: click.Command, benchmark: str, rng: Random, files: Path)
         found += values if isinstance(parameter, click.Argument) else [rng.choice(parameter.opts), *values]
     if (command.name, benchmark) == ("run", "eibench"):
         found += ["--simulator-model", "person"]
-    return [*found, "--expert", "bob"] if command.name == "judges" else found
+    return [*found, "--expert", "bob"] if command.name == "agree" else found
 
 
 def _value(parameter: click.Parameter, benchmark: str, rng: Random, files: Path) -> str:

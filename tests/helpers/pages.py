@@ -77,7 +77,6 @@ def _rows(table: str) -> Iterator[str]:
 
 def left_out(page: str) -> dict[str, str]:
     """Return by section why it is not in the report."""
-    if "Not in this report" not in headings(page):
-        return {}
-    items = map(text_of, re.findall(r"<li>(.*?)</li>", section(page, "Not in this report")))
+    found = re.search(r'<p class="quiet" id="not-in-this-report">(.*?)</p>', page)
+    items = map(text_of, re.findall(r"<span>(.*?)</span>", found[1])) if found else ()
     return {item.partition(": ")[0]: item.partition(": ")[2] for item in items}

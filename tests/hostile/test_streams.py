@@ -19,29 +19,22 @@ pytestmark = pytest.mark.slow
 LIMIT = 120  # seconds of a command that takes two
 SERVER = "--base-url http://127.0.0.1:9/v1 -o runs"
 LABELS = "model,unit,rating\nsynthetic/hasty,4efd4f90-903b-4d76-96bd-e0f73f874014,0.5\n"
-RATINGS = "item,rater,dimension,rating\n" + "".join(
-    f"{item},{rater},warmth,{item % place}\n"
-    for item in range(8)
-    for place, rater in ((2, "ann"), (3, "bob"), (4, "model"))
-)
 COMMANDS = {
     "demo": "",
     "show": "demo 4efd4f90-903b-4d76-96bd-e0f73f874014",
     "describe": "demo",
     "validate": "demo",
-    "schema": "run",
     "columns": "mood_tags",
     "score": "--results demo --data demo --output again.json",
-    **dict.fromkeys(("report", "compare", "rank", "stats"), "--scores scores.json"),
-    "debias": "--scores scores.json --labels labels.csv --metric avg_draft_judge_score",
-    "plan": "--scores scores.json --difference 2",
-    "judges": "ratings.csv --expert ann bob --judge model",
-    "labels": "plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200",
-    "subset": "--scores scores.json --by gender",
+    **dict.fromkeys(("report", "compare", "rank"), "scores.json"),
+    "judge": "correct scores.json --labels labels.csv --metric avg_draft_judge_score",
+    "figure": "scores.json -o figure.svg",
+    "plan": "scores.json --difference 2",
+    "subset": "scores.json --by gender",
     "leaderboard": "scores.json -o site",
-    "analyze": "--scores scores.json",
+    "analyze": "scores.json",
     "run": f"local m demo {SERVER} --limit 1 --dry-run",
-    "export": "--scores scores.json --format csv -o tables",
+    "export": "scores.json --format csv -o tables",
     "batch": "export local m demo --limit 1 -o calls.jsonl",
     "lm-eval-path": "",
     "profile": f"local m demo {SERVER} --limit 1 --call-timeout 0.1",
@@ -60,7 +53,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     (folder / "runs").mkdir()
     (folder / "labels.csv").write_text(LABELS, encoding="utf-8")
-    (folder / "ratings.csv").write_text(RATINGS, encoding="utf-8")
     score(load("demo"), load_runs("demo")).write(folder / "scores.json")
     return folder
 

@@ -34,6 +34,7 @@ from attune_data.issues import PublishError
 from attune_data.licences import canary, permitted
 from attune_data.query import Queryable
 from attune_data.record import is_generated
+from attune_data.text import pluralize
 from attune_metrics.metric import Metric, MetricInputError
 
 SCHEMA_VERSION = "0.3.0"
@@ -185,7 +186,7 @@ class _Maker:
         options = AnalysisOptions(**self.keywords)
         made = interval_method(metric, options, self.table, n=row["n"], clusters=row["clusters"])
         details = {
-            f"{held.cluster}s": row["clusters"],
+            pluralize(held.cluster): row["clusters"],
             "coverage": row.get("coverage"),
             "no_interval_because": row["reason"],
             held.condition: self.condition,
@@ -213,7 +214,7 @@ class _Maker:
 
     def _method(self, made: str, value: float, options: AnalysisOptions) -> str:
         """Describe the method of an interval that `attune_bench.stats.options.interval_method` names."""
-        over = f"{drawn(self.table, options)}s"
+        over = pluralize(drawn(self.table, options))
         if made == "wilson":
             return "Wilson"
         if made == "t":

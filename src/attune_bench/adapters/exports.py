@@ -17,6 +17,7 @@ from attune_bench.stats.signing import sign
 from attune_data.issues import PublishError
 from attune_data.publishing import check_writable, writing
 from attune_data.query import Queryable
+from attune_data.text import pluralize
 
 _FOLDER = ".eval_results"
 _SYNTHETIC = "SYNTHETIC data"
@@ -79,7 +80,7 @@ def hub_results(
         ]
         if row["low"] is not None:
             said.append(f"{100 * chosen.level:g}% interval {row['low']:.6g} to {row['high']:.6g}")
-        said += [f"{row['n']} {table.provenance.unit}s", sign(table, models=[model], **own)]
+        said += [f"{row['n']} {pluralize(table.provenance.unit)}", sign(table, models=[model], **own)]
         dates = table.settings.get((model, condition), {}).get("date", ())
         date = max((str(date) for date in dates if date), default=None)
         entries.setdefault(model, []).append(

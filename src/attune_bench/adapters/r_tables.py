@@ -155,11 +155,9 @@ def _range(low: float | None, high: float | None) -> str:
 
 def _csv(frame: pl.DataFrame) -> bytes:
     """Return a frame as CSV for R."""
-    texts = frame.select(pl.col(pl.String)).columns
     flags = frame.select(pl.col(pl.Boolean)).columns
-    text = pl.when(pl.col(texts) == _MISSING).then(pl.lit(f"'{_MISSING}")).otherwise(pl.col(texts)).name.keep()
     flag = pl.when(pl.col(flags)).then(pl.lit("TRUE")).when(~pl.col(flags)).then(pl.lit("FALSE")).name.keep()
-    return to_csv(frame.with_columns(*([text] if texts else []), *([flag] if flags else [])), missing=_MISSING).encode()
+    return to_csv(frame.with_columns(flag) if flags else frame, missing=_MISSING).encode()
 
 
 _SCRIPT = r"""# source("read.R", chdir = TRUE) reads every table of this folder into a data frame of the same name.

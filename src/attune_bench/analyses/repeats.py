@@ -32,6 +32,7 @@ from attune_bench.stats.options import (
     interval_ends,
 )
 from attune_bench.stats.summary import per_unit
+from attune_data.text import pluralize
 from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.repeats import RepeatVariance, crossed_variances, rank_shares, repeat_variance
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
@@ -333,7 +334,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
             values = series.values(per_unit(scores, metric, "variance_split"))[groups, 0]
             complete = np.logical_and.reduce(~np.isnan(values), axis=0)
             sizes = int(complete.sum()), len(groups), series.count(complete)
-            few = f"fewer than 2 {scores.provenance.unit}s"
+            few = f"fewer than 2 {pluralize(scores.provenance.unit)}"
             why = "one model" if len(groups) < 2 else few if sizes[0] < 2 else None
             if why:
                 rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]

@@ -113,6 +113,7 @@ TASK: Task[EmoBenchItem, EmoBenchSettings] = Task(
     tries=lambda _: 1,
     answers_read=_answers_read,
     unusable=lambda item: item.fault,
+    repeatable=False,  # orders and samples_per_order ask an item several times
 )
 
 

@@ -127,25 +127,31 @@ FRAMES: Mapping[str, Frame] = {
         columns("stratum") | COMPARISONS | SAME | _SIGNED,
     ),
     "ranks": Frame("`rank`, `scores.rank()`", "a condition, metric and model", RANKS | _SIGNED),
-    "distribution": Frame("`stats`", "a model, condition and metric that has a value for each unit", DISTRIBUTION),
+    "distribution": Frame(
+        "`analyze distribution` (`stats`)", "a model, condition and metric that has a value for each unit", DISTRIBUTION
+    ),
     "plan": Frame(
         "`plan`, `scores.plan()`",
         "a pair of models, condition and metric of the pilot; one row where assumptions are stated",
         PLAN,
     ),
-    "judged models": Frame("`debias`, `scores.debias()`", "a rated model and condition", JUDGED_MODELS | _SIGNED),
+    "judged models": Frame(
+        "`judge correct` (`debias`), `scores.debias()`", "a rated model and condition", JUDGED_MODELS | _SIGNED
+    ),
     "judged differences": Frame(
-        "`debias --format json`, `scores.debias_pairs()`; every number is of A minus B",
+        "`judge correct --format json` (`debias`), `scores.debias_pairs()`; every number is of A minus B",
         "a pair of rated models and condition",
         JUDGED_PAIRS,
     ),
     "ratings needed": Frame(
-        "`labels plan`, `attune_bench.stats.debias.plan_labels`",
+        "`judge plan` (`labels plan`), `attune_bench.stats.debias.plan_labels`",
         "a model and condition of the pilot; one row where numbers are stated",
         RATINGS_NEEDED,
     ),
-    "judges": Frame("`judges`", "a data set, dimension and judge", JUDGES),
-    "pairs of raters": Frame("`judges --pairs`", "a data set, dimension and pair of raters", RATER_PAIRS),
+    "judges": Frame("`judge agree` (`judges`)", "a data set, dimension and judge", JUDGES),
+    "pairs of raters": Frame(
+        "`judge agree --pairs` (`judges`)", "a data set, dimension and pair of raters", RATER_PAIRS
+    ),
     "chance": Frame("`report --format json` (`chance`)", "a condition and metric", EXPECTED_CHANCE),
     "random answers": Frame("`attune_bench.chance()`", "a metric; of scores, a condition and metric", RANDOM_ANSWERS),
     "file of scores": Frame(

@@ -1,22 +1,22 @@
-"""The commands `show`, `describe`, `validate`, `schema` and `columns` about records, `score` and `demo`."""
+"""The commands `show`, `describe`, `validate` and `columns` about records, `score` and `demo`."""
 
 import json
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
+from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
-    benchmark_of,
+    NamedPath,
     benchmark_of_kind,
     benchmark_option,
     check_usable,
@@ -25,10 +25,12 @@ from attune_bench.cli.options import (
     kind_of_source,
     load_all,
     own_options,
-    read_all,
     results_option,
+    sampling_options,
     verb,
+    was_given,
     where_option,
+    where_traits,
 )
 from attune_bench.cli.output import (
     UserError,
@@ -36,16 +38,25 @@ from attune_bench.cli.output import (
     emit,
     kind_of,
     mistakes,
+    page_progress,
     print_document,
     progress,
     say,
-    validate_command,
-    with_warnings,
     write_page,
     writing,
 )
 from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
-from attune_bench.report.text import report_document
+from attune_bench.cli.scored import (
+    Scored,
+    baselines_option,
+    check_belongs,
+    problems_of,
+    score_sources,
+    scored_benchmark,
+)
+from attune_bench.report.data_page import DataPage, data_document, data_html, data_page
+from attune_bench.report.document import render
+from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -58,13 +69,13 @@ from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
 from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, has_colours, plural
+from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
 
 
-@verb()
+@verb("show demo", "show demo 4efd4f90 --results demo")
 @click.argument("source")
 @click.argument("id", required=False)
 @where_option
@@ -124,19 +135,44 @@ def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | No
         return load_all(made, sources, phase(f"reading {made.plural}", None))
 
 
-@verb()
+@verb("describe demo --where diagnosis=ADHD", "describe demo --where diagnosis=ADHD --compare --html page.html")
 @click.argument("source")
 @where_option
+@click.option("--html", type=NamedPath(path_type=Path), help="Write a page about the records, or about the subgroup.")
+@click.option("--compare", is_flag=True, help="Compare the subgroup with the other records, by each measure.")
+@click.option("--small-cells", is_flag=True, help="Show values that rest on fewer than 5 people, too.")
 @_benchmark
 @kind_option
 @_format
-def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: str | None, format: str) -> None:  # noqa: A002
-    """Count the records of SOURCE by trait, their turns, annotations and issues.
+@sampling_options("resamples", "seed")
+def describe(
+    source: str,
+    where: tuple[str, ...],
+    html: Path | None,
+    compare: bool,
+    small_cells: bool,
+    benchmark: str | None,
+    kind: str | None,
+    format: str,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Count the records of SOURCE by trait, their turns, annotations and issues; with --html, write a page about them.
 
-    SOURCE is a folder, a file, an archive, hf://owner/name, or demo.
+    SOURCE is a folder, a file, an archive, hf://owner/name, or demo. The page of conversations has topics, emotions
+    from turn to turn, what replies did and what people wanted, and preferences, with intervals by participant; with
+    --compare, the subgroup that --where chooses against the others. Values of fewer than 5 people are hidden.
     """
     of, records = loaded(source, benchmark, kind)
     part = subgroup(of, records, where)
+    if html is not None or compare:
+        if html is not None:
+            check_page(html, [source])
+        asked = _asked(of, records, benchmark, where_traits(where), compare=compare, small_cells=small_cells, **given)
+        if html is not None:
+            write_page(html, data_html(asked))
+        else:
+            print_document(data_document(asked), "json" if format == "json" else "table")
+        return
     counts = count(part)
     if format == "json":
         emit(json.dumps(counts, indent=2))
@@ -147,7 +183,18 @@ def describe(source: str, where: tuple[str, ...], benchmark: str | None, kind: s
     emit(description_text(counts, columns_of_terminal()))
 
 
-@verb()
+def _asked(
+    kind: Kind[Any, Any], records: Collection[Any], benchmark: str | None, traits: dict[str, list[str]], **options: Any
+) -> DataPage:
+    """Return what a page of records is made of."""
+    with mistakes():
+        of = benchmark_named(benchmark) if benchmark is not None else benchmark_of_kind(kind, "data", "results")
+        is_data = of is not None and of.data is not None and kind_of(of.data) is kind
+        measured = resolve(of.measures)(records) if of is not None and is_data and of.measures else None
+        return data_page(records, traits, measures=measured, **options)
+
+
+@verb("validate demo --results demo")
 @click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
 @results_option("Check these results of models too, and whether each has its record")
 @_benchmark
@@ -199,15 +246,20 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
     raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
 
 
-@verb()
+@verb("schema conversation")
 @click.argument("kind", required=False)
 @click.option("--tables", is_flag=True, help="The columns of its tables instead, by table.")
 def schema(kind: str | None, tables: bool) -> None:
-    """Print the JSON Schema of a kind of record or of a file of the codebook.
+    """Print the JSON Schema of a kind of record or of a file of the codebook; the same as columns KIND --schema.
 
     KIND is a kind of record, such as conversation, run or episode, or a file of the codebook, such as subsets. Without
     it, all of them are listed.
     """
+    _print_schema(kind, tables=tables)
+
+
+def _print_schema(kind: str | None, *, tables: bool) -> None:
+    """Print a JSON Schema, of tables a Table Schema; without a kind the names of all."""
     if kind is None:
         emit("\n".join(TABLE_SCHEMA_KINDS if tables else SCHEMA_KINDS))
         return
@@ -215,10 +267,13 @@ def schema(kind: str | None, tables: bool) -> None:
         emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))
 
 
-@verb()
+@verb("columns mood_tags", "columns conversation --schema")
 @click.argument("name", required=False)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of NAME, a kind of record or a codebook's file.")
+@click.option("--tables", is_flag=True, help="For --schema: the columns of the tables of NAME instead, by table.")
 @format_option()
-def columns(name: str | None, format: str) -> None:  # noqa: A002
+@click.pass_context
+def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool, format: str) -> None:  # noqa: A002
     """Print what columns mean: of the tables of records, and of what analyses print and write.
 
     NAME is a kind of record, such as conversation; a table, such as mood_tags; a command, such as compare; an analysis,
@@ -227,6 +282,13 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
 
     CSV and JSON: a row a column, with chapter, table, origin, column, meaning, type, low, high, missing, source.
     """
+    if schema:
+        if was_given(ctx, "format"):
+            raise UserError("a schema is JSON; leave out --format")
+        _print_schema(name, tables=tables)
+        return
+    if tables:
+        raise UserError("--tables is for --schema; give --schema too")
     with mistakes():
         found = listed_tables(name)
     match format:
@@ -240,7 +302,7 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
             emit(tables_text(found) if name is None else columns_text(found))
 
 
-@verb(own="score")
+@verb("score --results demo --data demo", own="score")
 @results_option("What models made", required=True)
 @data_option("What the results are of")
 @click.option(
@@ -253,9 +315,11 @@ def columns(name: str | None, format: str) -> None:  # noqa: A002
 @benchmark_option("A benchmark, or module:NAME; by default the results tell.")
 @click.option(
     "--jobs",
+    cls=FoldedOption,
     type=click.IntRange(min=1, max=MOST_JOBS),
     help="How many processes score; by default as many as there are processors, where there is enough to do.",
 )
+@baselines_option
 @click.pass_context
 def score(
     ctx: click.Context,
@@ -265,43 +329,29 @@ def score(
     output: Path | None,
     benchmark: str | None,
     jobs: int | None,
+    baselines: bool,
     **given: Any,
 ) -> None:
     """Score results against the data they are of, and write the scores to a file."""
-    chosen = _scored_benchmark(benchmark, results[0], data)
+    chosen = scored_benchmark(benchmark, results, data)
     options = own_options(ctx, chosen, given)
     if jobs is not None and chosen.streaming is None:
         raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
     _check_target(target, chosen)
-    if chosen.data is None and data is not None:
-        raise UserError(f"{chosen.title} is scored from its results alone; leave out --data")
-    if chosen.data is not None and data is None:
-        raise UserError(f"which {kind_of(chosen.data).plural} are these results of? Name them with --data")
     made = kind_of(chosen.results)
     with progress() as phase:
-        sources: list[Collection[Any]] = []
-        if chosen.streaming is not None and data is not None:
+        if chosen.streaming is not None and data is not None and not baselines:
             phases = phase(f"reading {kind_of(chosen.data).plural}", None), phase(f"scoring {made.plural}", None)
             with mistakes():
                 streamed = stream(
                     benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
                 )
-            sources, scores = [streamed.data, streamed.results], streamed.scores
+            check_belongs(streamed.scores.values, streamed.results, results, data)
+            scored = Scored(chosen, streamed.scores, streamed.data, streamed.results)
         else:
-            if chosen.data is not None and data is not None:
-                kind = kind_of(chosen.data)
-                sources.append(read_all(kind, [data], phase(f"reading {kind.plural}", None)))
-            sources.append(read_all(made, results, phase(f"reading {made.plural}", None)))
-            with mistakes():
-                scores = score_records(
-                    *sources, benchmark=benchmark or chosen, progress=phase("scoring", len(sources[-1])), **options
-                )
-    if scores.values.is_empty():
-        raise UserError(
-            f"none of the {plural(len(sources[-1]), made.noun, made.plural)} in {', '.join(results)} belongs to the "
-            f"data in {data}: check that both come from the same data set"
-        )
+            scored = score_sources(chosen, results, data, phase, name=benchmark, baselines=baselines, options=options)
+    scores = scored.scores
     if scores.repeats is not None and output is None:
         target = target.with_suffix(".parquet")
     with writing(target, "--output"), mistakes():
@@ -312,22 +362,12 @@ def score(
         models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
     # A result is of one repeat where its kind says which, else of all.
     repeats = scores.repeats if "repeat" in made.model.model_fields else None
-    scored = scores.values if repeats is None else repeats
-    emit(f"{target}: {plural(scored.height, made.noun, made.plural)} of {models}{said}")
-    problems = count_severities((*scores.provenance.issues, *(one for source in sources for one in source.found)))
-    if problems["error"] or problems["warning"]:
-        counts = f"{plural(problems['error'], 'error')} and {plural(problems['warning'], 'warning')}"
-        beside = (results, ()) if data is None else ([data], results)
-        emit(f"{counts} in the files; see: {validate_command(*beside, benchmark=chosen, forced=benchmark)}")
+    rows = scores.values if repeats is None else repeats
+    emit(f"{target}: {plural(rows.height, made.noun, made.plural)} of {models}{said}")
+    if problems := problems_of(scored, results, data, forced=benchmark):
+        emit(problems)
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
-    emit(f"next: {shlex.join(('attune-bench', 'report', '--scores', str(target), *forced))}")
-
-
-def _scored_benchmark(name: str | None, results: str, data: str | None) -> Benchmark:
-    """Return the benchmark named, else the benchmark of the results, or of the data where the results are demo."""
-    if data is not None and results == "demo" != data:
-        return benchmark_of(name, data, "data")
-    return benchmark_of(name, results, "results")
+    emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
 
 
 def _check_target(target: Path, benchmark: Benchmark) -> None:
@@ -338,43 +378,36 @@ def _check_target(target: Path, benchmark: Benchmark) -> None:
         raise UserError(f"--output {target} has to end in {' or '.join(known)}")
 
 
-@verb(own="demo")
+@verb("demo", own="demo")
 @benchmark_option("The benchmark to demonstrate; by default the first.")
 @click.option(
     "--html", type=click.Path(path_type=Path), default=Path("attune-demo.html"), show_default=True,
-    help="Where to write the page of HTML, where the extra `plots` is installed.",
+    help="Where to write the page of HTML.",
 )  # fmt: skip
 def demo(benchmark: str | None, html: Path) -> None:
-    """Score the embedded synthetic data, by baselines where there are any; print the report and write it as a page."""
+    """Score simulated models, and baselines where there are any, on embedded synthetic data; write the page.
+
+    What is printed has at most 25 lines: who leads, the ranking, the page, and what to do next.
+    """
     with mistakes():
         chosen = BENCHMARKS[0] if benchmark is None else benchmark_named(benchmark)
     check_page(html, [])
     data = None if chosen.data is None else load_records("demo", kind_of(chosen.data))
-    if chosen.baselines is None:
-        results = load_records("demo", kind_of(chosen.results))
-    else:
-        results = [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
+    results = [*load_records("demo", kind_of(chosen.results))]
+    if chosen.baselines is not None:
+        results += [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
-    say(f"SYNTHETIC data of {chosen.title}: {scores!r}\n")
-    made, warned = with_warnings(lambda: report_document(scores))
-    print_document(replace(made, warnings=warned), "table")
-    try:
-        text = scores.report(format="html", data=data, results=results)
-    except ImportError as error:
-        emit(f"No page of HTML: {error}")
-    else:
-        write_page(html, text)
+    columns = min(columns_of_terminal(), _DEMO_WIDTH)
+    made = demo_document(scores, blocks=has_blocks(sys.stdout))
+    emit(f"{render(made, columns=columns, colours=has_colours(sys.stdout))}\n\n")
+    with page_progress() as begin:
+        text = scores.report(format="html", data=data, results=results, progress=begin)
+    write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
-    emit("\nNext:")
-    for command, what in _NEXT:
-        emit(f"  attune-bench {command.format(of=of, data='' if data is None else ' --data demo')}")
-        emit(fill(what, columns_of_terminal(), initial_indent=" " * 6, subsequent_indent=" " * 6))
+    own = f"run local MODEL demo --base-url URL{of}" if chosen.task else "score --results FOLDER"
+    emit("\nNext, with your own:")
+    for what, command in (("table", "compare results.csv"), ("model", own), ("data", "describe FOLDER")):
+        emit(f"  {what:<7} attune-bench {command}")
 
 
-_NEXT = (
-    ("score --results demo{data} --output scores.parquet{of}", "score results of any model; here of simulated models"),
-    ("compare --scores scores.parquet", "whether the models differ, and how small a difference could show"),
-    ("report --scores scores.parquet --format markdown", "the report, for a paper"),
-    ("validate FOLDER", "check files of your own; every finding with file, place and value"),
-    ("describe demo{of}", "what the synthetic data contain"),
-)
+_DEMO_WIDTH = 80

@@ -14,8 +14,10 @@ import polars as pl
 from attune_bench.adapters.eee import Publisher, Relationship, Samples, eee_records
 from attune_bench.adapters.exports import check_proposable, flat_tables, hub_results, push_hub_results
 from attune_bench.adapters.r_tables import table_files
+from attune_bench.cli.help import FoldedOption, VerbGroup
 from attune_bench.cli.options import (
     NamedPath,
+    columns_option,
     data_option,
     many,
     metric_option,
@@ -33,6 +35,7 @@ from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_cont
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
 from attune_bench.scores.files import is_score_file
+from attune_bench.scores.table_files import TABLES_ALONE
 from attune_bench.scores.tables_in import description_toml
 from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection
@@ -40,14 +43,19 @@ from attune_data.export import parquet_bytes, to_csv
 from attune_data.io.documents import whole_folder
 from attune_data.issues import SourceError
 from attune_data.loading import recognise
-from attune_data.text import listed, plural
+from attune_data.text import listed, plural, pluralize
 
 _ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)), "dataset": ("eee", "hub")}
 
 
-@verb(variants=True)
+@verb(
+    "export scores.json --format csv -o tables",
+    "export demo --format csv -o data",
+    variants=True,
+)
 @click.argument("source", required=False)
-@click.option("--scores", type=NamedPath(), help="The same as SOURCE, for scores.")
+@click.option("--scores", cls=FoldedOption, type=NamedPath(), help="The same as SOURCE, for scores.")
+@columns_option
 @own_benchmark_option
 @click.option(
     "--format",
@@ -63,12 +71,22 @@ _ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"),
 @data_option("What was scored against, for traits and samples")
 @click.option("--small-cells", is_flag=True, help="Export values of fewer than 5 people, and units of people, too.")
 @click.option("--organization", help="For eee: who publishes the scores.")
-@click.option("--relationship", type=click.Choice(get_args(Relationship)), help="For eee: to the models' makers.")
+@click.option(
+    "--relationship",
+    cls=FoldedOption,
+    type=click.Choice(get_args(Relationship)),
+    help="For eee: to the models' makers.",
+)
 @click.option("--dataset", help="For eee and hub: the data set on the Hub, owner/name.")
-@results_option("For eee: the results that were scored; their texts are written too", name="--samples")
-@click.option("--licence", help="For --samples: what they are published under, for instance cc-by-4.0.")
+@results_option(
+    "For eee: the results that were scored; their texts are written too", name="--samples", cls=FoldedOption
+)
+@click.option(
+    "--licence", cls=FoldedOption, help="For --samples: what they are published under, for instance cc-by-4.0."
+)
 @click.option(
     "--push",
+    cls=FoldedOption,
     is_flag=True,
     help="For hub: propose them to the models' repositories, as pull requests; refused for synthetic data.",
 )
@@ -158,7 +176,10 @@ def export(
     with_samples = sum("detailed_evaluation_results" in record for record in records.values())
     emit(f"{output}: {plural(len(written) + with_samples, 'file')}")
     if format in ("csv", "parquet") and hides(read, small_cells=small_cells):
-        say(f"No table of {read.provenance.unit}s: it shows single {read.provenance.unit}s of people (--small-cells)")
+        say(
+            f"No table of {pluralize(read.provenance.unit)}: it shows single {pluralize(read.provenance.unit)} of "
+            "people (--small-cells)"
+        )
     if push:
         with mistakes():
             for address in push_hub_results(found):
@@ -178,7 +199,7 @@ def _one_source(source: str | None, scores: str | None) -> str:
 
 def _has_records(source: str) -> bool:
     """Tell whether a source has records rather than scores; of a source that does not exist, say so."""
-    if source.lower().endswith(".csv") or is_score_file(source):
+    if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
         return False
     try:
         recognise(source)
@@ -246,7 +267,7 @@ def _samples(
         return truth, Samples(scores, results=made, data=truth, licence=licence, small_cells=small_cells)
 
 
-@verb()
+@verb("lm-eval-path")
 def lm_eval_path() -> None:
     """Print the folder of tasks for lm-evaluation-harness.
 
@@ -255,16 +276,16 @@ def lm_eval_path() -> None:
     emit(str(files("attune_bench.adapters") / "lm_eval_tasks"))
 
 
-class _WithDefault(click.Group):
+class _WithDefault(VerbGroup):
     """A group in which what names no command of its own is arguments of `build`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+        if args and args[0] not in {*self.commands, *ctx.help_option_names, "--help-all"}:
             args = ["build", *args]
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_WithDefault)
+@click.group(cls=_WithDefault, examples=("leaderboard scores.json -o site",))
 def leaderboard() -> None:
     """Make a leaderboard of files of scores; check entries before they are submitted.
 
@@ -276,7 +297,7 @@ def leaderboard() -> None:
 _entries = click.argument("entries", metavar="ENTRY", nargs=-1, required=True, type=NamedPath(path_type=Path))
 
 
-@verb()
+@verb("leaderboard build scores.json -o board")
 @_entries
 @click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
 @click.option("--small-cells", is_flag=True, help="Show values of fewer than 5 people, too.")
@@ -319,7 +340,7 @@ def _read(paths: Sequence[Path], *, small_cells: bool) -> list[Entry]:
     return read
 
 
-@verb()
+@verb("leaderboard check scores.json")
 @_entries
 def check(entries: tuple[Path, ...]) -> int:
     """List all that is wrong with entries of a leaderboard, a line each.

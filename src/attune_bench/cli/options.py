@@ -1,9 +1,12 @@
 """Options of commands, declared once or by benchmarks, and the sources of records that they name."""
 
+import re
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
+from inspect import cleandoc
 from operator import or_
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -11,32 +14,52 @@ from typing import Any, Literal, TypeVar
 import click
 from click.core import ParameterSource
 
-from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_named
+from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_in_use, benchmark_named
+from attune_bench.cli.help import (
+    FoldedOption,
+    help_all_option,
+    shown_options,
+    shown_text,
+    write_end,
+)
 from attune_bench.cli.output import UserError, first_issue, kind_of, mistakes, validate_command
 from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
+from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
+from attune_bench.scores.table_files import TABLES_ALONE, read_table
 from attune_bench.stats.options import Margin
 from attune_data.collection import Collection, Kind
 from attune_data.issues import SourceError
 from attune_data.kinds import KINDS
 from attune_data.loading import load_records, recognise
 from attune_data.query import CliValue
+from attune_data.text import listed
+from attune_metrics.metric import MetricInputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"
 
 
-def verb(*, own: str = "", variants: bool = False) -> Callable[[F], click.Command]:
-    """Return the decorator of a command; `own` names the verb under which benchmarks declare options for it.
+def verb(*examples: str, own: str = "", variants: bool = False) -> Callable[[F], click.Command]:
+    """Return the decorator of a command.
 
-    With `variants`, it also takes the choices that scores of any benchmark can depend on.
+    Parameters
+    ----------
+    *examples : str
+        Command lines without ``attune-bench`` that the help of the command shows.
+    own : str
+        The verb under which benchmarks declare options for the command.
+    variants : bool
+        Whether the command takes the choices that scores of any benchmark can depend on.
     """
 
     def decorate(function: F) -> click.Command:
         name, text = function.__name__.strip("_").replace("_", "-"), (function.__doc__ or "").strip()
-        return click.command(name=name, cls=VerbCommand, own=own, variants=variants, help=text)(function)
+        attributes: Any = {"examples": examples, "own": own, "variants": variants}
+        return click.command(name=name, cls=VerbCommand, help=text, **attributes)(function)
 
     return decorate
 
@@ -49,8 +72,11 @@ def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:  # noqa
 class VerbCommand(click.Command):
     """A command that takes the options which benchmarks declare for it, and lists of values after one name."""
 
-    def __init__(self, *args: Any, own: str = "", variants: bool = False, **attributes: Any) -> None:
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), own: str = "", variants: bool = False, **attributes: Any
+    ) -> None:
         super().__init__(*args, **attributes)
+        self.examples = examples
         self.own = own
         self.variants = variants
 
@@ -58,7 +84,7 @@ class VerbCommand(click.Command):
         """Return the command's own parameters, then the parameters of benchmarks."""
         own = [_click_option(option) for option, _ in self._declared(ctx).values()]
         *general, helping = super().get_params(ctx)
-        return [*general, *own, helping]
+        return [*general, *own, helping, help_all_option()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; values that follow a list's name are its values."""
@@ -67,7 +93,24 @@ class VerbCommand(click.Command):
                 ctx.meta["benchmark"] = args[place + 1]
             elif word.startswith("--benchmark="):
                 ctx.meta["benchmark"] = word.partition("=")[2]
-        return super().parse_args(ctx, _expanded(args, self.get_params(ctx)))
+        words = _expanded(args, self.get_params(ctx))
+        try:
+            rest = super().parse_args(ctx, [*words])
+        except click.NoSuchOption as error:
+            raise click.UsageError(_no_option(ctx, error, words), ctx) from None
+        for param in self.params:
+            if isinstance(param, ScoresArgument):
+                param.join(ctx)
+        return rest
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does, and what its argument SCORES is."""
+        text = shown_text(ctx, self.help or "")
+        if any(isinstance(param, ScoresArgument) for param in self.params):
+            text = f"{text}\n\n{_SCORES}"
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(text)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the general options, then the options of each benchmark; the text above explains arguments."""
@@ -77,9 +120,16 @@ class VerbCommand(click.Command):
         for benchmark in self._benchmarks(ctx):
             own = [_click_option(option) for option, owners in declared.values() if owners[0] is benchmark]
             sections += [(f"Options of {benchmark.title}", own)] if own else []
-        for title, listed in sections:
-            with formatter.section(title):
-                formatter.write_dl([record for option in listed if (record := option.get_help_record(ctx))])
+        for title, options in sections:
+            if listed_options := shown_options(ctx, options):
+                with formatter.section(title):
+                    formatter.write_dl(listed_options)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, and how to see every option."""
+        folds = any(isinstance(param, FoldedOption) for param in self.get_params(ctx))
+        folds |= shown_text(ctx, self.help or "") != cleandoc(self.help or "")
+        write_end(ctx, formatter, self.examples, folds=folds)
 
     def _benchmarks(self, ctx: click.Context) -> tuple[Benchmark, ...]:
         name = ctx.meta.get("benchmark")
@@ -102,6 +152,48 @@ class VerbCommand(click.Command):
         return found
 
 
+def _no_option(ctx: click.Context, error: click.NoSuchOption, words: Sequence[str]) -> str:
+    """Return what to do about an option that a command does not have: which command has it."""
+    flag = error.option_name
+    needs_scores = any(isinstance(param, ScoresArgument) for param in ctx.command.params)
+    if needs_scores and flag in {"--results", "--data", "--ground-truth"}:
+        after = next((word for word, before in zip(words[1:], words, strict=False) if before == flag), None)
+        makes = "attune-bench score --results RESULTS --data DATA"
+        if after and flag == "--results":
+            if Path(after).is_file() and (after.lower().endswith(TABLES_ALONE) or is_score_file(after)):
+                return f"{ctx.info_name} has no --results; write: {ctx.command_path} {shlex.quote(after)}"
+            makes = makes.replace("RESULTS", shlex.quote(after))
+        return f"{ctx.info_name} has no {flag}, it takes scores; first: {makes}, then: {ctx.command_path} scores.json"
+    owners = list(_owners(ctx.find_root(), flag))
+    if not owners:
+        return error.format_message()
+    return f"{ctx.info_name} has no {flag}, which is an option of {listed(owners, 3)}"
+
+
+def _owners(root: click.Context, flag: str) -> Iterator[str]:
+    """Yield the commands that have an option, with the benchmarks that declare it there."""
+    for name, command in _commands(root.command, root):
+        ctx = click.Context(command, parent=root, info_name=name)
+        declared = command._declared(ctx) if isinstance(command, VerbCommand) else {}
+        for param in command.get_params(ctx):
+            if flag in param.opts and isinstance(param, click.Option):
+                _, owners = declared.get(param.name or "", (None, []))
+                of = f" ({listed([owner.title for owner in owners])})" if owners else ""
+                yield f"attune-bench {name}{of}"
+
+
+def _commands(group: click.Command, ctx: click.Context, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield every command below a group, with its name."""
+    if not isinstance(group, click.Group):
+        return
+    for name in group.list_commands(ctx):
+        if (command := group.get_command(ctx, name)) is not None:
+            if isinstance(command, click.Group):
+                yield from _commands(command, ctx, f"{before}{name} ")
+            else:
+                yield f"{before}{name}", command
+
+
 class NamedPath(click.Path):
     """A path with a name; the empty name of an unset variable would mean the current folder."""
 
@@ -117,15 +209,16 @@ def _click_option(option: Option | Choice) -> click.Option:
     names = [f"--{option.name.replace('_', '-')}", option.name]
     if isinstance(option, Choice):
         said = f"{option.help[:1].upper()}{option.help[1:]}. By default as in the file, where score writes "
-        return click.Option(names, type=click.Choice(option.values), help=f"{said}{option.values[0]}.")
+        return FoldedOption(names, type=click.Choice(option.values), help=f"{said}{option.values[0]}.")
     names[0] = option.flag or names[0]
+    option_class = click.Option if option.required else FoldedOption
     if option.kind is bool:
-        return click.Option(names, is_flag=True, default=None, help=option.help)
+        return option_class(names, is_flag=True, default=None, help=option.help)
     kind: Any = click.Choice(option.values) if option.values else option.kind
     if option.kind is Path:
         kind = NamedPath(path_type=Path)
     help_text = f"{option.help} Repeatable." if option.multiple else option.help
-    return click.Option(names, type=kind, multiple=option.multiple, default=None, help=help_text)
+    return option_class(names, type=kind, multiple=option.multiple, default=None, help=help_text)
 
 
 def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[str]:
@@ -183,12 +276,21 @@ def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, An
     return found
 
 
-def chosen_variant(ctx: click.Context) -> dict[str, str]:
-    """Return the choices that were given, of any benchmark; the scores refuse those that they do not have."""
+def chosen_variant(ctx: click.Context, scores: ScoreTable) -> dict[str, str]:
+    """Return the choices that were given; refuse choices of another benchmark than the scores'."""
     command = ctx.command
     assert isinstance(command, VerbCommand)  # noqa: S101 - of every command here
-    choices = [name for name, (option, _) in command._declared(ctx).items() if isinstance(option, Choice)]
-    return {name: ctx.params[name] for name in choices if ctx.params[name] is not None}
+    found: dict[str, str] = {}
+    for name, (option, owners) in command._declared(ctx).items():
+        if not isinstance(option, Choice) or ctx.params[name] is None:
+            continue
+        if name not in scores.choices:
+            benchmark = benchmark_in_use(scores.provenance.benchmark)
+            of = f"are of {benchmark.title}" if benchmark else "are a table of results"
+            flag, titles = f"--{name.replace('_', '-')}", listed([owner.title for owner in owners])
+            raise UserError(f"{flag} is an option of {titles}, and these scores {of}; leave it out")
+        found[name] = ctx.params[name]
+    return found
 
 
 def was_given(ctx: click.Context, name: str) -> bool:
@@ -226,9 +328,9 @@ def data_option(what: str) -> Callable[[F], F]:
     return click.option("--data", "--ground-truth", "data", help=f"{what}: {_SOURCE}.")
 
 
-def results_option(what: str, *, name: str = "--results", required: bool = False) -> Callable[[F], F]:
+def results_option(what: str, *, name: str = "--results", **attributes: Any) -> Callable[[F], F]:
     """Return the decorator that adds ``--results``, or another option for results; `what` begins its help."""
-    return many(name, required=required, help=f"{what}: {_SOURCE}.")
+    return many(name, help=f"{what}: {_SOURCE}.", **attributes)
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
@@ -238,28 +340,104 @@ def format_option(*formats: str) -> Callable[[F], F]:
     )
 
 
-own_benchmark_option = benchmark_option("Your benchmark, as module:NAME.")
+own_benchmark_option = click.option("--benchmark", cls=FoldedOption, help="Your benchmark, as module:NAME.")
+
+
+columns_option = click.option(
+    "--columns", help="Columns of a table that have another name: unit=item_id,model=system,value=accuracy."
+)
+
+
+def columns_of(given: str | None) -> dict[str, str] | None:
+    """Return the names of a table's columns that are given, by the names of a table of scores.
+
+    Examples
+    --------
+    >>> columns_of("unit=item_id,model=system, version")
+    {'unit': 'item_id', 'model': 'system, version'}
+    """
+    if given is None:
+        return None
+    found: dict[str, str] = {}
+    for part in re.split(rf",\s*(?=(?:{'|'.join(COLUMNS)})=)", given):
+        name, equals, column = part.partition("=")
+        if not equals or not column or name not in COLUMNS:
+            raise UserError(f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {', '.join(COLUMNS)}")
+        if name in found:
+            raise UserError(f"--columns {given!r}: {name} is named twice")
+        found[name] = column
+    return found
+
+
+_SCORES = (
+    "SCORES is what attune-bench score wrote, or a table: CSV, XLSX, JSONL or Parquet, with the columns model, unit, "
+    "metric, value, or with a column for each metric or model."
+)
+
+
+class ScoresArgument(click.Argument):
+    """The argument SCORES, with ``--scores`` as its alias; `VerbCommand` makes one parameter of the two.
+
+    It is not required for click, because the file may be given by the alias; `needed` says whether one of both is.
+    """
+
+    alias = "scores_alias"
+
+    def __init__(self, names: Sequence[str], *, needed: bool) -> None:
+        super().__init__(names, required=False, type=NamedPath(), metavar="SCORES" if needed else "[SCORES]")
+        self.needed = needed
+
+    def join(self, ctx: click.Context) -> None:
+        """Make the parameter ``scores`` of the argument or its alias; a path, or None."""
+        first, named = ctx.params["scores"], ctx.params.pop(self.alias)
+        if first is not None and named is not None:
+            if "name" not in ctx.params:
+                raise click.UsageError(f"scores are given twice: {first} and --scores {named}; leave one out", ctx)
+            ctx.params["name"], first = (first, *ctx.params["name"]), None  # All arguments are names of analyses.
+        found = named if first is None else first
+        if found is None and self.needed:
+            raise click.UsageError(no_scores(ctx), ctx)
+        ctx.params["scores"] = None if found is None else Path(found)
+
+
+def scores_argument(*, needed: bool = True) -> Callable[[F], F]:
+    """Return the decorator that adds the argument SCORES, its alias ``--scores``, and ``--columns``."""
+
+    def decorate(function: F) -> F:
+        alias = click.option(
+            "--scores", ScoresArgument.alias, cls=FoldedOption, type=NamedPath(), help="The same as SCORES."
+        )
+        return click.argument("scores", cls=ScoresArgument, needed=needed)(alias(columns_option(function)))
+
+    return decorate
 
 
 def scores_option(function: F) -> F:
-    """Add the options ``--scores`` and ``--benchmark``."""
-    return click.option(
-        "--scores",
-        required=True,
-        type=click.Path(path_type=Path),
-        help="What `attune-bench score` wrote, or a CSV, JSONL or Parquet table with the columns model, unit, metric, "
-        "value.",
-    )(own_benchmark_option(function))
+    """Add the argument SCORES, its alias ``--scores``, and the options ``--columns`` and ``--benchmark``."""
+    return scores_argument()(own_benchmark_option(function))
+
+
+def no_scores(ctx: click.Context) -> str:
+    """Say that SCORES is missing; where a list has taken the file as its value, say so."""
+    for param in ctx.command.params:
+        values = ctx.params.get(param.name or "")
+        if isinstance(values, tuple) and values and isinstance(param, click.Option) and Path(values[-1]).is_file():
+            rest = shlex.join(map(str, values[:-1]))
+            instead = f"{ctx.command_path} {values[-1]} {param.opts[0]} {rest}".strip()
+            return f"SCORES is missing: {values[-1]} is read as a value of {param.opts[0]}; write: {instead} ..."
+    results = ", or what models made: --results RESULTS --data DATA" if "results" in ctx.params else ""
+    return f"SCORES is missing; name a file of scores or a table, for instance: {ctx.command_path} scores.json{results}"
 
 
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
     """Return the decorator that adds ``--labels``; `before` begins its help."""
-    text = "People's ratings: a CSV, JSONL or Parquet table with the columns model, condition, unit, rating."
+    text = "People's ratings: a CSV, XLSX, JSONL or Parquet table with the columns model, condition, unit, rating."
     return click.option("--labels", required=required, type=NamedPath(path_type=Path), help=f"{before}{text}")
 
 
 mixed_option = click.option(
     "--allow-mixed",
+    cls=FoldedOption,
     is_flag=True,
     help="Compare models although their runs differ in a setting that changes answers; every output says so.",
 )
@@ -328,7 +506,9 @@ def sampling_options(*names: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         for name in names or ANALYSIS:
             kind, default, said = _SAMPLING[name]
-            function = click.option(f"--{name}", type=kind, default=default, show_default=True, help=said)(function)
+            function = click.option(
+                f"--{name}", cls=FoldedOption, type=kind, default=default, show_default=True, help=said
+            )(function)
         return function
 
     return decorate
@@ -342,19 +522,53 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     UserError
         Where it is a file of scores or a table of results.
     """
-    if source.lower().endswith(".csv") or is_score_file(source):
-        raise UserError(
-            f"{source} is no file of records; if it is one of scores, attune-bench report --scores {source} reads it"
-        )
+    if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
+        raise UserError(scores_instead(source) or _TABLE.format(source))
     if noun is not None:
         if name is not None:
             raise UserError("--kind says what the records are, so leave --benchmark out")
         return next(kind for kind in KINDS if kind.noun == noun)
-    if name is None:
-        return recognise(source)
-    with mistakes():
-        benchmark = benchmark_named(name)
-    return recognise(source, [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None])
+    kinds = None
+    if name is not None:
+        with mistakes():
+            benchmark = benchmark_named(name)
+        kinds = [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None]
+    try:
+        return recognise(source, kinds)
+    except SourceError as error:
+        raise UserError(scores_instead(source) or str(error)) from None
+
+
+_TABLE = "{0} is a table, and no file of records; attune-bench report {0} reads tables of results"
+
+
+def scores_instead(source: str) -> str:
+    """Return which command reads a file of scores or a table of results; empty where a source is neither."""
+    if is_score_file(source):
+        what = "a file of scores"
+    else:
+        try:
+            long_layout(read_table(source, names=COLUMNS).frame.with_row_index(ROW))
+        except (SourceError, MetricInputError):
+            return ""
+        what = "a table of results"
+    return f"{source} is {what}, and no file of records; attune-bench report {source} reads it"
+
+
+def records_instead(source: str) -> str:
+    """Return which commands make scores of the records of a source; empty where it has none."""
+    try:
+        kind = recognise(source)
+    except SourceError:
+        return ""
+    path = shlex.quote(source)
+    found = f"{source} contains {kind.plural}, and no scores"
+    if (benchmark := benchmark_of_kind(kind, "results")) is not None:
+        data = "" if benchmark.data is None else " --data DATA"
+        return f"{found}; first: attune-bench score --results {path}{data}"
+    if benchmark_of_kind(kind, "data") is not None:
+        return f"{found}; score what models answered: attune-bench score --results RESULTS --data {path}"
+    return f"{found}; attune-bench describe {path} counts them"
 
 
 def benchmark_of_kind(kind: Kind[Any, Any], *sides: Side) -> Benchmark | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
-from time import monotonic
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attune_bench.benchmarks import BENCHMARKS
@@ -49,10 +49,11 @@ def warnings_on_stderr() -> Iterator[None]:
     """Write the warnings of analyses to standard error, for outputs that have no place for sentences."""
     with _sentences() as said:
         yield
-    _write_warnings(said)
+    write_warnings(said)
 
 
-def _write_warnings(sentences: Sequence[str]) -> None:
+def write_warnings(sentences: Sequence[str]) -> None:
+    """Write sentences to standard error, a line each."""
     sys.stderr.writelines(f"attune-bench: {sentence}\n" for sentence in sentences)
 
 
@@ -76,7 +77,7 @@ def print_document(document: Document, format: Format) -> None:  # noqa: A002
     """Write a document to standard output, and of CSV, which has no place for them, the warnings to standard error."""
     emit(document_text(document, format))
     if format == "csv":
-        _write_warnings(document.warnings)
+        write_warnings(document.warnings)
 
 
 def document_text(document: Document, format: Format = "table") -> str:  # noqa: A002
@@ -117,8 +118,9 @@ def writing(path: Path, option: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.strerror is None:  # of the library, which says what to do
-            raise UserError(str(error)) from None
+        if error.strerror is None:  # of the library, which says what is wrong
+            missing = isinstance(error, FileNotFoundError)
+            raise UserError(f"{path} cannot be written: {error}; create it" if missing else str(error)) from None
         elsewhere = ""
         if error.errno in (EACCES, EPERM, EROFS):
             elsewhere = f", for instance {option} {shlex.quote(str(Path.home() / path.name))}"
@@ -157,8 +159,8 @@ _QUIET_SECONDS = 2.0
 def progress() -> Iterator[Phase]:
     """Yield a function that begins a phase, given the name and the total of the counted things (None: unknown).
 
-    That function returns a function that takes the number done. A bar appears on standard error two seconds after the
-    beginning of the first phase.
+    That function returns a function that takes the number done. On a terminal a bar appears on standard error two
+    seconds after the beginning, and goes at the end.
     """
     if not sys.stderr.isatty():
         yield lambda _what, _total: lambda _done: None
@@ -168,25 +170,36 @@ def progress() -> Iterator[Phase]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
-    began, shown = monotonic(), False
+    # By a timer: a phase may say nothing until it is done.
+    timer = Timer(_QUIET_SECONDS, bar.start)
+    timer.daemon = True
 
     def phase(what: str, total: int | None) -> Callable[[int], None]:
         task = bar.add_task(what, total=total)
+        return lambda done: bar.update(task, completed=done)
 
-        def update(done: int) -> None:
-            nonlocal shown
-            if not shown and monotonic() - began > _QUIET_SECONDS:
-                shown = True
-                bar.start()
-            bar.update(task, completed=done)
-
-        return update
-
+    timer.start()
     try:
         yield phase
     finally:
-        if shown:
+        timer.cancel()
+        timer.join()
+        if bar.live.is_started:
             bar.stop()
+
+
+@contextmanager
+def page_progress() -> Iterator[Callable[[str], None]]:
+    """Yield a function that begins a phase of making a page, given its name; the phase before is done then."""
+    with progress() as phase:
+        under_way: list[Callable[[int], None]] = []
+
+        def begin(what: str) -> None:
+            for update in under_way:
+                update(1)
+            under_way[:] = [phase(what, 1)]
+
+        yield begin
 
 
 def kind_of(reference: Any) -> Kind[Any, Any]:

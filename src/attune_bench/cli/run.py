@@ -1,4 +1,4 @@
-"""The commands that ask models, `run` and `batch`, and what every such command shares."""
+"""The command `run`, and what every command that asks models shares."""
 
 import asyncio
 import json
@@ -7,19 +7,19 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import click
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from attune_bench.benchmarks import BENCHMARKS, benchmark_named, benchmark_names
+from attune_bench.benchmarks import BENCHMARKS
+from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
     NamedPath,
     benchmark_of,
     benchmark_option,
-    own_benchmark_option,
     own_options,
     verb,
     was_given,
@@ -29,19 +29,22 @@ from attune_bench.cli.options import (
 from attune_bench.cli.output import (
     UserError,
     check_output,
+    check_page,
     emit,
     first_issue,
     kind_of,
     mistakes,
+    page_progress,
     progress,
     say,
     validate_command,
+    write_page,
 )
+from attune_bench.cli.scored import baselines_option, check_baselines, say_alone, score_sources
 from attune_bench.cli.stopping import process
 from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings
 from attune_bench.runner import run as run_task
-from attune_bench.runner.batch import Imported, Manifest, check_batch, export_batch, import_batch, read_manifest
-from attune_bench.runner.cache import ReplaceError, note_server, note_source, source_at, source_from
+from attune_bench.runner.cache import ReplaceError, note_server, note_source
 from attune_bench.runner.calls import (
     OPENAI_COMPATIBLE,
     USUAL_URLS,
@@ -56,21 +59,18 @@ from attune_bench.runner.running import (
     listed_settings,
     prepare,
     progress_line,
-    report_made,
     report_outcome,
     roles_of,
-    unreadable_text,
     warn,
-    warn_of,
 )
 from attune_bench.runner.task import Task
 from attune_bench.scores.benchmark import Benchmark, temperature
 from attune_data.collection import Collection
 from attune_data.io.documents import parse_json
-from attune_data.issues import SourceError, count_severities
+from attune_data.issues import count_severities
 from attune_data.loading import load_records
-from attune_data.references import resolve
-from attune_data.text import listed, plural, sanitize
+from attune_data.references import require, resolve
+from attune_data.text import plural, sanitize
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -119,16 +119,19 @@ def decoding_options(function: F) -> F:
     for decorate in (
         click.option(
             "--extra-body",
+            cls=FoldedOption,
             type=_json_object,
             help="Further parameters of a call, as a JSON object; judges and simulators of a run do not get them. "
             "Written to the results.",
         ),
         click.option(
             "--reasoning-effort",
+            cls=FoldedOption,
             help="Sent as reasoning_effort, such as low; not to judges and simulators of a run. By default not sent.",
         ),
         click.option(
             "--max-tokens",
+            cls=FoldedOption,
             type=_token_limit,
             help="The most tokens of an answer; by default the benchmark's own. With server none is sent, and judges "
             "and simulators of a run keep the benchmark's own.",
@@ -138,8 +141,13 @@ def decoding_options(function: F) -> F:
             type=temperature,
             help="Sent with every call, or server for the server's own; by default the benchmark's own.",
         ),
-        click.option("--seed", type=int, help="Sent with every call."),
-        click.option("--free-json", is_flag=True, help="Send no JSON schema, and retry an unreadable answer twice."),
+        click.option("--seed", cls=FoldedOption, type=int, help="Sent with every call."),
+        click.option(
+            "--free-json",
+            cls=FoldedOption,
+            is_flag=True,
+            help="Send no JSON schema, and retry an unreadable answer twice.",
+        ),
     ):
         function = decorate(function)
     return function
@@ -157,6 +165,7 @@ def asking_options(function: F) -> F:
     for decorate in (
         click.option(
             "--api-key",
+            cls=FoldedOption,
             help="The key of the provider; other users of the machine can read it in the command. Better set it in "
             "the environment.",
         ),
@@ -168,11 +177,16 @@ def asking_options(function: F) -> F:
         decoding_options,
         prices_option,
         click.option(
-            "--replace", is_flag=True, help="Replace finished results of other settings in the folder without asking."
+            "--replace",
+            cls=FoldedOption,
+            is_flag=True,
+            help="Replace finished results of other settings in the folder without asking.",
         ),
         click.option("--max-cost", type=float, help="US dollars that all calls of the folder may cost at most."),
-        click.option("--call-timeout", type=float, help="Seconds for one try of a call. [default: 120]"),
-        click.option("--concurrency", type=int, help="The most calls at once. [default: 8]"),
+        click.option(
+            "--call-timeout", cls=FoldedOption, type=float, help="Seconds for one try of a call. [default: 120]"
+        ),
+        click.option("--concurrency", cls=FoldedOption, type=int, help="The most calls at once. [default: 8]"),
     ):
         function = decorate(function)
     return function
@@ -379,10 +393,12 @@ def ask(
     made: str,
     benchmark: Benchmark | None,
     repeats: int = 1,
+    report: Callable[[RunOutcome], object] = lambda _: None,
 ) -> int:
     """Run a task with the options of a command, say what came of it, and return the exit status.
 
-    What was made is called `made`, and is scored as results of `benchmark`, where it is given.
+    What was made is called `made`, and is scored as results of `benchmark`, where it is given. Results that can be
+    read are given to `report`.
     """
     options = replace(options, command=_command(ctx, servers, output))
 
@@ -415,6 +431,7 @@ def ask(
                 note_server(output, server.provider, server.url)
     status = report_outcome(outcome, made)
     if outcome.finished and not outcome.is_unreadable and benchmark is not None:
+        report(outcome)
         forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
         line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
         emit(f"next: {line}")
@@ -462,201 +479,25 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
 
 
 _FILE = NamedPath(path_type=Path)
-_SAID = 20  # lines that are errors
 
 
-class _Asked(BaseModel):
-    """What calls were exported for, as the manifest keeps it; `paths` names the options that are paths."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
-
-    benchmark: str
-    provider: str
-    model: str
-    data: str
-    limit: int | None
-    where: tuple[str, ...]
-    decoding: dict[str, Any]
-    options: dict[str, Any]
-    paths: tuple[str, ...]
-
-
-@click.group()
-def batch() -> None:
-    """Have a batch service, or an engine without a server, answer the calls of a run.
-
-    Most services take half the price. export writes the calls to a file, import takes the answers and writes results;
-    export --again writes the calls that are left, such as the calls of judges, to a second file.
-    """
-
-
-@verb(own="run")
-@model_arguments
-@click.option("--output", "-o", type=_FILE, required=True, help="The file of calls, with a name in .jsonl.")
-@click.option("--again", type=_FILE, help="A folder of results: the calls that are left there.")
-@limit_option
-@where_option
-@benchmark_option("A benchmark, or module:NAME; by default the data tell.")
-@decoding_options
-@click.pass_context
-def export(
-    ctx: click.Context,
-    /,
-    provider: str,
-    model: str,
-    data: str,
-    output: Path,
-    again: Path | None,
-    limit: int | None,
-    where: tuple[str, ...],
-    benchmark: str | None,
-    **given: Any,
-) -> int:
-    """Write the calls that the benchmark of DATA makes to MODEL as lines of OpenAI's batch format.
-
-    PROVIDER, MODEL and DATA are as for run; nothing is sent. A file has the calls to one model, at most 50,000 and
-    200 MB; further ones are called NAME-2.jsonl and so on. The manifest beside them, NAME.manifest.json, belongs to
-    the answers: keep it where it is.
-    """
-    if output.suffix != ".jsonl":
-        raise UserError(f"{output} does not end in .jsonl, the format of calls")
-    check_output(output, data)
-    if Path(data).exists() and output.resolve() == Path(data).resolve():
-        raise UserError(f"{output} is the data; choose another --output")
-    if again is not None and output.resolve().is_relative_to(again.resolve()):
-        raise UserError(f"{output} is in {again}, and every file there is read as a result; choose another folder")
-    chosen = benchmark_of(benchmark, data, "data")
-    with usage_errors():
-        check_batch(task_of(chosen))
-    own = own_options(ctx, chosen, given)
-    if urls := [name for name in take_server_options(chosen, dict(own)) if name.endswith("_base_url")]:
-        raise UserError(f"--{urls[0].replace('_', '-')} is for run; a file of calls is answered where you send it")
-    folder = output.parent
-    paths = [name for name, value in own.items() if isinstance(value, Path)]
-    asked = _Asked(
-        benchmark=benchmark or chosen.name, provider=provider, model=model, data=source_from(folder, data),
-        limit=limit, where=where, decoding=decoding(ctx), paths=paths,
-        options=own | {name: source_from(folder, str(own[name])) for name in paths},
-    )  # fmt: skip
-    with usage_errors():
-        task, units, each, providers = _prepared(asked, folder, chosen)
-        command = asked.model_dump(mode="json")
-        found = export_batch(task, units, each, providers, calls=output, again=again, command=command)
-    warn_of(found.failed[:_SAID])
-    if not found.calls:
-        emit(f"no call is left: {again} has every answer")
-        return int(bool(found.failed))
-    about = f"{plural(found.calls, 'call')} about {plural(len(units), task.unit)}"
-    emit(f"{about}; nothing was sent. Next, with the answers:")
-    for path in found.files:
-        emit(command_line("batch", ("import", str(path), "ANSWERS.jsonl"), {"-o": str(again or "RUNS")}))
-    return 0
-
-
-@verb()
-@click.argument("calls", type=_FILE)
-@click.argument("answers", type=_FILE, nargs=-1, required=True)
-@output_option("results", "Folder of the results and of all responses.")
-@prices_option
-@click.option("--partial", is_flag=True, help="Take the answers that are there; calls without one are left.")
-@own_benchmark_option
-def import_(
-    calls: Path, answers: tuple[Path, ...], output: Path, prices: Path | None, partial: bool, benchmark: str | None
-) -> int:
-    """Take the ANSWERS to a file of CALLS, and write the results that they are enough for.
-
-    ANSWERS are the files that the service gave, its file of errors too; the order of lines does not matter. Every call
-    needs one line, but for --partial. Lines that are errors are listed. attune-bench run with the same arguments and
-    this folder asks for the calls that are left, too. Exits with 1 where a call is left.
-    """
-    with usage_errors():
-        manifest = read_manifest(calls)
-        try:
-            asked = _Asked.model_validate(manifest.command)
-        except ValidationError:
-            raise UserError(f"the manifest of {calls} is damaged; export the calls again") from None
-        known = benchmark_names()
-        if asked.benchmark not in known and asked.benchmark != benchmark:  # No file decides which module is imported.
-            raise UserError(f"these calls are of {asked.benchmark}; if that is yours, name it with --benchmark")
-        if benchmark not in (None, asked.benchmark):
-            raise UserError(f"--benchmark is {benchmark}, and these calls are of {asked.benchmark}; leave it out")
-        with mistakes():
-            chosen = benchmark_named(asked.benchmark)
-        try:
-            task, units, each, providers = _prepared(asked, calls.parent, chosen)
-            data = source_at(calls.parent, asked.data)
-        except (UserError, SourceError, ProviderError):
-            raise
-        except (TypeError, AttributeError, ValueError):
-            raise UserError(f"the manifest of {calls} has settings that no export wrote; export them again") from None
-        check_output(output, data)
-        try:
-            found = import_batch(
-                task, units, each, providers, calls=calls, answers=answers, output=output, partial=partial,
-                prices=read_prices(prices) if prices else {},
-            )  # fmt: skip
-        except ReplaceError as error:
-            raise UserError(f"{error}; another --output keeps both") from None
-    note_source(output, data)
-    _report(found, manifest, calls, task.unit, kind_of(chosen.results).noun)
-    if found.outcome.is_unreadable:
-        warn(unreadable_text(found.outcome))
-    elif not found.outcome.skipped:
-        forced = {} if asked.benchmark in known else {"--benchmark": asked.benchmark}
-        emit("next: " + command_line("score", (), {"--results": str(output), "--data": data, **forced}))
-    return int(bool(found.outcome.skipped) or found.outcome.is_unreadable)
-
-
-def _prepared(
-    asked: _Asked, folder: Path, benchmark: Benchmark
-) -> tuple[Task[Any, Any], Collection[Any], list[Any], dict[Role, str]]:
-    """Return the task, the units, the settings and who serves each role, of what was asked for in a folder."""
-    task = task_of(benchmark)
-    own = {
-        name: Path(source_at(folder, value)) if name in asked.paths else value for name, value in asked.options.items()
-    }
-    of_servers = take_server_options(benchmark, own)
-    each, roles = settings_and_roles(task, asked.model, asked.decoding, own)
-    check_asking(asked.provider, roles, of_servers)
-    units = load_units(source_at(folder, asked.data), benchmark, asked.limit, **where_traits(asked.where))
-    return task, units, each, providers_of(asked.provider, roles, of_servers)
-
-
-def _report(found: Imported, manifest: Manifest, calls: Path, unit: str, made: str) -> None:
-    """Say what came of answers."""
-    report_made(found.outcome, made)
-    for error in found.errors[:_SAID]:
-        warn(f"{error.place}: {error.call}: {error.reason}")
-    if len(found.errors) > _SAID:
-        warn(f"{plural(len(found.errors) - _SAID, 'more line')} of the answers are errors")
-    warn_of(found.failed[:_SAID])
-    if found.waiting:
-        others = listed([str(calls.with_name(one.name)) for one in manifest.files if one.name != calls.name])
-        waiting = f"{plural(found.waiting, 'call')} of the same export without an answer here"
-        emit(f"{waiting}: import those to {others} first")
-    if found.left:
-        left = [f"{plural(found.left.total(), 'call')} left"]
-        left += [f"{n:,} of them of {role.replace('_', ' ')}s" for role, n in found.left.items() if role != "model"]
-        about = f"{', '.join(left)}, about {plural(len(found.outcome.skipped), unit)}"
-        then = "then export" if found.waiting else "export"
-        emit(f"{about}: {then} again with --again, or attune-bench run into this folder")
-
-
-batch.add_command(export)
-batch.add_command(import_)
-
-
-@verb(own="run")
+@verb(
+    "run local my-model demo --dry-run",
+    "run local my-model demo --base-url http://localhost:8000/v1 --limit 8 --html page.html",
+    own="run",
+)
 @model_arguments
 @output_option("results", "Folder of the results and of all responses, by which a run goes on.")
 @limit_option
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
 @click.option(
-    "--repeats", type=click.IntRange(min=1), default=1, show_default=True,
+    "--repeats", cls=FoldedOption, type=click.IntRange(min=1), default=1, show_default=True,
     help="Number of repeats, each with a --seed 1,000 higher; see docs/repeats.md.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
+@click.option("--html", type=_FILE, help="Score what the folder has in the end, and write this page of it.")
+@baselines_option
 @asking_options
 @click.pass_context
 def run(
@@ -671,6 +512,8 @@ def run(
     benchmark: str | None,
     repeats: int,
     dry_run: bool,
+    html: Path | None,
+    baselines: bool,
     **given: Any,
 ) -> int:
     """Ask MODEL, served by PROVIDER, what the benchmark of DATA asks, and write its results.
@@ -688,6 +531,13 @@ def run(
     made = kind_of(chosen.results)
     if repeats > 1 and "repeat" not in made.model.model_fields:
         raise UserError(f"{made.plural} of {chosen.title} have no field repeat; each repeat needs a folder of its own")
+    if html is not None:
+        check_page(html, [data])
+        require("vl_convert", "plots")  # Before anything is paid.
+    if baselines:
+        check_baselines(chosen)
+        if html is None:
+            raise UserError("--baselines is for the page; give --html FILE too")
     with usage_errors():
         of_servers = take_server_options(chosen, own)
         check_output(output, data)
@@ -703,4 +553,27 @@ def run(
         return ask(
             ctx, task, units, each, servers, options=options, output=output, source=data, made=made.noun,
             benchmark=chosen, repeats=repeats,
+            report=partial(_write_report, html, data, chosen, benchmark, baselines),
         )  # fmt: skip
+
+
+def _write_report(
+    html: Path | None, data: str, benchmark: Benchmark, name: str | None, baselines: bool, outcome: RunOutcome
+) -> None:
+    """Score the results in the folder of a run, and write a page of them, where one is wanted."""
+    if html is None:
+        return
+    folder = str(outcome.folder)
+    with progress() as phase:
+        scored = score_sources(benchmark, [folder], data, phase, name=name, baselines=baselines)
+    try:
+        with page_progress() as begin:
+            text = scored.scores.report(format="html", data=scored.data, results=scored.made, progress=begin)
+    except ValueError as error:
+        options = {"--results": folder, "--data": data, "--benchmark": name, "--html": html}
+        raise UserError(f"{html} is not written: {error}; try {command_line('report', (), options)}") from None
+    write_page(html, text)
+    if outcome.skipped:
+        every = outcome.finished + len(outcome.skipped)
+        say(f"{html} is of {outcome.finished:,} of {plural(every, outcome.meter.unit)}; the others are not finished")
+    say_alone(scored)

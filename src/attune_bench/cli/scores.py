@@ -1,6 +1,7 @@
 """The commands of scores: what they print of values, comparisons, ranks, subgroups, analyses and plans."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,26 +12,27 @@ import click
 import polars as pl
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.benchmarks import benchmark_in_use
+from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
+from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
     ANALYSIS,
-    NamedPath,
     analysis_options,
     chosen_variant,
+    columns_of,
     data_option,
     format_option,
-    judge_option,
     labels_option,
-    many,
     margin_of,
     margin_option,
     metric_option,
     mixed_option,
+    no_scores,
     own_benchmark_option,
     pair_option,
     read_all,
+    records_instead,
     results_option,
-    sampling_options,
+    scores_argument,
     scores_option,
     verb,
     where_option,
@@ -43,28 +45,29 @@ from attune_bench.cli.output import (
     emit,
     kind_of,
     mistakes,
+    page_progress,
     print_document,
     progress,
     with_warnings,
     write_page,
+    write_warnings,
+)
+from attune_bench.cli.scored import (
+    Scored,
+    baselines_option,
+    problems_of,
+    say_alone,
+    score_sources,
+    scored_benchmark,
 )
 from attune_bench.report.columns import Table, in_words, interval_words
-from attune_bench.report.document import Document, Format, document, json_content
-from attune_bench.report.judges import (
-    closeness_note,
-    closeness_tables,
-    judged_note,
-    judged_tables,
-    plan_note,
-    plan_table,
-)
+from attune_bench.report.comparisons import comparison_note, comparison_tables, has_matrix, quotes
+from attune_bench.report.document import Document, Format, document, json_content, signature_line
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,
     assumed_notes,
     assumed_table,
-    comparison_note,
-    comparison_tables,
     distribution_tables,
     exchanges_of,
     only_reason,
@@ -77,7 +80,7 @@ from attune_bench.report.tables import (
 from attune_bench.report.text import report_document
 from attune_bench.report.transcripts import TranscriptFolder
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.columns import Analysis, build_frame
+from attune_bench.scores.columns import Analysis
 from attune_bench.stats.compare import (
     check_shared_units,
     count_significant,
@@ -85,20 +88,13 @@ from attune_bench.stats.compare import (
     exchanges_of_all,
     plan_from_assumptions,
 )
-from attune_bench.stats.debias import RATINGS_NEEDED, debias_pairs, draw_labels, plan_labels, read_labels
-from attune_bench.stats.debias import debias as debias_scores
-from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import compare_by, overlap, strata_of, subgroups, unit_traits
-from attune_bench.stats.summary import distribution
+from attune_bench.stats.summary import DISTRIBUTION, distribution
 from attune_bench.verbs.scores import Scores
-from attune_data.export import to_csv
-from attune_data.io.documents import write_whole
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, did_you_mean, plural
-from attune_metrics.stats.judges import MIN_LABELS
-from attune_metrics.stats.power import labels_needed
+from attune_data.text import columns_of_terminal, did_you_mean, plural, pluralize
 
 Given = Mapping[str, Any]
 """What a command was given, by parameter."""
@@ -114,16 +110,49 @@ def read_scores(path: Path, given: Given) -> Scores:
     """
     if path == Path("demo") and not path.exists():
         raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
-    with mistakes():
-        scores = Scores.read(path).variant(**chosen_variant(click.get_current_context()))
-    if given.get("allow_mixed"):
-        scores = scores.allow_mixed()
+    try:
+        scores = Scores.read(path, columns=columns_of(given["columns"]))
+    except ValueError as error:
+        raise UserError(records_instead(str(path)) or str(error)) from None
+    scores = _as_chosen(scores, given)
     if scores.values.is_empty():
         raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")
     named, own = given["benchmark"], scores.provenance.benchmark
     if named is not None and named != own:
         raise UserError(f"--benchmark is {named}, and the scores are of {own or 'no benchmark'}; leave it out")
     return scores
+
+
+def _as_chosen(scores: Scores, given: Given) -> Scores:
+    """Return scores under the variant chosen, of models that may differ in a setting where that was asked for."""
+    with mistakes():
+        scores = scores.variant(**chosen_variant(click.get_current_context(), scores))
+    return scores.allow_mixed() if given.get("allow_mixed") else scores
+
+
+def scores_given(path: Path | None, given: Given) -> tuple[Scores, Scored | None]:
+    """Return the scores of a file, or without a file the scores of ``--results``, and what these were made of.
+
+    Raises
+    ------
+    UserError
+        There is neither a file nor results, or as `read_scores` and `attune_bench.cli.scored.score_sources`.
+    """
+    if path is not None:
+        if given["baselines"]:
+            raise UserError("--baselines is for results; give --results in place of SCORES, or leave it out")
+        return read_scores(path, given), None
+    results, data = given["results"], given["data"]
+    if not results:
+        raise UserError(no_scores(click.get_current_context()))
+    if given["columns"] is not None:
+        raise UserError("--columns names the columns of a table in place of SCORES; leave it out")
+    benchmark = scored_benchmark(given["benchmark"], results, data)
+    with progress() as phase:
+        made = score_sources(benchmark, results, data, phase, name=given["benchmark"], baselines=given["baselines"])
+    if problems := problems_of(made, results, data, forced=given["benchmark"]):
+        write_warnings([problems])
+    return _as_chosen(made.scores, given), made
 
 
 def sampling_of(given: Given) -> Any:
@@ -154,7 +183,9 @@ def traits_of(scores: Scores, data: str | None) -> Queryable:
         return found
     benchmark = benchmark_of_scores(scores)
     if not scores.traits and benchmark is not None and benchmark.data is not None:
-        raise UserError(f"these scores have no traits of their {scores.provenance.unit}s; name the data with --data")
+        raise UserError(
+            f"these scores have no traits of their {pluralize(scores.provenance.unit)}; name the data with --data"
+        )
     return unit_traits(scores)
 
 
@@ -201,13 +232,30 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
     return {**sampling_of(given), "metrics": list(metric) or [scores.primary]}
 
 
-@verb(variants=True)
-@scores_option
+def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored | None]:
+    """Return what `scores_given` does; refuse models without a common unit."""
+    read, scored = scores_given(path, given)
+    with mistakes():
+        check_shared_units(read)
+    return read, scored
+
+
+@verb(
+    "report scores.json",
+    "report --results demo --data demo --baselines --html report.html",
+    variants=True,
+)
+@scores_argument(needed=False)
+@results_option("What models made, to score in place of SCORES; or with SCORES and --html what was scored")
+@data_option("What the results are of; or with SCORES and --html what was scored against")
+@baselines_option
+@own_benchmark_option
 @click.option("--html", type=click.Path(path_type=Path), help="Write this page instead: one self-contained file.")
-@data_option("For --html: what was scored against")
-@results_option("For --html: what was scored")
 @click.option(
-    "--small-cells", is_flag=True, help="For --html: show values of fewer than 5 people, and single units, too."
+    "--small-cells",
+    cls=FoldedOption,
+    is_flag=True,
+    help="For --html: show values of fewer than 5 people, and single units, too.",
 )
 @click.option(
     "--transcripts",
@@ -217,24 +265,34 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
 )
 @margin_option
 @labels_option("For --html, to correct a judge by. ")
-@click.option("--label-metric", help="The judge's metric, which --labels rates; by default the main one.")
+@click.option(
+    "--label-metric", cls=FoldedOption, help="The judge's metric, which --labels rates; by default the main one."
+)
 @mixed_option
 @analysis_options
-def report(scores: Path, html: Path | None, transcripts: bool, format: Format, **given: Any) -> None:  # noqa: A002
-    """Print a report of scores, or with --html write a page with intervals, comparisons and figures.
+def report(
+    scores: Path | None,
+    html: Path | None,
+    transcripts: bool,
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Print a report of SCORES, or of --results, or with --html write a page with intervals and figures.
 
     CSV: a row a model, the condition and metric, with value, low, high, n, clusters, coverage, excluded, reason and the
     signature. JSON: under models a row a model with every metric as a column; under summary each metric of the board
     with its interval.
     """
-    read = read_scores(scores, given)
-    of_page = {name: given[name] for name in ("data", "results", "small_cells", "margin", "labels", "label_metric")}
+    of_page = {name: given[name] for name in ("small_cells", "margin", "labels", "label_metric")}
     if html is None:
         if transcripts or any(value not in (None, (), False) for value in of_page.values()):
             raise UserError(
-                "--data, --results, --small-cells, --transcripts, --margin, --labels and --label-metric are for the "
-                "page; give --html FILE too"
+                "--small-cells, --transcripts, --margin, --labels and --label-metric are for the page; give --html "
+                "FILE too"
             )
+        if scores is not None and (given["data"] is not None or given["results"]):
+            raise UserError("--data and --results beside SCORES are for the page; give --html FILE too")
+        read = _reportable(scores, given)[0]
         made, warned = with_warnings(lambda: report_document(read, format=format, **sampling_of(given)))
         print_document(replace(made, warnings=warned), format)
         return
@@ -244,67 +302,85 @@ def report(scores: Path, html: Path | None, transcripts: bool, format: Format, *
     if given["label_metric"] is not None and labels is None:
         raise UserError("--label-metric says what --labels rates; give --labels FILE too")
     check_page(html, [scores, data, *results, labels])
+    read, scored = _reportable(scores, given)
     beside = transcript_folder(read, html, data, results) if transcripts else None
-    of_page["data"] = None if data is None else records_of(read, "data", data)
-    of_page["results"] = records_of(read, "results", *results) if results else None
+    if scored is None:
+        of_page["data"] = None if data is None else records_of(read, "data", data)
+        of_page["results"] = records_of(read, "results", *results) if results else None
+    else:
+        of_page |= {"data": scored.data, "results": scored.made}
     of_page["margin"] = margin_of(given["margin"])
-    with mistakes():
-        text = read.report(format="html", transcripts=beside or False, **of_page, **sampling_of(given))
+    with mistakes(), page_progress() as begin:
+        text = read.report(
+            format="html", transcripts=beside or False, progress=begin, **of_page, **sampling_of(given)
+        )  # fmt: skip
     write_page(html, text, beside)
+    if scored is not None:
+        say_alone(scored)
 
 
-@verb(variants=True)
-@scores_option
+@verb("compare results.csv", "compare scores.json --metric avg_emotion_f1", variants=True)
+@scores_argument(needed=False)
+@results_option("What models made, to score in place of SCORES")
+@data_option("What the results are of; or with SCORES, for --by, what was scored against")
+@baselines_option
+@own_benchmark_option
 @metric_option
 @pair_option
 @click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
-@data_option("For --by, where the scores do not have the trait: what was scored against")
 @margin_option
+@click.option("--full", is_flag=True, help="Print every pair, whatever the number of models, with p min and mde too.")
 @mixed_option
 @analysis_options
 def compare(
-    scores: Path,
+    scores: Path | None,
     metric: tuple[str, ...],
     model: tuple[str, ...],
     by: str | None,
     data: str | None,
     margin: tuple[str, ...],
+    full: bool,
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
-    """Compare every two models of a condition, on the units that both were run on.
+    """Compare every two models of SCORES, or of --results, in a condition, on the units that both were run on.
 
     JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm,
     significant, n, clusters, mde, reason (with --by, stratum before these; with --margin, margin, p_same, p_same_holm,
     verdict behind them); under significant how many pairs differ.
     """
-    read = read_scores(scores, given)
     check_pair(model)
-    if by is None and data is not None:
+    if scores is not None and given["results"]:
+        raise UserError(f"--results are scored in place of SCORES; leave out {scores}, or --results")
+    if scores is not None and by is None and data is not None:
         raise UserError("--data is for --by; leave it out, or name a trait")
+    read, scored = scores_given(scores, {**given, "data": data})
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
-    check_shared_units(read, model or None)
+    with mistakes():
+        check_shared_units(read, model or None)
     if by is None:
         frame, warned = with_warnings(lambda: read.compare(*model, **options) if model else read.compare_all(**options))
     else:
-        source = traits_of(read, data)
+        source = traits_of(read, data) if scored is None or scored.data is None else scored.data
         frame, warned = with_warnings(lambda: compare_by(read, by, data=source, models=model or None, **options))
     resamples = given["resamples"]
     exchanges = enough_exchanges(1, resamples) if model else exchanges_of_all(read, resamples)
     asked = (f"compare {model[0]!r} with {model[1]!r}" if model else "", f"by {by}" if by else "")
     question = "; ".join(filter(None, asked)) or None
     if frame.is_empty():
-        tables, note = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read)
+        tables, note, quoted = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read), list[str]()
     else:
-        tables = comparison_tables(read, frame)
-        note = comparison_note(read, AnalysisOptions(**sampling_of(given)), exchanges, margin=bool(margin))
+        sampled, matrix = AnalysisOptions(**sampling_of(given)), has_matrix(frame) and not full
+        tables, quoted = comparison_tables(read, frame, full=full), quotes(read, frame, sampled)
+        note = comparison_note(read, sampled, exchanges, margin=bool(margin), full=full, matrix=matrix)
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, models=model or None, exchanges=exchanges, of="differences", **options)
-    print_document(document(read, tables, notes=[note], warnings=warned, signature=signature), format)
+    made = document(read, tables, notes=[note], warnings=warned, quotes=quoted, signature=signature)
+    print_document(made, format)
 
 
-@verb(variants=True)
+@verb("rank results.csv", variants=True)
 @scores_option
 @metric_option
 @mixed_option
@@ -315,6 +391,8 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     JSON: under ranks the condition, metric, model, value, rank, low, high, n, clusters, reason.
     """
     read = read_scores(scores, given)
+    with mistakes():
+        check_shared_units(read)
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
@@ -324,7 +402,11 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     print_document(made, format)
 
 
-@verb(variants=True)
+@verb(
+    "subset scores.json --data demo --where diagnosis=ADHD",
+    "subset scores.json --data demo --by diagnosis_group --compare",
+    variants=True,
+)
 @scores_option
 @data_option("Where the scores do not have the traits: what was scored against")
 @where_option
@@ -393,9 +475,9 @@ def _one(scores: Scores, question: str, part: Queryable, known: Queryable, compa
     return pl.concat([frame, subgroups(scores, rest, known=among, **options)], how="diagonal")
 
 
-@verb(variants=True)
-@click.argument("name", nargs=-1)
+@verb("analyze scores.json", "analyze scores.json distribution win_rates", variants=True)
 @scores_option
+@click.argument("name", nargs=-1)
 @data_option("What was scored against")
 @results_option("What was scored")
 @metric_option
@@ -410,17 +492,21 @@ def analyze(
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
-    """Do the analyses named, each with its uncertainty; all that these scores allow where none is named.
+    """Do the analyses of SCORES that each NAME names, with their uncertainty; without a NAME all that SCORES allow.
 
-    For any scores: metric_correlation, condition_differences, rank_shifts, win_rates, ratings, variance_split,
-    unit_difficulty; benchmarks have more, which a wrong name lists.
+    For any scores: distribution, metric_correlation, condition_differences, rank_shifts, win_rates, ratings,
+    variance_split, unit_difficulty; benchmarks have more, which a wrong name lists.
 
     JSON: a key for each analysis, with the rows of its table under rows and its signature and notes under metadata;
     under left_out what each analysis that was not done needs.
     """
+    if not scores.exists() and str(scores) in _analyses():
+        names = shlex.join((str(scores), *name))
+        raise UserError(f"SCORES is missing: {scores} is an analysis; write: attune-bench analyze scores.json {names}")
     read = read_scores(scores, given)
     benchmark = benchmark_of_scores(read)
     known: dict[str, Analysis] = {**ANALYSES, **(resolve(benchmark.analyses) if benchmark else {})}
+    known["distribution"] = _DISTRIBUTION
     for asked in name:
         if asked not in known:
             raise UserError(f"no analysis {asked!r}; {did_you_mean(asked, known)}")
@@ -428,11 +514,12 @@ def analyze(
     left_out = {
         key: "needs " + " and ".join(f"--{need}" for need in lacking)
         for key, analysis in known.items()
-        if (not name or key in name) and (lacking := [need for need in analysis.needs if not sources[need]])
+        if key in (name or known) and (lacking := [need for need in analysis.needs if not sources[need]])
     }
     if name and left_out:
         raise UserError("; ".join(f"{key} {why}" for key, why in left_out.items()))
-    chosen = [key for key in (dict.fromkeys(name) or known) if key not in left_out]
+    # Where no analysis is named, distribution would be most of what is printed.
+    chosen = [key for key in (dict.fromkeys(name) or known) if key not in left_out and (name or key != "distribution")]
     for key in chosen:
         if metric and name and not known[key].takes_metrics:
             raise UserError(f"{key} is of its own metrics; leave out --metric")
@@ -462,16 +549,31 @@ def analyze(
         rows = {key: {"metadata": part["metadata"], "rows": part[key]} for key, part in parts.items()}
         emit(json.dumps({**rows, "left_out": left_out}, indent=2))
         return
+    signed = [made.signature for made in documents.values() if made.signature]
     if not name:
         for key in [key for key, made in documents.items() if not made.tables[0].rows]:
             frame = documents.pop(key).tables[0].frame
             why = None if frame is None else only_reason(frame, known[key].estimate)
             left_out[key] = why or f"needs {in_words(read, known[key].rows_need)}"
-    blocks = [document_text(made, format) for made in documents.values()]
+    blocks = [
+        document_text(replace(made, signature=None) if format == "table" else made, format)
+        for made in documents.values()
+    ]
     if left_out:
         left = [fill(f"- {key}: {why}", columns_of_terminal(), subsequent_indent="  ") for key, why in left_out.items()]
         blocks.append("\n".join(["Left out:", "", *left]))
+    if format == "table" and signed:
+        blocks.append(signature_line("\n".join(signed)))
     emit("\n\n".join(blocks))
+
+
+def _analyses() -> set[str]:
+    """Return the names of the analyses of any scores and of all benchmarks."""
+    return {
+        "distribution",
+        *ANALYSES,
+        *(name for benchmark in all_benchmarks() for name in resolve(benchmark.analyses) or ()),
+    }
 
 
 def _analysis(
@@ -483,6 +585,8 @@ def _analysis(
     if analysis.takes_metrics:
         keywords["metrics"] = chosen
     needs = {need: inputs[need] for need in analysis.needs}
+    if analysis is _DISTRIBUTION:
+        return _distribution(scores, metric)
     frame, warned = with_warnings(lambda: analysis.function(scores, **needs, **keywords))
     notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**sampling_of(given)))] if frame.height else []
     columns = [name for name in ("metric", "metric_a", "metric_b") if name in frame.columns]
@@ -494,7 +598,7 @@ def _analysis(
     return document(scores, tables, notes=notes, warnings=warned, signature=signature)
 
 
-@verb(variants=True)
+@verb("stats scores.json", variants=True)
 @scores_option
 @metric_option
 @format_option()
@@ -503,21 +607,32 @@ def stats(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) -
 
     JSON: under distribution model, the condition, metric, n, mean, sd, lowest, median, highest.
     """
-    read = read_scores(scores, given)
+    print_document(_distribution(read_scores(scores, given), metric), format)
+
+
+def _distribution(scores: Scores, metric: Sequence[str]) -> Document:
+    """Return how metrics are distributed over the units of each model."""
     with mistakes():
-        frame = distribution(read, list(metric) or None)
-    print_document(document(read, distribution_tables(read, frame)), format)
+        frame = distribution(scores, list(metric) or None)
+    return document(scores, distribution_tables(scores, frame))
+
+
+_DISTRIBUTION = Analysis(function=distribution, title="Distribution", note="", columns=DISTRIBUTION)
 
 
 _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 
 
-@verb(variants=True)
+@verb(
+    "plan scores.json --difference 2",
+    "plan --difference 2 --sd 10 --correlation 0.5 --icc 0.2",
+    variants=True,
+)
 @click.option("--difference", type=float, help="The true difference to find, in the unit of the scores.")
 @click.option(
     "--participants", type=int, help="How many there will be: which difference is the smallest detectable one?"
 )
-@click.option("--scores", type=click.Path(path_type=Path), help="A pilot: scores of two models or more.")
+@scores_argument(needed=False)
 @metric_option
 @pair_option
 @click.option("--sd", type=float, help="Without a pilot: the standard deviation of a unit's score.")
@@ -528,18 +643,26 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 )
 @click.option(
     "--units-cv",
+    cls=FoldedOption,
     type=float,
     help="Without a pilot: standard deviation of the number of units of a participant, over its mean; by default 0, "
     "equally many. Usual are 0.5 to 1.",
 )
-@click.option("--looks", type=int, default=1, show_default=True, help="How often the data are tested; once only.")
+@click.option(
+    "--looks",
+    cls=FoldedOption,
+    type=int,
+    default=1,
+    show_default=True,
+    help="How often the data are tested; once only.",
+)
 @mixed_option
 @own_benchmark_option
 @format_option()
 def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], format: Format, **given: Any) -> None:  # noqa: A002
     """Say how many participants a comparison of two models needs, or the smallest detectable difference.
 
-    From a pilot, --scores; or from assumptions, --sd, --correlation and --icc.
+    From a pilot, SCORES of two models or more; or from assumptions, --sd, --correlation and --icc.
 
     JSON: under plan model_a, model_b, the condition, metric, difference, participants, units, sd, correlation, icc,
     units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot.
@@ -553,7 +676,7 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
             "a difference they show"
         )
     if scores is not None:
-        check_unstated(stated, "--scores")
+        check_unstated(stated, str(scores))
         check_pair(model)
         read = read_scores(scores, given)
         metrics = list(metric) or [read.primary]
@@ -564,177 +687,9 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
         return
     for name, value in {"metric": metric, "model": model, **given}.items():
         if value:
-            raise UserError(f"--{name.replace('_', '-')} is of a pilot; name its --scores")
+            raise UserError(f"--{name.replace('_', '-')} is of a pilot; name its SCORES")
     if not {"sd", "correlation", "icc"} <= stated.keys():
-        raise UserError("how many? Name a pilot with --scores, or state --sd, --correlation and --icc")
+        raise UserError("how many? Name the scores of a pilot, or state --sd, --correlation and --icc")
     with mistakes():
         frame = plan_from_assumptions(**stated, **asked)
     print_document(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format)
-
-
-@verb()
-@click.argument("ratings", type=click.Path(path_type=Path))
-@many("--expert", required=True, help="A rater who is an expert; name at least two.")
-@many("--judge", required=True, help="A rater who is a judge.")
-@click.option(
-    "--weights", type=click.Choice(("none", "linear", "quadratic")), default="quadratic", show_default=True,
-    help="How far two ratings disagree: their distance, its square, or all alike.",
-)  # fmt: skip
-@click.option(
-    "--by", type=click.Choice(("value", "rank")), default="value", show_default=True,
-    help="Distance between the numbers, or between their ranks among those that two raters use.",
-)  # fmt: skip
-@click.option(
-    "--margin", type=float,
-    help="The largest loss of kappa that does not matter; without it no judge is called as close.",
-)  # fmt: skip
-@click.option("--pairs", is_flag=True, help="Print every two raters too; JSON always has them.")
-@sampling_options("resamples", "seed", "level")
-@format_option()
-def judges(
-    ratings: Path,
-    expert: tuple[str, ...],
-    judge: tuple[str, ...],
-    weights: str,
-    pairs: bool,
-    format: Format,  # noqa: A002
-    **given: Any,
-) -> None:
-    """Is a judge as close to an expert as another expert is? By dimension, from RATINGS of the same items.
-
-    RATINGS is a CSV, JSONL or Parquet table with the columns item, rater, dimension, rating, and optional dataset and
-    cluster, of items that belong together. No scores are needed.
-
-    JSON: under judges dataset, dimension, judge, with_experts, among_experts and shift, each with _low and _high,
-    difference, low, high, verdict, expert_shift, judge_shift, n, clusters, reason; under pairs dataset, dimension,
-    rater_a, rater_b, kappa, low, high, shift, shift_low, shift_high, n, clusters, reason.
-    """
-    weighting: Any = None if weights == "none" else weights
-    found, warned = with_warnings(
-        lambda: compare_judges(ratings, experts=expert, judges=judge, weights=weighting, **given)
-    )
-    level, by, margin = (given[name] for name in ("level", "by", "margin"))
-    notes = [closeness_note(found.judges, weights=weighting, by=by, margin=margin, level=level)]
-    if found.unused:
-        notes.append(f"Not used, as neither experts nor judges: {', '.join(found.unused)}.")
-    about = {"experts": list(expert), "judges": list(judge), "weights": weighting, **given}
-    tables = closeness_tables(found.judges, found.pairs, all_pairs=pairs)
-    print_document(Document(tables, notes=notes, warnings=warned, metadata=about), format)
-
-
-@verb(variants=True)
-@scores_option
-@labels_option(required=True)
-@judge_option
-@mixed_option
-@analysis_options
-def debias(scores: Path, labels: Path, metric: str | None, format: Format, **given: Any) -> None:  # noqa: A002
-    """Correct a judge's scores by people's ratings of a random part of what it scored.
-
-    Prints for every rated model, and for every two that people rated on the same units, what the judge says, what
-    people say and the judge corrected; and which corrected differences are significant.
-
-    JSON: rows under models and differences; attune-bench columns debias describes their columns.
-    """
-    read = read_scores(scores, given)
-    sampled = sampling_of(given)
-    with mistakes():
-        held = read_labels(read, labels, metric=metric)
-    frame, warned = with_warnings(lambda: debias_scores(read, held, **sampled))
-    pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
-    tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
-    notes = [judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count()))]
-    models = list(dict.fromkeys(frame["model"]))
-    signature = read.sign(models=models, labels=held.hash, of="differences", metrics=[held.metric.name], **sampled)
-    print_document(document(read, tables, notes=notes, warnings=[*warned, *of_pairs], signature=signature), format)
-
-
-@click.group()
-def labels() -> None:
-    """Have people rate a part of what a judge scored, to correct the judge by.
-
-    plan says how many ratings are needed; draw chooses units at random and writes a sheet to fill in, which
-    attune-bench debias reads.
-    """
-
-
-@verb(variants=True)
-@scores_option
-@judge_option
-@click.option("--n", "number", type=int, required=True, help="How many units to rate, of every model.")
-@sampling_options("seed")
-@click.option(
-    "--by", default="unit", show_default=True, help="Sampling unit: unit, or cluster, until --n units are reached."
-)
-@click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="The sheet, a name in .csv.")
-def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, output: Path, **given: Any) -> None:
-    """Draw units at random for people to rate, and write a sheet with an empty column rating.
-
-    Rows are in the order in which units were drawn: who stops early has rated a random part. The sheet has no scores,
-    so that nobody rates with the judge in view.
-    """
-    if output.suffix.lower() != ".csv":
-        raise UserError(f"{output} does not end in .csv, the format of the sheet")
-    if output.exists():
-        raise UserError(f"{output} exists, and may have ratings; choose another --output")
-    read = read_scores(scores, given)
-    with mistakes():
-        sheet = draw_labels(read, number, metric=metric, seed=seed, by=by)
-    try:
-        write_whole(output, [to_csv(sheet).encode()])
-    except OSError as error:
-        raise UserError(f"{output} cannot be written: {error.strerror or error}") from None
-    drawn = plural(sheet["unit"].n_unique(), read.provenance.unit)
-    emit(f"{output}: {drawn}, {plural(sheet.height, 'row')} to rate; fill in the column rating")
-
-
-@verb(variants=True)
-@click.option("--width", type=float, required=True, help="Of the interval, from end to end, in the metric's unit.")
-@click.option("--scores", type=click.Path(path_type=Path), help="What the judge gave, with --labels of a pilot.")
-@labels_option()
-@judge_option
-@click.option("--sd", type=float, help="Without a pilot: the standard deviation of ratings.")
-@click.option("--correlation", type=float, help="Without a pilot: of judge and people.")
-@click.option("--scored", type=int, help="Without a pilot: how many units the judge scored.")
-@click.option("--design-effect", type=float, default=None, help="Without a pilot: of clusters; 1 without any.")
-@sampling_options("level")
-@own_benchmark_option
-@format_option()
-def plan_(
-    width: float,
-    scores: Path | None,
-    labels: Path | None,
-    metric: str | None,
-    level: float,
-    format: Format,  # noqa: A002
-    **given: Any,
-) -> None:
-    """Say how many ratings an interval of a width needs, from a pilot or from stated numbers.
-
-    JSON: rows under plan; attune-bench columns "ratings needed" describes their columns.
-    """
-    names = ("sd", "correlation", "scored", "design_effect")
-    stated = {name: given[name] for name in names if given[name] is not None}
-    note = plan_note(level, MIN_LABELS)
-    if scores is not None and labels is not None:
-        check_unstated(stated, "--labels")
-        read = read_scores(scores, given)
-        frame, _ = with_warnings(lambda: plan_labels(read, labels, width=width, metric=metric, level=level))
-        print_document(document(read, [plan_table(frame, read.metrics)], notes=[note]), format)
-        return
-    if scores is not None or labels is not None or metric is not None:
-        raise UserError("a pilot is --scores and --labels; or state --sd, --correlation and --scored alone")
-    if not {"sd", "correlation", "scored"} <= stated.keys():
-        raise UserError("how many? Name a pilot with --scores and --labels, or state --sd, --correlation and --scored")
-    effect, n = stated.setdefault("design_effect", 1.0), stated.pop("scored")
-    with mistakes():
-        needed = labels_needed(
-            width, spread=stated["sd"], correlation=stated["correlation"], units=n, design_effect=effect, level=level
-        )
-    row = {**dict.fromkeys(RATINGS_NEEDED), **stated, "width": width, "n": n, "labels": needed}
-    frame = build_frame(RATINGS_NEEDED, [row])
-    print_document(Document([plan_table(frame, {})], notes=[note]), format)
-
-
-labels.add_command(draw)
-labels.add_command(plan_)

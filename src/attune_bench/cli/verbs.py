@@ -11,46 +11,73 @@ import click
 
 from attune_bench._version import __version__
 from attune_bench.benchmarks import INSTALLED, all_benchmarks
+from attune_bench.cli.help import help_all_option, shows_all
 from attune_bench.cli.stopping import STOPPED, process
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, did_you_mean, has_colours, sanitize, toned
 
-_COMMANDS = {
-    "demo": ("data", "Score embedded synthetic data; print the report, write it as a page."),
-    "show": ("data", "Print one record: a conversation with its annotations, a scenario, an episode."),
-    "describe": ("data", "Count the records of a source: by trait, turns, annotations, issues."),
-    "validate": ("data", "Check files of any kind and list every issue."),
-    "schema": ("data", "Print the JSON Schema of a kind of record, or the columns of its tables."),
-    "columns": ("data", "Say what the columns of tables, analyses and CSV files mean."),
-    "score": ("data", "Score results against the data they are of."),
-    "report": ("scores", "Print a report of scores, or write it as a page of HTML."),
-    "compare": ("scores", "Compare every two models on the units that both were run on."),
-    "plan": ("scores", "Say how many participants a comparison needs, or the smallest detectable difference."),
-    "rank": ("scores", "Rank the models, each with the interval of its rank."),
-    "debias": ("scores", "Correct a judge's scores by people's ratings of a random part."),
-    "labels": ("scores", "Draw the units that people are to rate, and say how many are needed."),
-    "judges": ("scores", "Compare judges with experts who rated the same items."),
-    "subset": ("scores", "Score a part of the units, chosen by traits, or each stratum of a trait."),
-    "analyze": ("scores", "Do further analyses of scores, each with its uncertainty."),
-    "stats": ("scores", "Print how each metric is distributed over units."),
-    "leaderboard": ("export", "Make a leaderboard of files of scores: a page, models in tiers."),
-    "export": ("export", "Write scores for other tools: Every Eval Ever, the Hub, CSV, Parquet."),
-    "run": ("run", "Ask a model what a benchmark asks, and write its results; goes on where it stopped."),
-    "batch": ("run", "Write a run's calls for a batch service, and make results of its answers."),
-    "lm-eval-path": ("export", "Print the folder of tasks that lm_eval --include_path takes."),
+_GROUPS = {
+    "Look": {
+        "demo": ("data", "Score the synthetic data that come with the package."),
+        "show": ("data", "Print one record, and what models made of it."),
+        "describe": ("data", "Count records by trait, turns, annotations, issues."),
+        "validate": ("data", "Check files of any kind and list every issue."),
+        "columns": ("data", "Say what the columns of tables and files mean."),
+    },
+    "Ask": {
+        "run": ("run", "Ask a model what a benchmark asks."),
+        "batch": ("batch", "Write a run's calls for a batch service."),
+    },
+    "Score and compare": {
+        "score": ("data", "Score results against the data they are of."),
+        "report": ("scores", "Print a report of scores, or write it as a page."),
+        "compare": ("scores", "Compare every two models on their common units."),
+        "rank": ("scores", "Rank the models, with an interval of each rank."),
+        "figure": ("figures", "Draw scores as one figure: PDF, SVG or PNG."),
+        "subset": ("scores", "Score a subgroup, or each value of a trait."),
+        "analyze": ("scores", "Do further analyses: distribution, win rates, others."),
+        "plan": ("scores", "Say how many participants a comparison needs."),
+    },
+    "Judges and people": {
+        "judge": ("judge", "Compare judges with people; correct them by ratings."),
+    },
+    "Publish": {
+        "export": ("export", "Write records or scores for other tools."),
+        "leaderboard": ("export", "Make a page that ranks many files of scores."),
+        "signature": ("signature", "Print the signature of an output, of which text has a hash."),
+    },
 }
+"""The commands that the help lists, in groups; for each its module and what it does."""
+
+_RARE = {"lm-eval-path": ("export", "Print the folder of tasks for lm-evaluation-harness.")}
+"""Commands that only `--help-all` lists, as the commands that one benchmark has."""
+
+_EARLIER = {
+    "stats": ("scores", "stats", "analyze SCORES distribution"),
+    "schema": ("data", "schema", "columns KIND --schema"),
+    "judges": ("judge", "agree", "judge agree"),
+    "labels": ("judge", "labels", "judge draw, judge plan"),
+    "debias": ("judge", "correct", "judge correct"),
+}
+"""Earlier names of commands: their module, their function, and the name that the help has for them."""
+
+_COMMANDS = {**{name: entry for group in _GROUPS.values() for name, entry in group.items()}, **_RARE}
 
 
 class _Verbs(click.Group):
     """The verbs of all benchmarks, then those that one benchmark has alone."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - of the base class
-        """Return the names of all commands."""
+        """Return the names of all commands, without the earlier names."""
         return [*_COMMANDS, *(command.name for benchmark in all_benchmarks() for command in benchmark.commands)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return a command."""
         found: click.Command
+        if cmd_name in _EARLIER:
+            module, function, _ = _EARLIER[cmd_name]
+            found = resolve(f"attune_bench.cli.{module}:{function}")
+            return found
         if cmd_name in _COMMANDS:
             module, _ = _COMMANDS[cmd_name]
             found = resolve(f"attune_bench.cli.{module}:{cmd_name.replace('-', '_')}")
@@ -68,19 +95,33 @@ class _Verbs(click.Group):
         """Return the command that is called; for an unknown one the error names the nearest."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(f"no command {args[0]!r}; {did_you_mean(args[0], self.list_commands(ctx))}", ctx)
-        return super().resolve_command(ctx, args)
+        _, command, rest = super().resolve_command(ctx, args)
+        return args[0], command, rest  # What was typed, which may be an earlier name.
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, which imports no command, and the benchmarks of installed packages."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-        for benchmark in all_benchmarks():
-            if benchmark.commands:
-                with formatter.section(f"Commands of {benchmark.title}"):
-                    formatter.write_dl([(command.name, command.help) for command in benchmark.commands])
+        groups = {title: {name: text for name, (_, text) in group.items()} for title, group in _GROUPS.items()}
+        if shows_all(ctx):
+            groups["Harnesses"] = {name: text for name, (_, text) in _RARE.items()}
+            for benchmark in all_benchmarks():
+                if benchmark.commands:
+                    groups[f"Commands of {benchmark.title}"] = {one.name: one.help for one in benchmark.commands}
+            groups["Earlier names"] = {name: f"the same as {now}" for name, (*_, now) in _EARLIER.items()}
+        width = max(len(name) for group in groups.values() for name in group)
+        for title, group in groups.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in group.items()])
         if INSTALLED.loaded:
             with formatter.section("Benchmarks of installed packages"):
                 formatter.write_dl([(name, benchmark.title) for name, benchmark in INSTALLED.loaded.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write with what to begin, and where the rest is."""
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text("Begin with: attune-bench demo. What a command takes: attune-bench COMMAND --help.")
+        if not shows_all(ctx):
+            formatter.write(f"\nmore: {ctx.command_path} --help-all\n")
 
 
 @click.group(
@@ -88,11 +129,13 @@ class _Verbs(click.Group):
     cls=_Verbs,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Score how well language models read people's feelings and preferences, against what the people said.",
-    epilog="Begin with: attune-bench demo. What a command takes: attune-bench COMMAND --help.",
 )
 @click.version_option(__version__, message="%(version)s")
 def app() -> None:
     """Run a command."""
+
+
+app.params.append(help_all_option())
 
 
 def call(arguments: Sequence[str] | None) -> NoReturn:

@@ -1,22 +1,23 @@
 """The answer of a report: what it says first of one condition, in sentences."""
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from attune_bench.report.columns import drawn, interval, label, number, range_words, under_condition
-from attune_bench.report.elements import breakable, signs_of
+from attune_bench.report.columns import drawn, interval, label, number, range_words, signs_of, words_under
+from attune_bench.report.elements import breakable
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, rows_under
-from attune_bench.scores.provenance import CHANCE_BASELINE, kind_of_group
-from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.provenance import PRIOR_BASELINE, kind_of_group
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
-from attune_data.text import plural, sanitize
+from attune_data.text import plural, pluralize, sanitize
 from attune_metrics.metric import Metric
 
 _MOST_NAMED = 4
+_MOST_METRICS = 2
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -27,49 +28,160 @@ def chances(page: PageScores, condition: str | None) -> dict[str, float]:
 
 
 def sentences(page: PageScores, condition: str | None) -> list[str]:
-    """Return the sentences about one condition: best model, comparisons, random answers, models without a value.
+    """Return the sentences about one condition: the finding, then the `details`."""
+    return [f"{finding(page, condition)}.", *details(page, condition)]
 
-    The model is the best of the models; people and baselines are among those that it is compared with.
+
+def title(page: PageScores) -> str:
+    """Return the finding of all conditions, without a full stop: the title of a page."""
+    table = page.table
+    if len(table.conditions) == 1:
+        return finding(page, table.conditions[0])
+    metric, name = table.metric(table.primary), table.provenance.condition
+    if metric.higher_is_better is None:
+        return _no_direction(metric)
+    if _is_mixed(page):
+        return f"No model can be said to lead in {metric.label}: the runs differ in what changes an answer"
+    leaders = {condition: best[0] for condition in table.conditions if (best := _best(page, condition))}
+    if not leaders:
+        return f"No model has a value of {metric.label} that can be shown"
+    one = _best(page, next(iter(leaders)))
+    shared = [model for model in one if all(model in _best(page, condition) for condition in leaders)]
+    if not shared:
+        each = [f"{_marked_name(model)} in {condition}" for condition, model in leaders.items()]
+        more = [f"{len(each) - _MOST_NAMED} more"] if len(each) > _MOST_NAMED + 1 else []
+        said = _joined([*each[:_MOST_NAMED], *more] if more else each)
+        return f"Which model has the {_extreme(metric)} {metric.label} depends on the {name}: {said}"
+    first = shared[0]
+    ahead = sum(_all_worse(page, condition, first) for condition in leaders)
+    found = f"{_marked_name(first)} has the {_extreme(metric)} {metric.label} in every {name}"
+    return f"{found}, and is significantly better than all others in {ahead} of {len(leaders)}"
+
+
+def finding(page: PageScores, condition: str | None) -> str:
+    """Return what the scores of one condition show, without a full stop.
+
+    The best is the best of the models; people and baselines are among those that it is compared with.
     """
+    table = page.table
+    metric, under = table.metric(table.primary), words_under(table, condition)
+    rows = with_value(page, condition)
+    if not rows:
+        return f"No model has a value of {metric.label}{under} that can be shown"
+    if metric.higher_is_better is None:
+        return _no_direction(metric)
+    models, best = _of_models(rows), _best(page, condition)
+    others = [row["model"] for row in rows if row["model"] != best[0]]
+    if not others:
+        return f"{_marked_name(best[0])} has the value {_estimate(models[0], metric)} in {metric.label}{under}"
+    if _is_mixed(page):
+        return f"No model can be said to lead in {metric.label}{under}: the runs differ in what changes an answer"
+    signs = _signs(page, condition)
+    if len(models) == 1:
+        value = f"{_marked_name(best[0])} has the value {_estimate(models[0], metric)} in {metric.label}{under}"
+        return "; ".join([value, *_verdicts(signs, best[0], others)])
+    if signs and all(sign == 0 for sign in signs.values()):
+        kinds = [_SEVERAL[kind] for kind in _SEVERAL if any(kind_of_group(row["model"]) == kind for row in rows)]
+        lead = f"{_listed(best)} {_have(best)} the {_extreme(metric)} value"
+        return f"No two {_joined(kinds)} differ significantly in {metric.label}{under}; {lead}"
+    beaten = metric.sign * (rows[0]["value"] - models[0]["value"]) > 0
+    among = " of the models" if beaten else ""
+    found = f"{_listed(best)} {_have(best)} the {_extreme(metric)} {metric.label}{under}{among}"
+    if not signs:
+        return f"{found}; no test compares the models"
+    if _all_worse(page, condition, best[0]):
+        return f"{found}, and all others are significantly worse"
+    near = [one for one in others if one not in best and signs.get((best[0], one)) == 0]
+    above = [one for one in others if signs.get((best[0], one)) == -1]
+    said = [f"{_listed(names)} {_are(names)} {what}" for names, what in (
+        (above, _VERDICTS[-1]), (near, _VERDICTS[0])
+    ) if names]  # fmt: skip
+    return "; ".join([found, *said])
+
+
+def details(page: PageScores, condition: str | None) -> list[str]:
+    """Return the sentences below a finding: value, comparisons, random answers, models without a value."""
     table = page.table
     metric = table.metric(table.primary)
     rows = with_value(page, condition)
     if not rows:
-        return [f"No model has a value of {metric.label}{words_under(table, condition)} that can be shown."]
-    models = _of_models(rows)
-    best = [row["model"] for row in models if row["value"] == models[0]["value"]]
-    if metric.higher_is_better is None:
-        found = [f"No model is the best: neither higher nor lower values of {metric.label} are better."]
-    else:
-        which = "the value" if len(models) == 1 else "the best value"
-        value = f"{_estimate(models[0], metric)} in {metric.label}{words_under(table, condition)}"
-        found = [f"{_listed(best)} {_have(best)} {which} {value}.", *_compared(page, best[0], rows, condition)]
+        return []
+    models, found = _of_models(rows), []
+    if metric.higher_is_better is not None and len(models) > 1:
+        best = _best(page, condition)
+        value = _estimate(models[0], metric)
+        found = [f"The value of {_listed(best)} is {value}.", *_compared(page, best[0], rows, condition)]
     lacking = [row["model"] for row in rows_under(page.ranking, condition) if row["value"] is None]
     without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
     return [*found, *_random_answers(page, condition, models), *without]
 
 
+_SEVERAL = {"model": "models", "person": "people", "baseline": "baselines"}
+_VERDICTS = {
+    1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
+}  # fmt: skip
+
+
+def _no_direction(metric: Metric) -> str:
+    return f"No model is the best: neither higher nor lower values of {metric.label} are better"
+
+
+def _extreme(metric: Metric) -> str:
+    return "highest" if metric.higher_is_better else "lowest"
+
+
+def _is_mixed(page: PageScores) -> bool:
+    return page.table.provenance.mixed and bool(differences(page.table))
+
+
+def _best(page: PageScores, condition: str | None) -> list[str]:
+    """Return the models of the best value: several where they share it."""
+    models = _of_models(with_value(page, condition))
+    return [row["model"] for row in models if row["value"] == models[0]["value"]]
+
+
+def _signs(page: PageScores, condition: str | None) -> dict[tuple[str, str], int | None]:
+    """Return the verdict on every two models, as `attune_bench.report.columns.signs_of` gives it."""
+    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
+    return signs_of(pairs, page.table.metric(page.table.primary))
+
+
+def _all_worse(page: PageScores, condition: str | None, best: str) -> bool:
+    """Tell whether all others with a value are significantly worse than a model."""
+    signs = _signs(page, condition)
+    others = [row["model"] for row in with_value(page, condition) if row["model"] != best]
+    return bool(others) and all(signs.get((best, one)) == 1 for one in others)
+
+
+def _verdicts(signs: Mapping[tuple[str, str], int | None], best: str, others: Sequence[str]) -> list[str]:
+    """Say how all others compare with the best model, a verdict each."""
+    groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in _VERDICTS.items()]
+    return [f"{_listed(names)} {_are(names)} {said}" for names, said in groups if names]
+
+
 def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) -> list[str]:
-    """Say how all others compare with the best model."""
+    """Say who else is worse than the best model, or not compared, where a test compares them."""
     table = page.table
     others = [row["model"] for row in rows if row["model"] != best]
-    if not others:
+    signs = {} if _is_mixed(page) else _signs(page, condition)
+    if not signs:
         return []
-    if table.provenance.mixed and differences(table):
-        return ["The runs differ in what changes an answer, so no model can be said to lead."]
-    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
-    if not pairs:
-        return ["No test compares the models."]
-    signs = signs_of(pairs, table.metric(table.primary))
-    verdicts = {
-        1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
-    }  # fmt: skip
-    groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in verdicts.items()]
-    said = "; ".join(f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for names, said in groups if names)
-    found = [f"Compared with {_marked_name(best)} on the {table.provenance.unit}s that both have: {said}."]
+    found = []
+    if said := [] if _all_worse(page, condition, best) else [
+        f"{_listed(names)} {_are(names)} {_VERDICTS[sign]}"
+        for sign in (1, None)
+        if (names := [one for one in others if signs.get((best, one)) == sign])
+    ]:  # fmt: skip
+        found = [
+            f"Compared with {_marked_name(best)} on the {pluralize(table.provenance.unit)} that both have: "
+            f"{'; '.join(said)}."
+        ]
+    pairs = rows_under(page.pairs, condition)
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
     if smallest * pairs[0]["family"] >= ALPHA:
-        found.append(f"No two models differ on enough {drawn(table, page.chosen)}s for a significant difference.")
+        found.append(
+            f"No two models differ on enough {pluralize(drawn(table, page.chosen))} for a significant difference."
+        )
     return found
 
 
@@ -99,6 +211,44 @@ def _random_answers(page: PageScores, condition: str | None, models: Rows) -> li
     ]
 
 
+def prior_sentences(page: PageScores, condition: str | None) -> list[str]:
+    """Say which models the most frequent answers score above, and in which metrics of the board: a sentence or none."""
+    table = page.table
+    metric, rows = table.metric(table.primary), with_value(page, condition)
+    prior = next((row for row in rows if row["model"] == PRIOR_BASELINE), None)
+    if prior is None or metric.higher_is_better is None:
+        return []
+    below = [row["model"] for row in rows if kind_of_group(row["model"]) == "model" and _above(prior, row, metric)]
+    if not below:
+        return []
+    signs = signs_of([] if page.pairs.is_empty() else rows_under(page.pairs, condition), metric)
+    names = [
+        f"{_marked_name(one)} ({'' if signs.get((PRIOR_BASELINE, one)) == 1 else 'not '}significantly)" for one in below
+    ]
+    said = f"{_marked_name(PRIOR_BASELINE)} gives the most frequent answers and reads no {table.provenance.unit}."
+    better = "higher" if metric.higher_is_better else "lower"
+    said += f" Its value is {better} than the values of {_joined(names)}"
+    values = {(row["model"], row["metric"]): row for row in rows_under(page.summary, condition)}
+    pairs = [
+        (one, values[PRIOR_BASELINE, name], values[below[0], name])
+        for name in table.headline
+        if name != metric.name and (one := table.metric(name)).higher_is_better is not None
+    ]
+    why = [
+        f"{label(one)} ({number(own['value'], one)} against {number(other['value'], one)})"
+        for one, own, other in pairs
+        if None not in (own["value"], other["value"]) and _above(own, other, one)
+    ]
+    if why:
+        said += f"; compared with {_marked_name(below[0])} it is better in {_joined(why[:_MOST_METRICS])}"
+    return [f"{said}."]
+
+
+def _above(row: Mapping[str, Any], other: Mapping[str, Any], metric: Metric) -> bool:
+    """Tell whether the value of a row is better than the value of another."""
+    return bool(metric.sign * (row["value"] - other["value"]) > 0)
+
+
 def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
     """Tell whether the whole interval of a value is better than another value; without one nothing is known."""
     end = row["low" if metric.sign > 0 else "high"]
@@ -114,10 +264,8 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     if table.provenance.benchmark is None and metric == Metric(name=metric.name, label=metric.name):
         better = "higher (taken to be: the table does not say)"
     found = [("better", better), ("possible", range_words(metric) or "any number")]
-    random = chances(page, condition).get(metric.name)
-    # Else the row of the baseline says what they score.
-    if random is not None or not any(row["model"] == CHANCE_BASELINE for row in with_value(page, condition)):
-        found.append(("random answers, on average", "not known" if random is None else number(random, metric)))
+    if (random := chances(page, condition).get(metric.name)) is not None:
+        found.append(("random answers, on average", number(random, metric)))
     return found
 
 
@@ -136,12 +284,18 @@ def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
 
 
 _BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
+_NAMED_BASELINE = re.compile(f"({_BEGIN}baseline/[^{_END}]*{_END}) \\(baseline\\)")
 
 
 def _marked_name(model: str) -> str:
     """Return a name for a sentence: between marks, followed by its kind unless it is a model."""
     plain = sanitize(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
     return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
+
+
+def plain_sentence(text: str) -> str:
+    """Return a sentence of an answer as text, where a name of a baseline says that it is one."""
+    return _NAMED_BASELINE.sub(r"\1", text).replace(_BEGIN, "").replace(_END, "")
 
 
 def sentence(text: str) -> Html:
@@ -151,11 +305,6 @@ def sentence(text: str) -> Html:
         name, marked, rest = piece.partition(_END)
         found += [element("strong", breakable(name)), escape(sanitize(rest))] if marked else [escape(sanitize(name))]
     return Html("".join(found))
-
-
-def words_under(table: ScoreTable, condition: str | None) -> str:
-    """Return the condition in words, to follow a metric; nothing where there is one condition."""
-    return under_condition(table, condition) if len(table.conditions) > 1 else ""
 
 
 def _listed(models: Sequence[str]) -> str:
@@ -172,3 +321,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 def _have(models: Sequence[str]) -> str:
     return "has" if len(models) == 1 else "have"
+
+
+def _are(models: Sequence[str]) -> str:
+    return "is" if len(models) == 1 else "are"

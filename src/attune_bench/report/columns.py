@@ -13,7 +13,7 @@ from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions, draws_poisson, interval_method
 from attune_data.issues import Html
-from attune_data.text import Tone
+from attune_data.text import Tone, pluralize
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -55,12 +55,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, and the cell of a row; `is_name` where the text, or the heading, may be cut to fit."""
+    """A column: its heading, and the cell of a row.
+
+    `is_name` where the text, or with `head_is_name` the heading, may be cut to fit; `is_text` where it stands left.
+    """
 
     head: str
     cell: Callable[[Row], Cell]
     is_name: bool = False
     head_is_name: bool = False
+    is_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +97,24 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart of altair, or `attune_bench.report.drawing.Cells`; `is_small` where it goes beside others of its kind."""
+    """A figure of a page.
+
+    Attributes
+    ----------
+    chart : attune_bench.report.plots.Plot or attune_bench.report.drawing.Cells
+        What is drawn.
+    caption : str
+        What it shows.
+    is_small : bool
+        Whether it goes beside others of its kind.
+    finding : str
+        What the data say, as its heading.
+    """
 
     chart: Any
     caption: str
     is_small: bool = False
+    finding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +138,15 @@ Part = Table | Figure | Folded | Markup | str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a page: its parts under a heading; or, without parts, why it is left out."""
+    """A section of a page: its parts under a heading; or, without parts, why it is left out.
+
+    One that `is_first` comes before the sections that any scores have.
+    """
 
     title: str
     parts: Sequence[Part] = field(default_factory=tuple)
     left_out: str = ""
+    is_first: bool = False
 
 
 def with_note(tables: Sequence[Table], *notes: str) -> list[Table]:
@@ -184,7 +205,7 @@ def text_column(head: str, key: str, *, is_name: bool = False) -> Column:
         mark = PERSON if is_name and kind_of_group(text) == "person" else ""
         return Cell(text, mark, row[key], "best" if is_name and row.get("is_best") else "")
 
-    return Column(head, cell, is_name)
+    return Column(head, cell, is_name, is_text=True)
 
 
 def count_column(head: str, key: str) -> Column:
@@ -229,7 +250,7 @@ def yes_column(head: str, key: str) -> Column:
         tone: Tone = "" if row[key] is None else "yes" if row[key] else "no"
         return Cell(tone or UNDEFINED, value=row[key], tone=tone)
 
-    return Column(head, cell)
+    return Column(head, cell, is_text=True)
 
 
 def size_column(head: str = "n") -> Column:
@@ -290,7 +311,8 @@ def weight_words(table: ScoreTable, options: AnalysisOptions) -> str:
     if not options.weighs_clusters(table):
         return ""
     name = drawn(table, options)
-    return f"values are means of {name}s' means: each {name} counts once"
+    several = pluralize(name)
+    return f"values are means of {several}'{'' if several.endswith('s') else 's'} means: each {name} counts once"
 
 
 def counts_units(table: ScoreTable, options: AnalysisOptions) -> str:
@@ -315,10 +337,10 @@ def interval_words(
     """
     said, weight = f"{100 * options.level:g}% intervals by", weight_words(table, options)
     if weight and not resampled:
-        said += f" Student's t over {drawn(table, options)}s (on the logit scale in a finite range); {weight}"
+        said += f" Student's t over {pluralize(drawn(table, options))} (on the logit scale in a finite range); {weight}"
     else:
         kind = INTERVALS[options.interval] + (", Poisson draws" if draws_poisson(table, options) else "")
-        said = "; ".join(filter(None, (f"{said} resampling {drawn(table, options)}s ({kind})", weight)))
+        said = "; ".join(filter(None, (f"{said} resampling {pluralize(drawn(table, options))} ({kind})", weight)))
     return said if frame is None else ". ".join([said, *_share_words(table, options, frame)])
 
 
@@ -333,7 +355,7 @@ def _share_words(table: ScoreTable, options: AnalysisOptions, frame: pl.DataFram
     }
     wilson, said = "wilson" in methods, []
     if wilson:
-        alone = f" of {held.unit}s of as many {held.cluster}s" if len(methods) > 1 else ""
+        alone = f" of {pluralize(held.unit)} of as many {pluralize(held.cluster)}" if len(methods) > 1 else ""
         said.append(f"Shares{alone} have Wilson intervals")
     if "logit-t" in methods:
         said.append(f"Those of {'other ' if wilson else ''}shares are by Student's t on the logit scale")
@@ -380,6 +402,11 @@ def under_condition(table: ScoreTable, condition: str | None) -> str:
     return "" if condition is None else f", {table.provenance.condition} {condition}"
 
 
+def words_under(table: ScoreTable, condition: str | None) -> str:
+    """Return the end of a title that names the condition, empty where the scores have one alone."""
+    return under_condition(table, condition) if len(table.conditions) > 1 else ""
+
+
 def label(metric: Metric) -> str:
     """Return a metric's label, with its direction where lower values are better."""
     return f"{metric.label}{', lower is better' if metric.higher_is_better is False else ''}"
@@ -406,3 +433,13 @@ def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
         and (metric.group or not grouped)
         and (not one_axis or (metric.low, metric.high, metric.scale) == (0, 1, 1))
     )
+
+
+def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
+    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
+    found: dict[tuple[str, str], int | None] = {}
+    for row in pairs:
+        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
+        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
+        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
+    return found

@@ -23,6 +23,7 @@ from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv, to_markdown
 from attune_data.issues import Html, page, table, tag
 from attune_data.text import WIDTH, Tone, grid, sanitize, toned, width, wrapped
+from attune_metrics.signature import short_signature
 from attune_metrics.stats.bootstrap import STATISTICS
 
 _GAP = 2
@@ -34,13 +35,17 @@ _TONED: dict[str, Tone] = dict.fromkeys(("Warning:", "MIXED:", "SYNTHETIC"), "wa
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table as texts; `names` are the places of the columns that have names, of models for instance."""
+    """A table as texts.
+
+    `names` are the places of the columns that have names, of models for instance; `left` those of columns of text.
+    """
 
     title: str
     head: list[str]
     rows: list[list[str]]
     tones: list[list[Tone]]
     names: list[int]
+    left: list[int]
     heads_are_names: bool
     notes: list[str]
 
@@ -75,9 +80,10 @@ def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
         tones: list[list[Tone]] = [[cell.tone for cell in own] + [""] * marked for own in cells]
         head = [sanitize(column.head) for column in one.columns] + ([""] if marked else [])
         names = [place for place, column in enumerate(one.columns) if column.is_name]
+        left = [place for place, column in enumerate(one.columns) if column.is_text]
         of_heads = any(column.head_is_name for column in one.columns)
         notes = [sanitize(note) for note in one.notes]
-        found.append(TextTable(sanitize(one.title), head, texts, tones, names, of_heads, notes))
+        found.append(TextTable(sanitize(one.title), head, texts, tones, names, left, of_heads, notes))
     footnotes = [sanitize(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
     undefined = any(cell == UNDEFINED for made in found for row in made.rows for cell in row)
     return found, [*footnotes, *([f"{UNDEFINED}: undefined, or not known."] if undefined else [])]
@@ -117,13 +123,14 @@ def laid_out(table: TextTable, columns: int, *, colours: bool = False) -> list[s
     found = []
     for count, part in enumerate(_parts(table.widths, table.keys, columns, marked=table.marked)):
         places = [*range(table.keys), *part]
+        left = [number for number, place in enumerate(places) if place in table.left]
         head, *rows = [[cells[place] for place in places] for cells in (table.head, *table.rows)]
         tones = [[own[place] for place in places] for own in table.tones] if colours else []
         title = f"{table.title.rpartition(': ')[0] or table.title} (continued)".lstrip() if count else table.title
         title = paragraph(title, prose)
         if colours:
             title = "\n".join(toned(line, "title") for line in title.split("\n"))
-        found.append("\n".join(filter(None, [title, grid(head, rows, tones, left=table.names)])))
+        found.append("\n".join(filter(None, [title, grid(head, rows, tones, left=left)])))
     return [*found, *(paragraph(note, prose, colours=colours) for note in table.notes)]
 
 
@@ -186,14 +193,18 @@ class Document:
     ----------
     tables : sequence of Table
         From the top; CSV is of the first frame.
+    answer : sequence of str
+        What was found, in paragraphs above all.
     head : str
-        A sentence above all.
+        A sentence above the tables.
     notes : sequence of str
         Sentences below all.
     warnings : sequence of str
         What the analysis warned of, below the notes; CSV has no place for notes and none for these.
+    quotes : sequence of str
+        Sentences to quote, last in a text.
     signature : str, optional
-        The line to quote.
+        Every setting, in one line; a text for a terminal has its hash.
     metadata : mapping
         Further keys of JSON's ``metadata``.
     rename : mapping of str to str
@@ -201,9 +212,11 @@ class Document:
     """
 
     tables: Sequence[Table]
+    answer: Sequence[str] = ()
     head: str = ""
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    quotes: Sequence[str] = ()
     signature: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
@@ -240,6 +253,8 @@ def json_content(document: Document) -> dict[str, Any]:
     """Return what JSON says of a document: ``metadata``, then the rows of every frame under its key."""
     notes = [*(note for table in document.tables for note in table.notes), *document.notes, *document.warnings]
     metadata = {"signature": document.signature, **document.metadata, "notes": notes}
+    if document.answer:
+        metadata["answer"] = [*document.answer]
     rows = {
         table.key: strict(table.frame.rename(document.rename, strict=False).to_dicts())
         for table in document.tables
@@ -259,25 +274,32 @@ def strict(value: Any) -> Any:
 
 def _markdown(document: Document) -> str:
     tables, footnotes = text_tables(document.tables)
-    blocks = [to_markdown(document.head)] if document.head else []
+    blocks = [to_markdown(text) for text in (*document.answer, document.head) if text]
     for one in tables:
-        lines = [one.head, ["---", *("---:" for _ in one.head[1:])], *one.rows] if one.head else []
+        rule = ["---" if place == 0 or place in one.left else "---:" for place in range(len(one.head))]
+        lines = [one.head, rule, *one.rows] if one.head else []
         cells = "\n".join(f"| {' | '.join(map(to_markdown, line))} |" for line in lines)
         title = f"**{to_markdown(one.title)}**" if cells else to_markdown(one.title)
         blocks += [f"{title}\n\n{cells}".strip(), *map(to_markdown, one.notes)]
+    quoted = [f"> {to_markdown(text)}" for text in document.quotes]
     signature = [f"`{document.signature}`"] if document.signature else []
-    return "\n\n".join([*blocks, *map(to_markdown, [*footnotes, *document.notes, *document.warnings]), *signature])
+    return "\n\n".join(
+        [*blocks, *map(to_markdown, [*footnotes, *document.notes, *document.warnings]), *quoted, *signature]
+    )
 
 
 def _text(document: Document, columns: int, *, colours: bool) -> str:
     tables, footnotes = text_tables(document.tables)
     notes = [*footnotes, *map(sanitize, [*document.notes, *document.warnings])]
-    said, prose = [sanitize(document.head), *notes], min(columns, WIDTH)
-    first, *others = [paragraph(text, prose, colours=colours) for text in said]
-    # A signature is one word, for copying: it is never broken.
-    signature = [document.signature] if document.signature else []
+    prose = min(columns, WIDTH)
+    above, below = (
+        [paragraph(text, prose, colours=colours) for text in said if text]
+        for said in (map(sanitize, (*document.answer, document.head)), notes)
+    )
+    quoted = [paragraph(f"To quote: {text}", prose) for text in map(sanitize, document.quotes)]
+    signature = [signature_line(document.signature)] if document.signature else []
     blocks = [block for table in tables for block in laid_out(table, columns, colours=colours)]
-    return "\n\n".join([*([first] if first else []), *blocks, *others, *signature])
+    return "\n\n".join([*above, *blocks, *below, *quoted, *signature])
 
 
 def settings_table(table: ScoreTable) -> Table:
@@ -300,7 +322,9 @@ def document(
     *,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
+    quotes: Sequence[str] = (),
     signature: str | None = None,
+    answer: Sequence[str] = (),
     head: str = "",
     metadata: Mapping[str, Any] | None = None,
 ) -> Document:
@@ -318,9 +342,14 @@ def document(
         **(metadata or {}),
     }
     return Document(
-        tables=tables, head=head, notes=[*notes, *standing_notes(table)], warnings=warnings, signature=signature,
-        metadata=about, rename={"condition": held.condition},
+        tables=tables, answer=answer, head=head, notes=[*notes, *standing_notes(table)], warnings=warnings,
+        quotes=quotes, signature=signature, metadata=about, rename={"condition": held.condition},
     )  # fmt: skip
+
+
+def signature_line(signature: str) -> str:
+    """Return the line that a text has in place of a signature, or of several on lines of their own."""
+    return f"signature: {short_signature(signature)}"
 
 
 _MODELS, _METRICS = 30, 5

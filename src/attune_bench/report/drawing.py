@@ -8,10 +8,8 @@ Colours are of Okabe and Ito's palette, which colour-blind readers can tell apar
 shape too, and heat maps print their values. Every mark says its numbers where the pointer rests on it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -21,15 +19,8 @@ from attune_bench.report.columns import has_clusters, interval, label, number
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import sorted_groups
 from attune_data.references import require
-from attune_data.text import cut_in_middle, plural, sanitize, shortened, width, wrapped
+from attune_data.text import cut_in_middle, plural, sanitize, shortened, wrapped
 from attune_metrics.metric import Metric
-
-_NARROW = 600
-_NARROW_NAMES = 18
-_NARROW_TICKS = 3
-_LETTER = 7.2  # pixels of a letter of an axis, on average
-
-Specification = dict[str, Any]
 
 
 def short_names(texts: Iterable[str], most: int = 34, numbers: Mapping[str, int] | None = None) -> dict[str, str]:
@@ -63,66 +54,6 @@ def _cut_apart(texts: Iterable[str], most: int) -> dict[str, str]:
             shared = len(commonprefix(group))  # noqa: RUF071 - of characters
             found |= {text: shortened(f"...{text[shared:]}", most) for text in group}
     return found if len(set(found.values())) == len(found) else {}
-
-
-def fitted(specification: Specification, total: int) -> Specification:
-    """Return a specification of Vega-Lite for a width; for a narrow one, with shorter names.
-
-    Examples
-    --------
-    >>> fitted({"mark": "point", "width": 300}, 1000)["width"]
-    1000
-    """
-    made = deepcopy(specification)
-    if total < _NARROW:
-        _shorten_names(made)
-        for legend in _all(made, "legend"):
-            legend |= {"direction": "vertical", "columns": 1}
-        for axis in _all(made, "axis"):
-            if "tickCount" in axis:
-                axis["tickCount"] = min(axis["tickCount"], _NARROW_TICKS)
-    names = [name for axis in _name_axes(made) for name in axis["scale"]["domain"]]
-    beside = 24 + max((_LETTER * width(name) for name in names), default=24.0)
-    if panels := made.get("hconcat"):
-        space = total - beside - 24 * len(panels)
-        whole = sum(panel["width"] for panel in panels)
-        return {**made, "hconcat": [{**panel, "width": panel["width"] * space / whole} for panel in panels]}
-    if "facet" in made:
-        columns = min(made.get("columns", 1), total // 300) or 1
-        of_columns = {"columns": columns} if "columns" in made else {}
-        return {**made, **of_columns, "spec": {**made["spec"], "width": (total - beside - 16) / columns - 24}}
-    return {**made, "width": total, "autosize": {"type": "fit-x", "contains": "padding"}}
-
-
-def _shorten_names(specification: Specification) -> None:
-    """Shorten the names of the vertical axes, and in the data."""
-    short: dict[str, Mapping[str, str]] = {}
-    for axis in _name_axes(specification):
-        domain = axis["scale"]["domain"]
-        # As wide as it takes for them to differ.
-        cut = (found for most in count(_NARROW_NAMES) if (found := _cut_apart(domain, most)))
-        short.setdefault(axis["field"], next(cut) if domain else {})
-        axis["scale"]["domain"] = [short[axis["field"]].get(name, name) for name in axis["scale"]["domain"]]
-    for given in _all(specification, "data"):
-        given["values"] = [
-            row | {key: of[row[key]] for key, of in short.items() if row.get(key) in of} for row in given["values"]
-        ]
-
-
-def _all(inside: Any, key: str) -> Iterator[dict[str, Any]]:
-    """Yield every mapping that a specification has by a key."""
-    for name, part in inside.items() if isinstance(inside, dict) else enumerate(inside):
-        if name == key and isinstance(part, dict):
-            yield part
-        if isinstance(part, dict | list) and name != "values":
-            yield from _all(part, key)
-
-
-def _name_axes(specification: Specification) -> list[dict[str, Any]]:
-    """Return the vertical axes of names, as `attune_bench.report.drawing.names` makes them."""
-    return [
-        axis for axis in _all(specification, "y") if axis.get("type") == "nominal" and "domain" in axis.get("scale", {})
-    ]
 
 
 if TYPE_CHECKING:
@@ -298,33 +229,8 @@ def line(x: float, text: str = "") -> Any:
     rule = base.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False).encode(alt.X("x:Q"))
     if not text:
         return rule
-    return rule + base.mark_text(color=MUTED, dy=-8, fontSize=13, aria=False).encode(
+    return rule + base.mark_text(color=MUTED, dy=-8, fontSize=12, aria=False).encode(
         alt.X("x:Q"), alt.YValue(0), text=alt.Text("name:N")
-    )
-
-
-def dumbbell(rows: Rows, kinds: Mapping[str, str], y: Any, title: str) -> Any:
-    """Return two or three values a row, from the first to the last of `kinds`, joined by a line."""
-    alt = altair()
-    ends = list(kinds)
-    points = [{**row, "kind": kinds[kind], "at": row[kind]} for row in rows for kind in kinds if row[kind] is not None]
-    shapes, colours, fills = ["circle", "stroke", "diamond"], [SKY, MUTED, ORANGE], [PAPER, PAPER, ORANGE]
-    if len(ends) == 2:
-        shapes, colours, fills = (list(them[::2]) for them in (shapes, colours, fills))
-    domain = list(kinds.values())
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", labelLimit=260, symbolSize=90)
-    joined = alt.Chart(data(rows)).mark_rule(color=MUTED, strokeWidth=1.5)
-    marks = alt.Chart(data(points)).mark_point(size=90, opacity=1, strokeWidth=2)
-    return alt.layer(
-        joined.encode(alt.X(f"{ends[0]}:Q"), alt.X2(f"{ends[-1]}:Q"), y, **hover()),
-        marks.encode(
-            axis("X", "at", title),
-            y,
-            shape=alt.Shape("kind:N", scale=alt.Scale(domain=domain, range=shapes), legend=legend),
-            stroke=alt.Stroke("kind:N", scale=alt.Scale(domain=domain, range=colours), legend=legend),
-            fill=alt.Fill("kind:N", scale=alt.Scale(domain=domain, range=fills), legend=legend),
-            **hover(),
-        ),
     )
 
 
@@ -392,7 +298,7 @@ def heatmap(cells: Cells) -> "Chart":
     drawn = base.mark_rect(stroke=PAPER, strokeWidth=1.5).encode(
         color=alt.Color(f"{cells.value}:Q", scale=colours, legend=None), **hover()
     )
-    text = base.mark_text(fontSize=13).encode(
+    text = base.mark_text(fontSize=12).encode(
         text=alt.Text("shown:N"), color=alt.ColorValue("black", condition={"test": far, "value": "white"}), **hover()
     )
     return styled(alt.layer(drawn, text).properties(width=side * len(columns), height=cells.step * len(lines)))
@@ -421,7 +327,7 @@ def styled(chart: Any) -> "Chart":
         "Chart",
         chart.configure(
             background=PAPER,
-            font="Arial, 'Liberation Sans', Helvetica, sans-serif",
+            font="system-ui, sans-serif",
             padding=8,
             axis=alt.AxisConfig(**text, gridColor=GRID, domainColor=GRID, tickColor=GRID, titlePadding=8),
             header=alt.HeaderConfig(**text),
@@ -434,14 +340,9 @@ def styled(chart: Any) -> "Chart":
 # Specifications.
 
 
-def svg(figure: "Chart", total: int | None = None) -> str:
-    """Return a figure as SVG; with `total`, of that width in all."""
-    return svg_of_width(specification(figure), total)
-
-
-def svg_of_width(made: dict[str, Any], total: int | None = None) -> str:
-    """Return a specification of Vega-Lite as SVG; with `total`, of that width in all."""
-    return str(require("vl_convert", "plots").vegalite_to_svg(made if total is None else fitted(made, total)))
+def svg(figure: "Chart") -> str:
+    """Return a figure as SVG."""
+    return str(require("vl_convert", "plots").vegalite_to_svg(specification(figure)))
 
 
 def specification(figure: "Chart") -> dict[str, Any]:

@@ -3,16 +3,17 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
-from xml.etree import ElementTree
 
-from attune_bench.report import drawing
+from attune_bench.report import drawing, plots
 from attune_bench.report.columns import (
+    UNDEFINED,
     Cell,
     Figure,
     Folded,
@@ -24,6 +25,7 @@ from attune_bench.report.columns import (
     interval,
     number,
     p_value,
+    signs_of,
 )
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -45,6 +47,10 @@ _RECOLOURED = "\n".join(
     for light, dark in _DARK.items()
     for attribute in ("fill", "stroke")
 )
+_MOST_STACKED = 30  # columns of a table that have their heads beside their cells on a narrow screen
+_STACKED = "".join(
+    f"\n  .stack td:nth-child({n})::before {{ content: var(--c{n}); }}" for n in range(2, _MOST_STACKED + 1)
+)
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ink: {drawing.INK}; --muted: {drawing.MUTED}; --grid: {drawing.GRID};
   --paper: {drawing.PAPER}; --accent: {drawing.SKY}; --orange: {drawing.ORANGE}; --orange-ink: #a84400;
@@ -58,9 +64,10 @@ _STYLE = f"""
     --mid: #24292e; }}
 {_RECOLOURED}
 }}
+@media screen and (max-width: 40rem) {{
+{_STACKED}
+}}
 """
-_NARROW, _WIDE = 360, 1000
-_GROWTH = 1.3
 
 
 @cache
@@ -103,9 +110,9 @@ def _parts(parts: Sequence[Part], models: Collection[str]) -> list[Html]:
 
 def _part(part: Part, models: Collection[str]) -> Html:
     if isinstance(part, Table):
-        return table_element(part, models)
+        return table_element(without_dashes(part), models)
     if isinstance(part, Figure):
-        return figure_element(part, models)
+        return figure_element(part)
     if isinstance(part, Folded):
         return folded(part.title, _parts(part.parts, models))
     if isinstance(part, Markup):
@@ -166,12 +173,48 @@ def table_element(
         element("tr", *map(_cell, cells, is_text), **_of_models(row, models), **of_row(row))
         for cells, row in zip(rows, table.rows, strict=True)
     ]
-    kind = {"class_": "sortable"} if len(rows) > 1 else {}
-    drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **kind)
+    kinds = [*(["sortable"] if len(rows) > 1 else []), *(["stack"] if len(heads) > _FEW_HEADS else [])]
+    given = {"class_": " ".join(kinds)} if kinds else {}
+    if "stack" in kinds:
+        given["style"] = "".join(f"--c{place}:{_quoted(head)};" for place, head in enumerate(heads[1:], start=2))
+    drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **given)
     notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     parts = [element("h3", table.title)] if table.title else []
     parts.append(scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows."))
     return Html("".join([*parts, *(element("p", note, class_="quiet") for note in [*notes, *table.notes])]))
+
+
+_FEW_HEADS = 3
+"""Columns that fit a narrow screen; rows of more become a list there, each cell under its head."""
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a string of CSS."""
+    plain = re.sub(r"\s+", " ", sanitize(text)).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"'
+
+
+def without_dashes(table: Table) -> Table:
+    """Return a table without the columns that have no value in any row; a note names them.
+
+    Examples
+    --------
+    >>> from attune_bench.report.columns import text_column
+    >>> columns = [text_column("model", "m", is_name=True), text_column("when", "t")]
+    >>> found = without_dashes(Table("k", "", columns, [{"m": "a", "t": None}]))
+    >>> [column.head for column in found.columns], found.notes
+    (['model'], ('No row has a value of when.',))
+    """
+    empty = [
+        column
+        for column in table.columns
+        if table.rows and all((cell := column.cell(row)).text == UNDEFINED and not cell.html for row in table.rows)
+    ]
+    if not empty:
+        return table
+    named = ", ".join(column.head for column in empty)
+    columns = [column for column in table.columns if column not in empty]
+    return replace(table, columns=columns, notes=(*table.notes, f"No row has a value of {named}."))
 
 
 def _of_models(row: Row, models: Collection[str]) -> dict[str, str]:
@@ -227,63 +270,42 @@ def _coloured(cells: drawing.Cells, row: Row | None) -> Html:
 _FEW_COLUMNS = 6
 
 
-def figure_element(figure: Figure, models: Collection[str] = ()) -> Html:
-    """Return a figure; each mark of a chart, or cell, shows its own label where the pointer rests on it.
+def figure_element(figure: Figure) -> Html:
+    """Return a figure; each mark, or cell, shows its own label where the pointer rests on it.
 
-    A chart is inline SVG, drawn twice: for wide screens and print, and for narrow ones.
+    A plot is inline SVG, drawn twice: for wide screens and print, and for narrow ones; a small one is drawn once.
     """
+    heading = [element("h3", figure.finding)] if figure.finding else []
     if isinstance(figure.chart, drawing.Cells):
-        return cells_element(figure.chart, figure.caption)
-    made = drawing.specification(figure.chart)
-    drawn = [
-        _drawing(drawing.svg_of_width(made, total), figure.caption, models, kind)
-        for kind, total in (("wide", None if figure.is_small else _WIDE), ("narrow", _NARROW))
-    ]
-    return element("figure", *drawn, element("figcaption", figure.caption))
-
-
-def _drawing(svg: str, caption: str, models: Collection[str], kind: str) -> Html:
-    name = "http://www.w3.org/2000/svg"
-    ElementTree.register_namespace("", name)
-    root = ElementTree.fromstring(svg)  # noqa: S314 - drawn here
-    longest_first = sorted(map(sanitize, models), key=len, reverse=True)
-    for mark in root.iter():
-        of_frame = mark.get("aria-roledescription") in {"axis", "legend", "title"}
-        if mark.get("role") == "graphics-symbol" and not of_frame and (text := mark.get("aria-label")):
-            title = ElementTree.Element(f"{{{name}}}title")
-            title.text = text
-            mark.insert(0, title)
-            # What a mark says begins with its model.
-            model = next((one for one in longest_first if text.startswith((f"{one}: ", f"{one}, "))), None)
-            if model is not None:
-                mark.set("data-model", model)
-        # The figure is one image with a name; its marks keep their titles, and say nothing twice.
-        for attribute in ("role", "aria-label", "aria-roledescription", "aria-hidden", "pointer-events"):
-            mark.attrib.pop(attribute, None)
-    root.set("role", "img")
-    root.set("aria-label", sanitize(caption))
-    root.set("class", kind)
-    # Letters grow with the figure.
-    root.set("style", f"max-width: {_GROWTH * float(root.attrib.pop('width')):.0f}px")
-    del root.attrib["height"]
-    return Html(ElementTree.tostring(root, encoding="unicode"))
+        return Html("".join([*heading, cells_element(figure.chart, figure.caption)]))
+    sizes = {"": plots.NARROW} if figure.is_small else {"wide": plots.WIDE, "narrow": plots.NARROW}
+    made = [plots.drawn(figure.chart, total, figure.caption, kind) for kind, total in sizes.items()]
+    return Html("".join([*heading, element("figure", *made, element("figcaption", figure.caption))]))
 
 
 def page(
-    title: str, top: Iterable[Html], sections: Sequence[Section], *, answer: Html, models: Collection[str] = ()
+    title: str,
+    top: Iterable[Html],
+    sections: Sequence[Section],
+    *,
+    answer: Html,
+    end: Iterable[Html] = (),
+    models: Collection[str] = (),
 ) -> str:
     """Return the whole page of a report; nothing on it may be fetched, and no script but its own may run.
 
     Parameters
     ----------
     title : str
-        Its heading.
+        Its name, for the window and for bookmarks.
     top : iterable of Html
-        Paragraphs that apply to all numbers.
+        Its heading, and paragraphs that apply to all numbers.
     sections : sequence of Section
         Its sections, which the contents list.
     answer : Html
         What it says first.
+    end : iterable of Html
+        Paragraphs below all sections.
     models : collection of str
         The models that it is about.
     """
@@ -293,12 +315,15 @@ def page(
         for section, address in zip(sections, addresses, strict=True)
     ]
     folded_contents = element("details", element("summary", "Contents"), element("ul", *contents))
-    bar = [element("nav", folded_contents, class_="contents", aria_label="Contents")]
-    bar += [_CONTROLS] if len(models) > 1 else []
+    rail = [element("nav", folded_contents, class_="contents", aria_label="Contents")]
+    rail += [_CONTROLS] if len(models) > 1 else []
     named = zip(sections, addresses, strict=True)
     shown = [section_element(section, name=address, models=models) for section, address in named]
-    body = [element("h1", title), *top, element("div", *bar, class_="tools"), answer, *shown]
-    return document(title, body, style=asset("report.css"), script=asset("report.js"))
+    body = [
+        element("div", *top, class_="top"), element("div", *rail, class_="rail"),
+        element("div", answer, *shown, *end, class_="body"),
+    ]  # fmt: skip
+    return document(title, body, style=asset("report.css"), script=asset("report.js"), kind="report")
 
 
 _CONTROLS = Html(
@@ -318,8 +343,10 @@ def _addresses(titles: Iterable[str]) -> list[str]:
     return found
 
 
-def document(title: str, body: Iterable[Html], *, style: str = "", script: str = "") -> str:
+def document(title: str, body: Iterable[Html], *, style: str = "", script: str = "", kind: str = "") -> str:
     """Return a whole page with the style of all, and the script that sorts; `style` and `script` are added to these.
+
+    `kind` is the class of its content.
 
     Nothing on it may be fetched, and no other script may run.
     """
@@ -333,8 +360,9 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
         f"<style>{_STYLE}{asset('page.css')}{records_style()}{asset('transcripts.css')}{style}</style>"
     )
     content = "\n".join(body)
+    given = f' class="{kind}"' if kind else ""
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{content}\n</main>\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main{given}>\n{content}\n</main>\n'
         f"<script>{scripts}</script>\n</body>\n</html>\n"
     )
 
@@ -406,13 +434,3 @@ def pairs_matrix(
     )
     matrix = scrolled(element("table", top, element("tbody", *rows), class_=kind), called)
     return Html(matrix + element("p", note, class_="quiet"))
-
-
-def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
-    """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
-    found: dict[tuple[str, str], int | None] = {}
-    for row in pairs:
-        sign = row["significant"] and (metric.sign if row["difference"] > 0 else -metric.sign)
-        found[row["model_a"], row["model_b"]] = sign if sign is None else int(sign)
-        found[row["model_b"], row["model_a"]] = sign if sign is None else -int(sign)
-    return found

@@ -32,13 +32,14 @@ from attune_bench import analyses
 from attune_bench.report import drawing
 from attune_bench.report.columns import RANDOM_ANSWERS, label, number, p_value, profiled
 from attune_bench.report.drawing import Cells, Rows
+from attune_bench.report.plots import Axis, Mark, PlotRow, PointPlot, RowPlot, axis_of, looks, whole_axis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, SamplingKeywords
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, chance_under, summary
 from attune_data.io.documents import write_whole
 from attune_data.references import require
-from attune_data.text import sanitize
+from attune_data.text import did_you_mean, sanitize
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -98,10 +99,7 @@ def scores(
     'LayerChart'
     """
     of, found = _of_metric(summary, scores, metric, frame, options)
-    rows = drawing.best_first(drawing.rows_of(found, "value", condition=condition, metric=of.name), "value", of)
-    for row in rows:
-        row["text"] = f"{row['model']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
-    rows = drawing.scaled(drawing.named(scores, rows, "model"), of, "value", "low", "high")
+    rows = drawing.scaled(drawing.named(scores, _score_rows(scores, found, of, condition), "model"), of, *_ENDS)
     layers = drawing.estimates(
         rows, drawing.axis("X", "value", label(of)), drawing.names("model", drawing.unique(rows, "model"))
     )
@@ -112,6 +110,36 @@ def scores(
     return drawing.styled(
         drawing.altair().layer(*layers).properties(width=drawing.WIDTH, height=drawing.STEP * len(rows))
     )
+
+
+_ENDS = ("value", "low", "high")
+
+
+def _score_rows(table: ScoreTable, found: pl.DataFrame, of: Metric, condition: str | None) -> Rows:
+    """Return the models with their values, the best first, and what a mark says of each."""
+    rows = drawing.best_first(drawing.rows_of(found, "value", condition=condition, metric=of.name), "value", of)
+    for row in rows:
+        row["text"] = f"{row['model']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}"
+    return rows
+
+
+def score_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
+    """Return what `scores` draws, for a page: `found` has one condition of `attune_bench.Scores.summary`."""
+    of = table.metric(metric)
+    rows = _score_rows(table, found, of, None)
+    expected = _chance(table, found, None)
+    lines = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
+    axis = axis_of([*(row[end] for row in rows for end in _ENDS), *lines.values()], of, label(of))
+    models = drawing.numbered(table, rows, "model")
+    rows = drawing.scaled(rows, of, *_ENDS)
+    lines = {name: level * of.scale for name, level in lines.items()}
+    return RowPlot(rows=[_estimate(row, "value") for row in rows], axes=[axis], lines=lines, numbers=models)
+
+
+def _estimate(row: Mapping[str, Any], key: str) -> PlotRow:
+    """Return the row of a model: its value and its interval."""
+    mark = Mark(at=row[key], low=row["low"], high=row["high"], text=row["text"], model=row["model"])
+    return PlotRow(name=row["model"], marks=[[mark]])
 
 
 def _of_metric(
@@ -177,13 +205,7 @@ def ranks(
     """
     of, found = _of_metric(rank, scores, metric, frame, options)
     alt = drawing.altair()
-    rows = drawing.rows_of(found, "rank", condition=condition, metric=of.name)
-    for row in rows:
-        ends = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
-        row["text"] = (
-            f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {drawing.sizes(scores, row)}"
-        )
-    rows = drawing.named(scores, rows, "model")
+    rows = drawing.named(scores, _rank_rows(scores, found, of, condition), "model")
     last = max(len(rows), *(row["high"] or 1 for row in rows))
     whole = list(range(1, int(last) + 1))
     x = alt.X(
@@ -196,6 +218,27 @@ def ranks(
     return drawing.styled(
         alt.layer(*layers).properties(width=min(60 * len(whole), drawing.WIDTH), height=drawing.STEP * len(rows))
     )
+
+
+def _rank_rows(table: ScoreTable, found: pl.DataFrame, of: Metric, condition: str | None) -> Rows:
+    """Return the models with their ranks, and what a mark says of each."""
+    rows = drawing.rows_of(found, "rank", condition=condition, metric=of.name)
+    for row in rows:
+        ends = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
+        row["text"] = (
+            f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {drawing.sizes(table, row)}"
+        )
+    return rows
+
+
+def rank_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
+    """Return what `ranks` draws, for a page: `found` has one condition of `attune_bench.Scores.rank`."""
+    of = table.metric(metric)
+    rows = _rank_rows(table, found, of, None)
+    last = max(len(rows), *(int(row["high"] or 1) for row in rows))
+    axis = whole_axis(1, last, f"rank by {label(of)}")
+    numbers = drawing.numbered(table, rows, "model")
+    return RowPlot(rows=[_estimate(row, "rank") for row in rows], axes=[axis], numbers=numbers)
 
 
 def profile(
@@ -213,9 +256,11 @@ def profile(
     top, by default every metric with the range 0 to 1.
     """
     _check(scores)
+    if model not in scores.models:
+        raise ValueError(f"no scores of model {model!r}; {did_you_mean(model, scores.models)}")
     chosen = profiled(scores, one_axis=True) if metrics is None else metrics
     if not chosen:
-        raise ValueError("no metric is said to reach from 0 to 1, which a profile draws; give metrics=...")
+        raise ValueError(_no_profile(scores, "from 0 to 1"))
     found = _found(summary, scores, frame, options, metrics=chosen)
     alt = drawing.altair()
     places = drawing.labels(scores, chosen)
@@ -226,7 +271,8 @@ def profile(
         row["text"] = f"{row['model']}, {row['place']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
     own = [row for row in rows if row["model"] == sanitize(model)]
     if not own:
-        raise ValueError(f"nothing to draw: no score of model {model!r} among {', '.join(chosen)}")
+        under = "" if condition is None else f" under {condition!r}"
+        raise ValueError(f"nothing to draw: model {model!r} has no value{under} of {', '.join(chosen)}")
     present = {row["place"] for row in own}
     x = drawing.axis("X", "value", "score", domain=(0, 1))
     y = drawing.names("place", [place for place in places.values() if place in present])
@@ -257,6 +303,18 @@ def profile(
     return drawing.styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))
 
 
+def _no_profile(scores: ScoreTable, drawn: str) -> str:
+    """Say that no metric is described as one of those that are drawn, and how to describe one."""
+    name = scores.primary
+    said = f"a profile draws metrics {drawn}, and none is described as such"
+    if scores.provenance.benchmark is not None:
+        return f"{said}; name some with metrics=[...]"
+    return (
+        f"{said}; write low = 0 and high = 1 below [metrics.{name}] in the TOML file beside the table, or give "
+        f"Scores.from_table(table, metrics={{{name!r}: {{'low': 0, 'high': 1}}}})"
+    )
+
+
 def unit_difficulty(
     scores: ScoreTable, metric: str | None = None, *, frame: pl.DataFrame | None = None, condition: str | None = None
 ) -> "Chart":
@@ -267,14 +325,30 @@ def unit_difficulty(
     """
     of, found = _of_metric(analyses.unit_difficulty, scores, metric, frame, {})
     alt = drawing.altair()
+    rows = _difficulty_rows(found, of, condition)
+    points = alt.Chart(drawing.data(rows)).mark_point(color=drawing.SKY, size=45, strokeWidth=1.5)
+    x, y = drawing.axis("X", "mean", f"{label(of)}: mean of models"), drawing.axis("Y", "sd", "SD of models")
+    return drawing.styled(alt.layer(points.encode(x, y, **drawing.hover())).properties(width=drawing.WIDTH, height=260))
+
+
+def _difficulty_rows(found: pl.DataFrame, of: Metric, condition: str | None) -> Rows:
+    """Return the units, which are not named, with what a mark says of each."""
     rows = drawing.rows_of(found.drop("unit", strict=False), "sd", condition=condition, metric=of.name)
     for row in rows:
         row["text"] = f"mean {number(row['mean'], of)}, SD {number(row['sd'], of)}, {row['models']} models"
-    points = alt.Chart(drawing.data(drawing.scaled(rows, of, "mean", "sd"))).mark_point(
-        color=drawing.SKY, size=45, strokeWidth=1.5
+    return drawing.scaled(rows, of, "mean", "sd")
+
+
+def difficulty_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> PointPlot:
+    """Return what `unit_difficulty` draws, for a page: `found` has one condition of that analysis."""
+    of = table.metric(metric)
+    rows = _difficulty_rows(found, of, None)
+    spread = Metric(name="sd", label="sd", low=0)
+    return PointPlot(
+        points=[(row["mean"], row["sd"], row["text"]) for row in rows],
+        x=axis_of([row["mean"] / of.scale for row in rows], of, f"{label(of)}: mean of models"),
+        y=axis_of([0, *(row["sd"] for row in rows)], spread, "SD of models"),
     )
-    x, y = drawing.axis("X", "mean", f"{label(of)}: mean of models"), drawing.axis("Y", "sd", "SD of models")
-    return drawing.styled(alt.layer(points.encode(x, y, **drawing.hover())).properties(width=drawing.WIDTH, height=260))
 
 
 def win_rates(
@@ -431,6 +505,8 @@ def profiles(
     """
     _check(scores)
     chosen = profiled(scores) if metrics is None else metrics
+    if not chosen:
+        raise ValueError(_no_profile(scores, "of a finite range"))
     found = _found(summary, scores, frame, options, metrics=chosen)
     return drawing.heatmap(profile_cells(scores, found, metrics=chosen, condition=condition))
 
@@ -483,6 +559,60 @@ def profile_cells(
 
 
 _RANDOM = "random answers"
+
+
+def profile_plot(
+    table: ScoreTable,
+    summary: pl.DataFrame,
+    *,
+    metrics: Sequence[str],
+    numbers: Numbers | None = None,
+    chance: pl.DataFrame | None = None,
+) -> RowPlot:
+    """Return the metrics of a few models with their intervals, for a page; random answers are crosses.
+
+    The axis is the range of each metric, from its worse end at the left to its better end; the lowest value is at the
+    left where neither end is better. `numbers` and `chance` are as for `profile_cells`.
+    """
+    places = drawing.labels(table, metrics)
+    rows = [row for row in drawing.rows_of(summary, "value") if row["metric"] in places]
+    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
+    known = known.filter(pl.col("condition").eq_missing(pl.lit(summary["condition"][0])))
+    expected = dict(known.select("metric", "chance").iter_rows())
+    models = [*drawing.numbered(table, rows, "model", numbers=numbers)]
+    look = dict(zip(models, looks(len(models)), strict=True))
+    step = 11
+    found = []
+    for name, place in places.items():
+        of = table.metrics[name]
+        own = {row["model"]: row for row in rows if row["metric"] == name}
+        marks = []
+        for line, model in enumerate(models):
+            if (row := own.get(model)) is None:
+                continue
+            text = f"{model}, {place}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}"
+            ends = sorted(_part(row[end], of) for end in ("low", "high")) if row["low"] is not None else (None, None)
+            marks.append(Mark(
+                at=_part(row["value"], of), low=ends[0], high=ends[1], text=text, colour=look[model][0],
+                shape=look[model][1], shift=step * (line - (len(models) - 1) / 2), model=model,
+            ))  # fmt: skip
+        if marks and name in expected:
+            text = f"{RANDOM_ANSWERS}, {place}: {number(expected[name], of)}"
+            marks.append(Mark(at=_part(expected[name], of), text=text, colour=drawing.MUTED, shape="cross"))
+        if marks:
+            found.append(PlotRow(name=place, marks=[marks]))
+    key = [(Mark(at=0, low=0, text="", colour=colour, shape=shape), model) for model, (colour, shape) in look.items()]
+    if any(mark.shape == "cross" for row in found for mark in row.marks[0]):
+        key.append((Mark(at=0, text="", colour=drawing.MUTED, shape="cross"), RANDOM_ANSWERS))
+    ticks = tuple((place / 4, f"{25 * place}%") for place in range(5))
+    axis = Axis(low=0, high=1, ticks=ticks, title="part of the range, the better end at the right")
+    return RowPlot(rows=found, axes=[axis], key=key, step=max(24, 12 + step * len(models)))
+
+
+def _part(value: float, metric: Metric) -> float:
+    """Return which part of the range of a metric a value is, from the worse end."""
+    part = (value - metric.low) / (metric.high - metric.low)
+    return 1 - part if metric.higher_is_better is False else part
 
 
 def subgroup_cells(

@@ -2,16 +2,14 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from math import isfinite
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.report.answer import Rows, chances, good_score, sentence, sentences, with_value, words_under
+from attune_bench.report.answer import chances, details, finding, good_score, sentence, title, with_value
 from attune_bench.report.columns import (
     INTERVALS,
     Part,
@@ -19,21 +17,18 @@ from attune_bench.report.columns import (
     Table,
     drawn,
     has_clusters,
-    interval,
-    interval_words,
-    label,
-    number,
     range_words,
     text_column,
     weight_words,
 )
 from attune_bench.report.document import settings_table
-from attune_bench.report.elements import breakable, page
+from attune_bench.report.elements import page
+from attune_bench.report.exchange import exchange_section
 from attune_bench.report.notes import provenance_line
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
+from attune_bench.report.ranking import ranking_element
 from attune_bench.report.sections import general_sections, lacking_units
-from attune_bench.report.tables import TIERS, called, under
 from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import fingerprint
@@ -47,105 +42,27 @@ from attune_data.collection import Collection
 from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
-from attune_data.text import plural, sanitize
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
 
-_MARGIN = 0.04
-
 
 def answer_element(page: PageScores) -> Html:
-    """Return what a page says first, a block a condition."""
+    """Return what a page says below its title, a block a condition."""
     table = page.table
     blocks = []
     for condition in table.conditions:
-        first, *others = sentences(page, condition)
-        terms = [element("div", element("dt", term), element("dd", said)) for term, said in good_score(page, condition)]
-        parts = [element("p", sentence(first), class_="lead")]
-        parts += [element("p", sentence(" ".join(others)))] if others else []
+        parts = []
+        if len(table.conditions) > 1:
+            parts.append(element("p", sentence(f"{finding(page, condition)}."), class_="lead"))
+        if said := details(page, condition):
+            parts.append(element("p", sentence(" ".join(said))))
+        terms = [element("div", element("dt", term), element("dd", text)) for term, text in good_score(page, condition)]
         parts.append(element("dl", *terms, class_="good"))
         if rows := with_value(page, condition):
-            parts.append(_ranking(page, condition, rows))
+            parts.append(ranking_element(page, condition, rows, chances(page, condition).get(table.primary)))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
-
-
-def _ranking(page: PageScores, condition: str | None, rows: Rows) -> Html:
-    """Return the models in their tiers, each with its value and interval as a bar."""
-    table = page.table
-    metric = table.metric(table.primary)
-    random = chances(page, condition).get(metric.name)
-    low, high = _axis(rows, metric, random)
-    has_tiers = any(row["tier"] is not None for row in rows)
-    key = [] if random is None else [
-        Html(" "), element("span", f"\u2506 random answers {number(random, metric)}", class_="random-key")
-    ]  # fmt: skip
-    ends = [element("span", number(end, metric)) for end in (low, high)]
-    axis = element("span", element("span", ""), element("span", *ends, class_="ends"), class_="at", aria_hidden="true")
-    heads = [element("th", name, scope="col") for name in ("rank", "model")]
-    heads.append(element("th", label(metric), *key, axis, scope="col", class_="text"))
-    bodies = []
-    for tier, group in groupby(rows, lambda row: row["tier"]):
-        inside = [_row(table, row, metric, (low, high), random) for row in group]
-        if tier is not None:
-            inside.insert(0, element("tr", element("th", f"Tier {tier}", colspan="3", scope="rowgroup"), class_="tier"))
-        bodies.append(element("tbody", *inside))
-    caption = element("caption", f"Ranking by {label(metric)}{words_under(table, condition)}")
-    drawn = element("table", caption, element("thead", element("tr", *heads)), *bodies, class_="ranking")
-    has_ranks = any(row["rank_low"] is not None for row in rows)
-    of_ranks = " In brackets beside a rank: its own, resampled." if has_ranks else ""
-    words = interval_words(table, page.chosen, under(page.ranking, condition))
-    said = f"Bars: {words}.{of_ranks} {TIERS if has_tiers else ''}"
-    return Html(drawn + element("p", said.strip(), class_="quiet"))
-
-
-def _row(
-    table: ScoreTable, row: Mapping[str, Any], metric: Metric, ends: tuple[float, float], random: float | None
-) -> Html:
-    rank = "-" if row["rank"] is None else f"{row['rank']:g}"
-    span = "" if row["rank_low"] is None else f"[{row['rank_low']:g}, {row['rank_high']:g}]"
-    value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
-    near = []
-    if row["tier"] is not None and row["tier_first"] != row["tier_last"]:
-        near = [element("small", f"no significant difference: tiers {row['tier_first']}\u2013{row['tier_last']}")]
-    kind = called(row["model"]).removeprefix(row["model"])
-    marks = [Html(" "), element("small", kind.strip())] if kind else []
-    why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []
-    said = f"{called(row['model'])}: {value} {within}, n = {plural(row['n'], table.provenance.unit)}"
-    shown = element("span", value, Html(" "), element("small", within), *why)
-    cells = [
-        element("td", rank, *([Html(" "), element("small", span)] if span else [])),
-        element("th", breakable(row["model"]), *marks, *near, scope="row"),
-        element("td", element("span", shown, _bar(row, ends, random), class_="at"), class_="bar"),
-    ]
-    return element("tr", *cells, data_model=sanitize(row["model"]), title=said)
-
-
-def _axis(rows: Rows, metric: Metric, random: float | None) -> tuple[float, float]:
-    """Return the two ends of the axis of the bars, within the range of the metric."""
-    found = [row[end] for row in rows for end in ("value", "low", "high")] + [random]
-    known = [value for value in found if value is not None and isfinite(value)]
-    low, high = min(known, default=0.0), max(known, default=1.0)
-    margin = _MARGIN * ((high - low) or abs(high) or 1.0)
-    begin, end = max(low - margin, metric.low), min(high + margin, metric.high)
-    # All models may be at one end of the range.
-    return (begin, end) if begin < end else (low - margin, high + margin)
-
-
-def _bar(row: Mapping[str, Any], ends: tuple[float, float], random: float | None) -> Html:
-    low, high = ends
-
-    def at(value: float) -> str:
-        return f"{100 * (value - low) / (high - low):.1f}%"
-
-    marks = []
-    if random is not None:
-        marks.append(element("line", x1=at(random), x2=at(random), y1="0", y2="100%", class_="random"))
-    if row["low"] is not None:
-        marks.append(element("line", x1=at(row["low"]), x2=at(row["high"]), y1="50%", y2="50%"))
-    if isfinite(row["value"]):
-        marks.append(element("circle", cx=at(row["value"]), cy="50%", r="4.5"))
-    return element("svg", *marks, class_="interval", aria_hidden="true")
 
 
 def html_report(
@@ -159,6 +76,7 @@ def html_report(
     labels: pl.DataFrame | str | os.PathLike[str] | None = None,
     label_metric: str | None = None,
     transcripts: bool | TranscriptFolder = False,
+    progress: Callable[[str], object] = lambda _: None,
     **options: Unpack[SamplingKeywords],
 ) -> str:
     """Return a report of scores as a page of HTML.
@@ -189,6 +107,8 @@ def html_report(
         `data` and `results` whose licence allows it; of people's own, where they were not generated, only with
         `small_cells` too. With a folder beside the page, those that are too large for the page go there.
         See `attune_bench.report.transcripts`.
+    progress : callable
+        Called with the name of each phase when it begins: statistics, transcripts, figures.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
         `attune_bench.stats.options.AnalysisOptions`.
@@ -200,8 +120,6 @@ def html_report(
 
     Raises
     ------
-    ImportError
-        Where the extra ``plots`` is not installed.
     MetricInputError
         Where an option is unknown or out of range, the labels are not as `read_labels` wants them or have no rating, or
         there is a `label_metric` without labels, or transcripts are asked for without the records that were scored.
@@ -236,13 +154,20 @@ def html_report(
         margin=margins_of(table, margin, [table.primary]).get(table.primary),
         labels=None if held is None else held.of_part(scores, table),
     )  # fmt: skip
+    progress("statistics")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answer = answer_element(asked)
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
+            sections.sort(key=lambda section: not section.is_first)
+    exchange = exchange_section(
+        asked, scores, benchmark=benchmark, data=data, results=results, transcripts=transcripts is not False
+    )
+    sections = [*([exchange] if exchange else []), *sections]
     if transcripts is not False:
+        progress("transcripts")
         folder = None if transcripts is True else transcripts
         made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
         sections.append(made)
@@ -255,12 +180,19 @@ def html_report(
         named = ", ".join([*others[:12], *(["..."] if len(others) > 12 else [])])
         left_out.append(f"{plural(len(others), 'metric')} not on the board; the report as JSON has them: {named}")
     shown = [section for section in sections if section.parts]
-    if left_out:
-        shown.append(Section("Not in this report", [tuple(left_out)]))
     notice = f"Models {why} are not shown; the end of the page names them." if few else ""
-    title = table.provenance.title
-    title = title if title.lower().endswith("scores") else f"{title} scores"
-    return page(title, _top(table, notice), shown, answer=answer, models=table.models)
+    name = table.provenance.title
+    name = name if name.lower().endswith("scores") else f"{name} scores"
+    heading = element("h1", sentence(title(asked)))
+    end = [_left_out(left_out)] if left_out else []
+    progress("figures")
+    return page(name, [heading, *_top(table, notice)], shown, answer=answer, end=end, models=table.models)
+
+
+def _left_out(said: Sequence[str]) -> Html:
+    """Return what is not on the page, and why, as one paragraph."""
+    items = [part for one in said for part in (element("span", one), Html("; "))][:-1]
+    return element("p", "Not in this report: ", *items, ".", class_="quiet", id="not-in-this-report")
 
 
 def _labels_of(
@@ -278,7 +210,7 @@ def _labels_of(
 
 def _top(table: ScoreTable, notice: str) -> list[Html]:
     """Return the paragraphs below the title, which apply to all numbers."""
-    parts = [element("p", provenance_line(table), class_="quiet")]
+    parts = [element("p", provenance_line(table, with_synthetic=False), class_="quiet")]
     if table.provenance.synthetic:
         people = ": no score here is of a real person" if table.provenance.private else ""
         parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))
@@ -293,12 +225,12 @@ def _methods(
     table, chosen = asked.table, asked.chosen
     held, unit = table.provenance, table.provenance.unit
     person = drawn(table, chosen)
-    each = f", each with all of its {unit}s" if person != unit else ""
+    each = f", each with all of its {pluralize(unit)}" if person != unit else ""
     weight = weight_words(table, chosen)
     by_t = (
-        f"V{weight[1:]}. Their intervals, and the intervals of differences on the same {unit}s, are "
-        f"{100 * chosen.level:g}% intervals by Student's t over {person}s, for values on the logit scale of a finite "
-        "range. "
+        f"V{weight[1:]}. Their intervals, and the intervals of differences on the same {pluralize(unit)}, are "
+        f"{100 * chosen.level:g}% intervals by Student's t over {pluralize(person)}, for values on the logit scale of "
+        "a finite range. "
         if weight
         else ""
     )
@@ -307,16 +239,16 @@ def _methods(
     drawing = (
         f"{by_t}{'Other intervals' if weight else 'Intervals'}{but_shares} are "
         f"{100 * chosen.level:g}% bootstrap intervals ({INTERVALS[chosen.interval]}) of "
-        f"{chosen.resamples:,} resamples, seed {chosen.seed}: {person}s are drawn{each}. With {too_few(table)}, or "
-        "where nothing varies, a number has no interval."
+        f"{chosen.resamples:,} resamples, seed {chosen.seed}: {pluralize(person)} are drawn{each}. With "
+        f"{too_few(table)}, or where nothing varies, a number has no interval."
     )
     if not has_clusters(table):
         drawing += f" Every {unit} is taken to be independent of the others."
     under = "" if table.conditions == (None,) else f" in one {held.condition}"
     comparing = (
-        f"Two models are compared on the {unit}s that both were run on, by exchanging the two within each {person}. "
-        f"p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over the strata "
-        "of one trait for each model; metrics are not pooled."
+        f"Two models are compared on the {pluralize(unit)} that both were run on, by exchanging the two within each "
+        f"{person}. p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over "
+        "the strata of one trait for each model; metrics are not pooled."
     )
     parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
     parts += [settings_table(table)] if held.comparability_keys else []
@@ -380,16 +312,22 @@ def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
 def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> str:
     unit = table.provenance.unit
     if options.weighs_clusters(table):
-        return options.lacks_weight(table, metric.name) or f"mean over {drawn(table, options)}s of their means"
+        return (
+            options.lacks_weight(table, metric.name) or f"mean over {pluralize(drawn(table, options))} of their means"
+        )
     known = {
-        "mean": f"mean over {unit}s",
-        "share": f"share of {unit}s",
-        "mean_of_means": f"mean of the means over groups of {unit}s",
+        "mean": f"mean over {pluralize(unit)}",
+        "share": f"share of {pluralize(unit)}",
+        "mean_of_means": f"mean of the means over groups of {pluralize(unit)}",
         "z_score": "standard score among the models",
     }
     if metric.statistic in known:
         return known[metric.statistic]
-    return f"{metric.statistic} of counts pooled over {unit}s" if metric.statistic in STATISTICS else metric.statistic
+    return (
+        f"{metric.statistic} of counts pooled over {pluralize(unit)}"
+        if metric.statistic in STATISTICS
+        else metric.statistic
+    )
 
 
 def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:
@@ -397,9 +335,10 @@ def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:
     unit, person = table.provenance.unit, drawn(table, asked.chosen)
     said = [
         *(benchmark.limits if benchmark else ()),
-        f"A score says how a model did on these {unit}s by the definition of its metric, not how it does elsewhere.",
-        f"An interval says how far a score would move with other {person}s, drawn alike. It says nothing of other "
-        "topics, languages or populations, nor of a model that answers otherwise when asked again.",
+        f"A score says how a model did on these {pluralize(unit)} by the definition of its metric, not how it does "
+        "elsewhere.",
+        f"An interval says how far a score would move with other {pluralize(person)}, drawn alike. It says nothing of "
+        "other topics, languages or populations, nor of a model that answers otherwise when asked again.",
     ]
     if any(metric.coverage for metric in table.metrics.values()):
         said.append(
@@ -413,5 +352,9 @@ def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:
 
 def _data(table: ScoreTable, data: Collection[Any]) -> Section:
     unit, licences = table.provenance.unit, named_licences(data)
-    said = f"Licence of the {unit}s: {'; '.join(licences)}." if licences else f"The {unit}s state no licence."
+    said = (
+        f"Licence of the {pluralize(unit)}: {'; '.join(licences)}."
+        if licences
+        else f"The {pluralize(unit)} state no licence."
+    )
     return Section("Data", [" ".join(filter(None, (said, lacking_units(table, data))))])

@@ -26,7 +26,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS
 from attune_bench.stats.options import AnalysisOptions
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
 
 _KINDS = {
@@ -106,10 +106,10 @@ def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool) ->
     """Return the sentences below tables of corrected judges, with tests of differences or without."""
     held = table.provenance
     note = (
-        f"judge: mean score of all {held.unit}s. people: mean rating of the rated ones. corrected: what people would "
-        f"have given all {held.unit}s, if chance chose the rated ones. slope: by how much ratings rise with a point of "
-        "the judge. r: correlation of judge and people. equivalent: how many ratings without the judge would be as "
-        f"precise. In brackets: {interval_words(table, options)}."
+        f"judge: mean score of all {pluralize(held.unit)}. people: mean rating of the rated ones. corrected: what "
+        f"people would have given all {pluralize(held.unit)}, if chance chose the rated ones. slope: by how much "
+        "ratings rise with a point of the judge. r: correlation of judge and people. equivalent: how many ratings "
+        f"without the judge would be as precise. In brackets: {interval_words(table, options)}."
     )
     tests = (
         " p: that the corrected difference is 0; below 0.05 where its 95% interval, of the same resamples, excludes 0. "
@@ -148,7 +148,7 @@ def plan_note(level: float, fewest: int) -> str:
     return (
         f"width: from end to end of the {100 * level:g}% interval of the corrected mean. sd: of the ratings. r: "
         "correlation of judge and people. A pilot says both only roughly: plan for a lower r. Rate at least "
-        f"{fewest}, drawn at random by labels draw."
+        f"{fewest}, drawn at random by judge draw."
     )
 
 

@@ -6,28 +6,34 @@ from attune_bench.report.columns import PERSON, label, number, under_condition
 from attune_bench.scores.provenance import people_among
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import common_settings, differences, in_words
-from attune_data.text import listed, plural, sanitize
+from attune_data.text import listed, plural, pluralize, sanitize
 
 
-def provenance_line(table: ScoreTable) -> str:
+def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
     """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
-    clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
     conditions = [condition for condition in table.conditions if condition is not None]
-    size = plural(table.units.height, held.unit)
-    if held.cluster != held.unit and clusters != table.units.height:
-        size += f" by {plural(clusters, held.cluster)}"
+    asked = held.condition if len(conditions) == 1 else pluralize(held.condition)
     parts = [
         held.title,
         *([f"protocol {held.protocol}"] if held.protocol else []),
         *(f"{name} {option}" for name, option in held.variant.items()),
-        *([f"{held.condition}{'s' if len(conditions) > 1 else ''} {', '.join(conditions)}"] if conditions else []),
-        f"n = {size}",
+        *([f"{asked} {', '.join(conditions)}"] if conditions else []),
+        f"n = {size_words(table)}",
         f"attune-bench {held.library_version}",
         *([f"{plural(len(held.issues), 'result')} not scored"] if held.issues else []),
-        *(["SYNTHETIC demonstration data"] if held.synthetic else []),
+        *(["SYNTHETIC demonstration data"] if held.synthetic and with_synthetic else []),
     ]
     return sanitize(", ".join(parts))
+
+
+def size_words(table: ScoreTable) -> str:
+    """Return how many units the scores are of, and of how many clusters where some share one."""
+    held = table.provenance
+    clusters = table.units["cluster"].drop_nulls().n_unique() + table.units["cluster"].null_count()
+    size = plural(table.units.height, held.unit)
+    shared = held.cluster != held.unit and clusters != table.units.height
+    return f"{size} by {plural(clusters, held.cluster)}" if shared else size
 
 
 def standing_notes(table: ScoreTable) -> list[str]:

@@ -26,6 +26,7 @@ from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisO
 from attune_bench.stats.subgroups import strata_and_known, subgroups, unit_traits
 from attune_bench.stats.summary import summary
 from attune_data.query import Queryable
+from attune_data.text import pluralize
 from attune_metrics.stats.bootstrap import STATISTICS
 from attune_metrics.stats.sums import Floats
 
@@ -127,7 +128,7 @@ def conceal_rated(
         return any(0 < series.count(part) < MIN_CLUSTERS for part in (units & chosen, units & ~chosen))
 
     hidden = pl.Series([tells_of_few(row) for row in frame.iter_rows(named=True)], dtype=pl.Boolean)
-    why = f"the rated {table.provenance.unit}s, or the others, are of {too_few(table)}, not shown"
+    why = f"the rated {pluralize(table.provenance.unit)}, or the others, are of {too_few(table)}, not shown"
     return suppressed(frame, pl.lit(hidden), why)
 
 

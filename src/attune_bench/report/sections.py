@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,19 +28,29 @@ from attune_bench.report.columns import (
     profiled,
     size_column,
     text_column,
-    under_condition,
     with_note,
+    words_under,
 )
+from attune_bench.report.comparisons import comparison_note, comparison_tables
 from attune_bench.report.elements import LARGE, pairs_matrix
 from attune_bench.report.figures import (
     Numbers,
     condition_cells,
     correlation_cells,
+    difficulty_plot,
     profile_cells,
-    ranks,
+    profile_plot,
+    rank_plot,
     subgroup_cells,
-    unit_difficulty,
     win_rate_cells,
+)
+from attune_bench.report.findings import (
+    of_correlations,
+    of_differences,
+    of_difficulty,
+    of_profiles,
+    of_ranks,
+    of_wins,
 )
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
 from attune_bench.report.notes import chance_notes, people_notes, settings_notes
@@ -55,8 +66,6 @@ from attune_bench.report.tables import (
     analysis_tables,
     board,
     calls_table,
-    comparison_note,
-    comparison_tables,
     difference_columns,
     failure_tables,
     group_name,
@@ -75,23 +84,29 @@ from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords,
 from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
 from attune_data.issues import element
 from attune_data.query import Queryable
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric, UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
 if TYPE_CHECKING:
-    from attune_bench.report.drawing import Cells, Chart
+    from attune_bench.report.drawing import Cells
+    from attune_bench.report.plots import Plot
 
 
 def figures_of(
-    table: ScoreTable, frame: pl.DataFrame, value: str, caption: str, draw: "Callable[[pl.DataFrame], Chart | Cells]"
+    table: ScoreTable,
+    frame: pl.DataFrame,
+    value: str,
+    caption: str,
+    draw: "Callable[[pl.DataFrame], Plot | Cells]",
+    finding: Callable[[pl.DataFrame], str] = lambda _: "",
 ) -> list[Figure]:
-    """Return a figure of each condition that has something to draw: `draw` is given its rows with a value."""
+    """Return a figure of each condition with a value; `draw` and `finding` are given its rows with one."""
     found = []
     for condition in table.conditions:
         rows = under(frame, condition).drop_nulls(value)
         if not rows.is_empty():
-            found.append(Figure(draw(rows), f"{caption}{_under(table, condition)}"))
+            found.append(Figure(draw(rows), f"{caption}{_under(table, condition)}", finding=finding(rows)))
     return found
 
 
@@ -108,10 +123,11 @@ def drawn_section(
     frame: pl.DataFrame,
     value: str,
     caption: str,
-    draw: "Callable[[pl.DataFrame], Chart | Cells]",
+    draw: "Callable[[pl.DataFrame], Plot | Cells]",
     *,
     rows_need: str = "scores of at least one model",
     others: Sequence[Part] = (),
+    finding: Callable[[pl.DataFrame], str] = lambda _: "",
 ) -> Section:
     """Return a section of figures, and what goes below them; or why none can be drawn.
 
@@ -133,9 +149,11 @@ def drawn_section(
         What the scores must have for the frame to have a row.
     others : sequence
         Further parts.
+    finding : callable
+        From the same rows to the heading of the figure.
     """
     shown = page.hide_small_cells(frame)
-    charts = figures_of(page.table, shown, value, caption, draw)
+    charts = figures_of(page.table, shown, value, caption, draw, finding)
     if charts:
         return Section(title, [*charts, *others])
     if frame.is_empty():
@@ -144,6 +162,9 @@ def drawn_section(
     why = too_few(page.table) if few else only_reason(frame, value)
     return Section(title, left_out=why or "no value is defined")
 
+
+FEW_MODELS = 5
+"""As many models have a dot plot of their profiles, and more have a heat map."""
 
 _MOST_STRATA = 20
 
@@ -189,7 +210,7 @@ def subgroup_section(
     """
     metric = table.metric(table.primary)
     if metric.statistic not in STATISTICS:
-        return Section(title, left_out=f"{label(metric)} is not made of {table.provenance.unit}s")
+        return Section(title, left_out=f"{label(metric)} is not made of {pluralize(table.provenance.unit)}")
     if why := AnalysisOptions(**options).lacks_weight(table, metric.name):
         return Section(title, left_out=f"{label(metric)} is {why}")
     source = unit_traits(table) if data is None else data
@@ -210,7 +231,7 @@ def subgroup_section(
         else:
             left_out.append(f"{trait}: left out, it has {plural(len(strata), 'value')}.")
     if not given:
-        return Section(title, left_out=" ".join(left_out) or f"{table.provenance.unit}s have no traits")
+        return Section(title, left_out=" ".join(left_out) or f"{pluralize(table.provenance.unit)} have no traits")
     hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=small_cells) else {}
     more, less = ("higher", "lower") if metric.higher_is_better is None else ("better", "worse")
     for trait, (of_trait, known) in given.items():
@@ -219,10 +240,13 @@ def subgroup_section(
         frames.append(shown)
         tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
         caption = (
-            f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other {table.provenance.unit}s, "
-            f"orange: {less}; *: Holm p below {ALPHA:g}."
+            f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other "
+            f"{pluralize(table.provenance.unit)}, orange: {less}; *: Holm p below {ALPHA:g}."
         )
-        figures += figures_of(table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers))
+        figures += figures_of(
+            table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers),
+            partial(_of_strata, metric, trait),
+        )  # fmt: skip
     notes = subgroup_notes(table, pl.concat(frames), compared=True, options=AnalysisOptions(**options))
     if hidden:
         few = too_few(table)
@@ -231,6 +255,18 @@ def subgroup_section(
         notes.append(lacking)
     folded = Folded("Subgroups with their numbers", with_note(tables, " ".join(notes)))
     return Section(title, [*figures, folded, *left_out])
+
+
+def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
+    """Say how many values of strata differ significantly from the other units."""
+    more, less = ("better", "worse") if metric.sign > 0 else ("worse", "better")
+    if metric.higher_is_better is None:
+        more, less = "higher", "lower"
+    known = rows.drop_nulls("difference")
+    return of_differences(
+        known.iter_rows(named=True), "difference", f"are {more} than all others", f"{less}",
+        f"No value by {trait.replace('_', ' ')} differs significantly from all others", "value",
+    )  # fmt: skip
 
 
 def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int, numbers: Numbers | None) -> Table:
@@ -274,16 +310,54 @@ def _profiles(page: PageScores) -> Section:
         return Section("Profiles", left_out=f"need three metrics of a finite range; the scores have {len(metrics)}")
     known = page.summary.filter(pl.col("metric").is_in(metrics))
     models = known.drop_nulls("value").group_by("condition").agg(pl.col("model").n_unique())["model"]
-    against = {(True, True): "the median of the models", (False, False): "random answers"}.get(
-        ((models > 1).any(), (models > 1).all()), "the median of the models, of one model than random answers"
+    draw: Callable[[pl.DataFrame], Plot | Cells]
+    if max(models, default=0) <= FEW_MODELS:
+        draw = partial(profile_plot, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
+        words = interval_words(table, page.chosen, known)
+        caption = f"Metrics of a finite range, each from its worse to its better end. Lines: {words}."
+    else:
+        draw = partial(profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
+        caption = (
+            "Metrics of a finite range. Blue: better than the median of the models, orange: worse, by the part of the "
+            "range."
+        )
+    return drawn_section(
+        page, "Profiles", known, "value", caption, draw, others=_not_profiled(page, metrics),
+        finding=partial(of_profiles, table),
+    )  # fmt: skip
+
+
+def _not_profiled(page: PageScores, profiled: Sequence[str]) -> list[Part]:
+    """Say which metrics profiles leave out, by the reason."""
+    table = page.table
+    reasons: dict[str, list[str]] = {}
+    for name, metric in table.metrics.items():
+        if name in profiled:
+            shown = page.summary.filter(metric=name)["value"].null_count() < page.summary.filter(metric=name).height
+            why = "" if shown else "they have no value that can be shown"
+        elif metric.statistic not in STATISTICS:
+            why = f"they are not made of single {pluralize(table.provenance.unit)}"
+        elif not isfinite(metric.high - metric.low):
+            why = "they have no finite range"
+        else:
+            why = "they are parts or counts of the metrics above"
+        if why:
+            reasons.setdefault(why, []).append(metric.label)
+    said = [f"{', '.join(labels)}: {why}." for why, labels in reasons.items()]
+    return (
+        [Folded(f"{plural(sum(map(len, reasons.values())), 'metric')} not in this figure", [tuple(said)])]
+        if said
+        else []
     )
-    caption = f"Metrics of a finite range. Blue: better than {against}, orange: worse, by the part of the range."
-    draw = partial(profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
-    return drawn_section(page, "Profiles", known, "value", caption, draw)
 
 
-def _ranks(page: PageScores) -> Section:
+_FEW_RANKED = 3  # models; the ranking at the top has said all of their ranks
+
+
+def _ranks(page: PageScores) -> Section | None:
     table, metric = page.table, page.table.metric(page.table.primary)
+    if len(table.models) <= _FEW_RANKED:
+        return None
     if page.no_ranks:
         return Section("Ranks", left_out=page.no_ranks)
     if page.ranks is None:
@@ -291,12 +365,12 @@ def _ranks(page: PageScores) -> Section:
     tables = [] if page.ranks["rank"].is_null().all() else rank_tables(table, page.ranks)
     note = (
         f"In brackets: {interval_words(table, page.chosen, resampled=True)}. The models are a fixed list: an "
-        f"interval says how far other {drawn(table, page.chosen)}s, drawn alike, would move a rank."
+        f"interval says how far other {pluralize(drawn(table, page.chosen))}, drawn alike, would move a rank."
     )
     caption = f"Ranks by {label(metric)}, 1 is the best."
     return drawn_section(
-        page, "Ranks", page.ranks, "rank", caption, lambda rows: ranks(table, metric.name, frame=rows),
-        others=with_note(tables, note),
+        page, "Ranks", page.ranks, "rank", caption, lambda rows: rank_plot(table, rows, metric.name),
+        others=with_note(tables, note), finding=of_ranks,
     )  # fmt: skip
 
 
@@ -361,7 +435,11 @@ def _conditions(page: PageScores) -> Section | None:
         rows = frame.filter(*pair).drop_nulls("difference")
         name = table.provenance.condition
         caption = f"{name[:1].upper()}{name[1:]} {condition} minus {reference}; blue: greater, orange: smaller."
-        parts.append(Figure(condition_cells(table, rows, numbers=page.numbers), caption))
+        finding = of_differences(
+            rows.iter_rows(named=True), "difference", "are greater", "smaller", "No difference is significant",
+            "difference",
+        )  # fmt: skip
+        parts.append(Figure(condition_cells(table, rows, numbers=page.numbers), caption, finding=finding))
     if not parts:
         needed = f"needs {in_words(table, entry.rows_need)}"
         return Section(title, left_out=needed if frame.is_empty() else "no difference can be shown")
@@ -387,12 +465,15 @@ def _win_rates(page: PageScores) -> Section:
     if isinstance(metric, Section):
         return metric
     caption = (
-        f"{label(metric)}: share of {table.provenance.unit}s on which the model of the row is better than the model "
-        "of the column; ties count half."
+        f"{label(metric)}: share of {pluralize(table.provenance.unit)} on which the model of the row is better than "
+        "the model of the column; ties count half."
     )
     frame = page.analysis("win_rates", [metric.name])
     draw = partial(win_rate_cells, table, metric=metric.name, numbers=page.numbers)
-    return drawn_section(page, entry.title, frame, "rate", caption, draw, rows_need=entry.rows_need)
+    return drawn_section(
+        page, entry.title, frame, "rate", caption, draw, rows_need=entry.rows_need,
+        finding=lambda rows: of_wins(rows.to_dicts(), table.provenance.unit),
+    )  # fmt: skip
 
 
 def _ratings(page: PageScores) -> Section:
@@ -442,7 +523,10 @@ def _correlation(page: PageScores) -> Section:
         f"n = {' to '.join(map(str, dict.fromkeys((*models[:1], *models[-1:]))))} models."
     )
     draw = partial(correlation_cells, table)
-    return drawn_section(page, entry.title, frame, "rho", caption, draw, rows_need=entry.rows_need)
+    return drawn_section(
+        page, entry.title, frame, "rho", caption, draw, rows_need=entry.rows_need,
+        finding=partial(of_correlations, table),
+    )  # fmt: skip
 
 
 def _subgroups(page: PageScores) -> Section | None:
@@ -461,7 +545,7 @@ def _difficulty(page: PageScores) -> Section:
     if why := counts_units(table, page.chosen):
         return Section(title, left_out=why)
     if hides(table, small_cells=page.small_cells):
-        return Section(title, left_out=f"shows single {table.provenance.unit}s (--small-cells)")
+        return Section(title, left_out=f"shows single {pluralize(table.provenance.unit)} (--small-cells)")
     if metric.statistic not in PER_UNIT:
         return Section(title, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
     if len(table.models) < 2:
@@ -471,8 +555,9 @@ def _difficulty(page: PageScores) -> Section:
         return Section(title, left_out=f"too few different values of {metric.label}")
     caption = f"A point is a {table.provenance.unit}: the mean of the models on it, and how far they differ."
     return drawn_section(
-        page, title, frame, "sd", caption, lambda rows: unit_difficulty(table, metric.name, frame=rows)
-    )
+        page, title, frame, "sd", caption, lambda rows: difficulty_plot(table, rows, metric.name),
+        finding=lambda rows: of_difficulty(rows, table.provenance.unit),
+    )  # fmt: skip
 
 
 def _failed(page: PageScores) -> Section | None:
@@ -481,7 +566,7 @@ def _failed(page: PageScores) -> Section | None:
     if hides(table, small_cells=page.small_cells):
         # Two treatments of the few that failed differ by these few.
         tables = [one for one in tables if one.key == "failed"]
-    title = f"Failed {table.provenance.unit}s{' and choices of scoring' if table.choices else ''}"
+    title = f"Failed {pluralize(table.provenance.unit)}{' and choices of scoring' if table.choices else ''}"
     counts = table.values.select("^failed\\..*$")
     # A result that does not say whether it failed may have.
     known = counts.width and not any(counts.null_count().row(0))
@@ -532,8 +617,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     pairs = rows_under(frame, condition)
     if not pairs:
         return []
-    under = under_condition(table, condition) if len(table.conditions) > 1 else ""
-    caption = f"Which models differ significantly by {label(metric)}{under}"
+    caption = f"Which models differ significantly by {label(metric)}{words_under(table, condition)}"
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     matrix = pairs_matrix(
         models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= LARGE

@@ -36,12 +36,12 @@ from attune_bench.report.columns import (
 from attune_bench.scores.columns import Analysis, Columns, undeclared
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.compare import COMPARISONS, EQUAL, PLAN, SAME, count_significant, enough_exchanges
+from attune_bench.stats.compare import EQUAL, PLAN, enough_exchanges
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, points, sorted_groups
 from attune_bench.stats.rank import RANKS, in_tiers
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, coverage, z_scores
-from attune_data.text import plural, width
+from attune_data.text import plural, pluralize, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -106,7 +106,7 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
     if any(row["coverage"] is not None for row in rows):
         columns.append(Column("least coverage", _least_coverage))
     held = table.provenance
-    size = f"{held.unit}s ({held.cluster}s)" if has_clusters(table) else f"{held.unit}s"
+    size = f"{pluralize(held.unit)} ({pluralize(held.cluster)})" if has_clusters(table) else pluralize(held.unit)
     note = f"In brackets: {interval_words(table, options, summary)}. n: {size} with a value."
     return Table("summary", "Models", columns, rows, summary, (note,))
 
@@ -213,24 +213,6 @@ def _point(row: Row, metric: Metric) -> Cell:
     return Cell(text, " ".join(small), float(text))
 
 
-def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame) -> list[Table]:
-    """Return a table of the pairs of models for each metric and condition; all their numbers go with the first."""
-    of_margin = "margin p_same p_same_holm verdict" if "margin" in comparisons.columns else ""
-    # Last what a narrow terminal may show in a second part of the table.
-    shown = f"model_a model_b difference low high p p_holm significant n clusters {of_margin} p_min mde"
-    heads = {"difference": "A minus B", "p_same_holm": "Holm p same"}
-    columns = frame_columns(table, COMPARISONS | SAME, shown.split(), estimate="difference", heads=heads)
-    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
-
-    def of_family(count: Row) -> Table:
-        within = f"{count['stratum']}: " if "stratum" in count else ""
-        named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
-        own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
-        return Table("comparisons", f"{named}: {significant_words(count, own)}", columns, own.to_dicts())
-
-    return with_frame("comparisons", comparisons, map(of_family, count_significant(comparisons).to_dicts()))
-
-
 def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
     """Return how many pairs differ, from a row of `count_significant` of comparisons, or that none does or could."""
     keys = [name for name in ("stratum", "condition", "metric") if name in count]
@@ -247,27 +229,6 @@ def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
         f"{count['significant']} of {count['pairs']} pairs differ (Holm p < 0.05, family of {count['family']}), "
         f"{by_interval}"
     )
-
-
-def comparison_note(table: ScoreTable, options: AnalysisOptions, exchanges: int, *, margin: bool = False) -> str:
-    """Return the sentences below tables of comparisons, with a margin or without.
-
-    `exchanges` is the number of random exchanges; the note has it where it differs from the number of resamples.
-    """
-    held = table.provenance
-    same = (
-        " p same: two one-sided tests that the difference is within the margin, the smallest difference that matters. "
-        "Verdict: practically the same where Holm p same is 0.05 or less, otherwise different where Holm p is below "
-        "0.05, otherwise undecided."
-    )
-    random = random_words(exchanges, options)
-    note = (
-        f"Difference: A minus B, on the {held.unit}s of both. In brackets: {interval_words(table, options)}. p: "
-        f"exchanging A and B within each {drawn(table, options)}{random}. p min: the smallest p that the test could "
-        "give. Holm p: corrected for the pairs of the table; two models differ where it is below 0.05. mde: minimum "
-        "detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
-    )
-    return note + same if margin else note
 
 
 def difference_columns(table: ScoreTable) -> list[Column]:
@@ -310,16 +271,16 @@ def subgroup_notes(
     held, chosen = table.provenance, options or AnalysisOptions()
     name = held.cluster if has_clusters(table) else held.unit
     notes = [
-        f"In brackets: {interval_words(table, chosen, frame)}. few: fewer than {FEW} {name}s, whose intervals "
-        f"cover too rarely where scores are skewed. too few: fewer than {MIN_CLUSTERS}, no interval."
+        f"In brackets: {interval_words(table, chosen, frame)}. few: fewer than {FEW} {pluralize(name)}, whose "
+        f"intervals cover too rarely where scores are skewed. too few: fewer than {MIN_CLUSTERS}, no interval."
     ]
     if compared:
         shares = any(table.metrics[metric].statistic == "share" for metric in frame["metric"].unique())
         own = shares or chosen.weighs_clusters(table)
-        resampled = f", by resampling {drawn(table, chosen)}s" if own else ""
+        resampled = f", by resampling {pluralize(drawn(table, chosen))}" if own else ""
         notes.append(
-            f"Difference: stratum minus complement, the other {held.unit}s, unpaired{resampled}. p min: the smallest "
-            "possible p. Holm: p corrected for the strata of the table, for each model and metric apart."
+            f"Difference: stratum minus complement, the other {pluralize(held.unit)}, unpaired{resampled}. p min: the "
+            "smallest possible p. Holm: p corrected for the strata of the table, for each model and metric apart."
         )
     if overlapping:
         notes.append(overlap_note(table, overlapping))
@@ -329,7 +290,7 @@ def subgroup_notes(
 def overlap_note(table: ScoreTable, overlapping: int) -> str:
     """Say how many units are in several strata."""
     held = table.provenance
-    return f"Strata overlap: {plural(overlapping, f'{held.unit} is', f'{held.unit}s are')} in several."
+    return f"Strata overlap: {plural(overlapping, f'{held.unit} is', f'{pluralize(held.unit)} are')} in several."
 
 
 def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:
@@ -367,8 +328,8 @@ def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, o
     if analysis.exchanged:
         random = random_words(exchanges_of(analysis, frame, options.resamples), options)
         notes.append(
-            f"p: exchanging the two sides within {drawn(scores, options)}s{random}. p min: the smallest possible p. "
-            f"Holm: p corrected for {analysis.exchanged}."
+            f"p: exchanging the two sides within {pluralize(drawn(scores, options))}{random}. p min: the smallest "
+            f"possible p. Holm: p corrected for {analysis.exchanged}."
         )
     return " ".join(notes)
 
@@ -498,7 +459,7 @@ def failure_tables(table: ScoreTable) -> list[Table]:
         if rows:
             frame = counts.sort("model", "condition").rename({kind: kind.removeprefix("failed.") for kind in kinds})
             each = "" if table.repeats is None else ", each repeat counted"
-            title = f"Failed {table.provenance.unit}s, by kind{each}"
+            title = f"Failed {pluralize(table.provenance.unit)}, by kind{each}"
             tables.append(Table("failed", title, columns, rows, frame))
     return [*tables, *(_variant_table(table, name, options) for name, options in table.choices.items())]
 
@@ -552,7 +513,7 @@ def calls_table(table: ScoreTable) -> list[Table]:
         return []
     columns = [text_column("model", "name", is_name=True), count_column("calls", "total")]
     columns += [count_column(name.removeprefix("calls."), name) for name in outcomes]
-    columns.append(count_column(f"of {table.provenance.unit}s", "n"))
+    columns.append(count_column(f"of {pluralize(table.provenance.unit)}", "n"))
     return [Table("calls", "Calls", columns, rows, notes=(_CALLS_NOTE,))]
 
 
@@ -632,8 +593,8 @@ def rows_under(frame: pl.DataFrame, condition: str | None) -> list[dict[str, Any
 
 _TEST = (
     "Power 80%: if the true difference is this large, four of five such studies find it, by the two-sided permutation "
-    "test of compare at 0.05. This is for one pair: where several are corrected for each other, more {0}s are needed. "
-    "Test once, when all {0}s are there."
+    "test of compare at 0.05. This is for one pair: where several are corrected for each other, more {0} are needed. "
+    "Test once, when all {0} are there."
 )
 
 
@@ -661,8 +622,8 @@ def assumed_table(frame: pl.DataFrame) -> Table:
 
 def _sizes(cluster: str, unit: str) -> list[Column]:
     """Return the columns of how many are planned."""
-    participants = count_column(f"{cluster}s", "participants")
-    return [participants] if cluster == unit else [participants, count_column(f"{unit}s", "units")]
+    participants = count_column(pluralize(cluster), "participants")
+    return [participants] if cluster == unit else [participants, count_column(pluralize(unit), "units")]
 
 
 def _number_of_plan(head: str, key: str) -> Column:
@@ -673,21 +634,21 @@ def _number_of_plan(head: str, key: str) -> Column:
 def pilot_notes(table: ScoreTable) -> list[str]:
     """Return the sentences below a plan from a pilot."""
     cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
-    each = f", and have as many {unit}s each, as unequally many" if cluster != unit else ""
-    within = f" ({cluster}s)" if cluster != unit else ""
+    each = f", and have as many {pluralize(unit)} each, as unequally many" if cluster != unit else ""
+    within = f" ({pluralize(cluster)})" if cluster != unit else ""
     return [
-        f"pilot: {unit}s that both models have{within}. mde of pilot: the smallest true difference that the pilot "
-        f"would have found. {cluster}s: how many in all. {_TEST.format(cluster)}",
-        f"Assumed: new {cluster}s are as unlike each other as the {cluster}s of the pilot{each}; both models answer "
-        f"the same {unit}s. A pilot says this only roughly: plan for more. few: a pilot of fewer than {FEW} "
-        f"{cluster}s.",
+        f"pilot: {pluralize(unit)} that both models have{within}. mde of pilot: the smallest true difference that the "
+        f"pilot would have found. {pluralize(cluster)}: how many in all. {_TEST.format(pluralize(cluster))}",
+        f"Assumed: new {pluralize(cluster)} are as unlike each other as the {pluralize(cluster)} of the pilot{each}; "
+        f"both models answer the same {pluralize(unit)}. A pilot says this only roughly: plan for more. few: a pilot "
+        f"of fewer than {FEW} {pluralize(cluster)}.",
     ]
 
 
 def assumed_notes() -> list[str]:
     """Return the sentences below a plan from assumptions."""
     return [
-        f"participants: how many in all. {_TEST.format('participant')}",
+        f"participants: how many in all. {_TEST.format('participants')}",
         "Assumed: sd, the standard deviation of a unit's score; r, the correlation of both models' scores on a unit; "
         "ICC, the share of the variance of the two models' difference that is between participants; CV, the standard "
         "deviation of the number of units of a participant, over its mean: 0 if all have equally many. Both models "

@@ -20,27 +20,25 @@ from urllib.parse import quote
 
 from attune_bench.report.columns import Figure, Markup, Section, label, number
 from attune_bench.report.columns import Part as PagePart
-from attune_bench.report.drawing import INK, MUTED, ORANGE, SKY, Rows, altair, data, hover, short_names, styled
+from attune_bench.report.drawing import MUTED
 from attune_bench.report.elements import asset, document, figure_element
-from attune_bench.report.privacy import hides
+from attune_bench.report.plots import Line, LinePanel, LinePlot, looks
+from attune_bench.report.shown_texts import terms_of, withheld_reasons
 from attune_bench.report.tables import group_name, under
 from attune_bench.runner.calls import safe_name
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.records import Row, ScoredRecords
-from attune_bench.scores.table import KEYS, ScoreTable, term_columns
+from attune_bench.scores.table import ScoreTable, term_columns
 from attune_data.collection import Kind
 from attune_data.display import Part, fields_parts, parts_html
 from attune_data.io.documents import whole_folder
 from attune_data.issues import Html, element
-from attune_data.licences import canary, credits_of, named_licences, refusal
-from attune_data.record import is_generated
 from attune_data.references import resolve
-from attune_data.text import plural, sanitize
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
 
 if TYPE_CHECKING:
-    from attune_bench.report.drawing import Chart
     from attune_bench.report.page_scores import PageScores
 
 _NAME = re.compile(r"\d{3,}-.*\.html", re.DOTALL)
@@ -178,8 +176,7 @@ def transcript_section(
     metric = table.metric(table.primary)
     if metric.statistic not in PER_UNIT:
         return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
-    closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
-    reasons = {row: _withheld(page, records, row, closed) for row in table.values.select(KEYS).iter_rows()}
+    reasons = withheld_reasons(page, records)
     picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
     counts, made = Counter(filter(None, reasons.values())), records.made
     suppressed = [f"{plural(count, made.noun, made.plural)} not shown: {why}" for why, count in counts.items()]
@@ -195,21 +192,7 @@ def transcript_section(
         shown.append(f"The transcripts are in the folder {beside.name}, beside this page.")
     else:
         shown += [Markup(_folded(unit)) for unit in units]
-    return Section(_TITLE, [*shown, *_terms(records, picks)])
-
-
-def _withheld(page: "PageScores", records: ScoredRecords, row: Row, closed: Mapping[str, str]) -> str:
-    """Return why a result and what it was scored against are not shown; empty where they are.
-
-    `closed` says by unit why its own texts may not be passed on.
-    """
-    result, unit = records.results[row], records.units.get(row[2])
-    # Without data the results are the data, and their licence has to be known.
-    if why := refusal(result, needs_licence=unit is None) or closed.get(row[2], ""):
-        return why
-    if hides(page.table, small_cells=page.small_cells) and not is_generated(result if unit is None else unit):
-        return f"a transcript shows a single {page.table.provenance.unit} of a person (--small-cells)"
-    return ""
+    return Section(_TITLE, [*shown, *terms_of(records, [pick.row for pick in picks])])
 
 
 def _picks(
@@ -249,7 +232,7 @@ def _units(
             heading = f"{called}: {metric.label} {number(pick.value, metric)}, one of its {pick.why}"
             parts += [element("h3", heading, id=anchor), *_scores_of(table, pick.row)]
             parts += _result(records, record, records.results[pick.row])
-        shown_parts = (figure_element(part, table.models) if isinstance(part, Figure) else part for part in parts)
+        shown_parts = (figure_element(part) if isinstance(part, Figure) else part for part in parts)
         content = element("div", *shown_parts, class_="attune")
         found.append(_Unit(f"{count:03}-{safe_name([name], name)}.html", name, "; ".join(said), content, anchors))
     return found
@@ -294,9 +277,9 @@ def _scores_of(table: ScoreTable, row: Row) -> list[Html]:
 def _intro(table: ScoreTable, metric: Metric) -> str:
     first, last = _ENDS[metric.higher_is_better is None]
     return (
-        f"For each model, up to {_EACH} {table.provenance.unit}s on which it has the {first} {label(metric)}, and up "
-        f"to {_EACH} with the {last}; of equal ones the first by name. They are ends of a list, not a sample: what "
-        "they have in common is no finding."
+        f"For each model, up to {_EACH} {pluralize(table.provenance.unit)} on which it has the {first} "
+        f"{label(metric)}, and up to {_EACH} with the {last}; of equal ones the first by name. They are ends of a "
+        "list, not a sample: what they have in common is no finding."
     )
 
 
@@ -336,31 +319,13 @@ def _file(unit: _Unit, folder: TranscriptFolder) -> str:
     return document(unit.title, [*body, element("div", unit.content, class_="unit")], style=asset("report.css"))
 
 
-def _terms(records: ScoredRecords, picks: Sequence[_Pick]) -> list[str]:
-    """Say under what the texts are passed on, whom to credit, and by what a model can be found to have seen them."""
-    made = [records.results[pick.row] for pick in picks]
-    given = [records.units[name] for name in dict.fromkeys(pick.row[2] for pick in picks) if name in records.units]
-    kind = records.given or records.made
-    found = [f"Licence of the texts: {'; '.join(stated)}." for stated in [named_licences([*given, *made])] if stated]
-    if credit := credits_of([*given, *made]):
-        found.append(f"Credit: {'; '.join(credit)}.")
-        found += [kind.request] if kind.request else []
-    return [*found, f"Not for training: {'; '.join(canary(given or made).texts)}."]
-
-
-# Mid-tones that read on a light and on a dark page; a shape is added, so that colour alone tells nothing.
-_COLOURS = (SKY, ORANGE, "#008a62", "#b5578e", "#8a7000", INK)
-_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
-_PANEL, _HEIGHT, _LEGEND_COLUMNS = 330, 200, 3
-
-
 def state_paths(
     paths: Mapping[str, Mapping[str, Sequence[float | None]]],
     *,
     anchors: Mapping[str, Mapping[str, float | None]],
     last: int,
-) -> "Chart":
-    """Draw the states of a person round by round, a panel for each axis, with a line for each model.
+) -> LinePlot:
+    """Return the states of a person round by round, a panel for each axis, with a line for each model.
 
     A line ends with its dialogue; the panel goes on to the last round that a dialogue may have.
 
@@ -376,67 +341,47 @@ def state_paths(
 
     Returns
     -------
-    altair.FacetChart
+    LinePlot
 
     Raises
     ------
     ValueError
         Where no state is known.
-    ImportError
-        Where the extra ``plots`` is not installed.
 
     Examples
     --------
-    >>> chart = state_paths({"anger": {"m": [60, 50]}}, anchors={"anger": {"target": 20, "worst": None}}, last=8)
-    >>> type(chart).__name__
-    'FacetChart'
+    >>> plot = state_paths({"anger": {"m": [60, 50]}}, anchors={"anger": {"target": 20, "worst": None}}, last=8)
+    >>> plot.panels[0].levels
+    {'target': 20}
     """
-    alt = altair()
     known = {axis: {name: path for name, path in of_axis.items() if any(s is not None for s in path)}
              for axis, of_axis in paths.items()}  # fmt: skip
     order = list(dict.fromkeys(name for of_axis in known.values() for name in of_axis))
     if not order:
         raise ValueError("nothing to draw: no state is known")
-    short = short_names(map(sanitize, order))
-    domain = list(short.values())
-    colours = [_COLOURS[place % len(_COLOURS)] for place in range(len(domain))]
-    # Two models of one colour differ in shape.
-    shapes = [_SHAPES[(place % len(_COLOURS) + place // len(_COLOURS)) % len(_SHAPES)] for place in range(len(domain))]
-    legend = alt.Legend(title=None, orient="bottom", columns=_LEGEND_COLUMNS, labelLimit=320, symbolSize=80)
-    rows: Rows = [
-        {"axis": sanitize(axis), "name": short[sanitize(name)], "round": place, "state": state,
-         "text": f"{sanitize(name)}, round {place}: {sanitize(axis)} {state:.4g}"}
-        for axis, of_axis in known.items()
-        for name, path in of_axis.items()
-        for place, state in enumerate(path)
-        if state is not None
-    ]  # fmt: skip
-    rows += [
-        {"axis": sanitize(axis), "anchor": f"{name} {state:.4g}", "state": state}
-        for axis in known
-        for name, state in anchors.get(axis, {}).items()
-        if state is not None
-    ]
-    x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, last]), axis=alt.Axis(tickMinStep=1, grid=False))
-    y = alt.Y("state:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
-    colour = alt.Scale(domain=domain, range=colours)
-    anchored = alt.Chart().transform_filter("isValid(datum.anchor)")
-    drawn = alt.Chart().transform_filter("isValid(datum.round)")
-    rules = anchored.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False).encode(y)
-    texts = anchored.mark_text(color=MUTED, fontSize=12, align="right", dy=-6, aria=False).encode(
-        y, x=alt.value("width"), text="anchor:N"
-    )
-    lines = drawn.mark_line(strokeWidth=2, aria=False).encode(
-        x, y, stroke=alt.Stroke("name:N", scale=colour, legend=legend), order="round:Q"
-    )
-    points = drawn.mark_point(size=55, filled=True, opacity=1).encode(
-        x,
-        y,
-        fill=alt.Fill("name:N", scale=colour, legend=legend),
-        shape=alt.Shape("name:N", scale=alt.Scale(domain=domain, range=shapes), legend=legend),
-        **hover(),
-    )
-    chart = alt.layer(rules, lines, points, texts, data=data(rows)).properties(width=_PANEL, height=_HEIGHT)
-    header = alt.Header(labelAnchor="start", labelFontWeight="bold", title=None)
-    panels = alt.Facet("axis:N", sort=list(map(sanitize, known)), header=header)
-    return styled(chart.facet(panels, columns=2, spacing=24))
+    look = dict(zip(order, looks(len(order)), strict=True))
+
+    def line(axis: str, name: str, path: Sequence[float | None]) -> Line:
+        colour, shape = look[name] if name in named else (MUTED, "circle")
+        texts = ["" if state is None else f"{name}, round {place}: {axis} {state:.4g}"
+                 for place, state in enumerate(path)]  # fmt: skip
+        return Line(name=name, states=path, texts=texts if name in named else (), colour=colour, shape=shape,
+                    is_named=name in named)  # fmt: skip
+
+    panels = []
+    for axis, of_axis in known.items():
+        named = _outermost(of_axis, len(order))
+        levels = {name: state for name, state in anchors.get(axis, {}).items() if state is not None}
+        lines = [line(axis, name, path) for name, path in of_axis.items()]
+        panels.append(LinePanel(title=axis, lines=lines, levels=levels))
+    return LinePlot(panels=panels, last=last)
+
+
+_MOST_LINES = 9  # with a name each
+
+
+def _outermost(paths: Mapping[str, Sequence[float | None]], models: int) -> set[str]:
+    """Return whose lines have a name: all, of many models the three that end highest and the three that end lowest."""
+    ends = {name: [state for state in path if state is not None][-1] for name, path in paths.items()}
+    order = sorted(ends, key=ends.__getitem__)
+    return set(order) if models <= _MOST_LINES else {*order[:3], *order[-3:]}

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from errno import EACCES, EPERM, EROFS
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, get_args
@@ -218,7 +219,10 @@ def disk_errors(folder: Path) -> Iterator[None]:
     except CacheError as error:
         raise RunError(f"{error}; what was paid for is kept, the same command goes on") from None
     except OSError as error:
-        raise RunError(f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}") from None
+        said = f"{sanitize(error.filename or folder)}: cannot be written: {error.strerror}"
+        if error.errno in (EACCES, EPERM, EROFS):
+            said += f"; choose another folder, for instance {Path.home() / folder.name}"
+        raise RunError(said) from None
 
 
 @contextmanager

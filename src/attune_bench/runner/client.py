@@ -59,6 +59,8 @@ class Fault:
         Whether the try may have been paid for.
     fatal : bool
         Whether the server would refuse every other call too.
+    unsent : bool
+        Whether there was no connection to send the call by.
     """
 
     reason: str
@@ -67,6 +69,7 @@ class Fault:
     wait: float = 0.0
     charged: bool = False
     fatal: bool = False
+    unsent: bool = False
 
     def explained(self) -> str:
         """Return the reason, with what its status says of all calls."""
@@ -326,6 +329,7 @@ class Throttle:
 
 
 _TRIES = 6
+_TRIES_OF_NO_SERVER = 3
 _BACKOFF = 0.25  # seconds, doubled with each try
 _LONGEST_WAIT = 60.0
 _TOTAL = 5  # times the timeout of one try, for all tries and the waits between them
@@ -358,10 +362,10 @@ class Client:
     Notes
     -----
     Responses of status 408, 409, 429 and 5xx, faults of the connection, timeouts and responses that are not of the
-    protocol are tried again, six times at most (429 more often), within five times the timeout. Redirects are not
-    followed, as the key would go with them. After a refusal of every call (401, 402, 404, a quota that is used up, a
-    redirect), or when eight calls in a row have failed, no more are sent; the reason of a 404 names the models that the
-    server lists. An answer that ended early is a response.
+    protocol are tried again, six times at most (429 more often, a server of this machine that was never there three
+    times), within five times the timeout. Redirects are not followed, as the key would go with them. After a refusal of
+    every call (401, 402, 404, a quota that is used up, a redirect), or when eight calls in a row have failed, no more
+    are sent; the reason of a 404 names the models that the server lists. An answer that ended early is a response.
 
     Until the server has answered a call to a model, one call with a schema to the model is under way, so that a refusal
     of every call costs one. Where a call with a schema is refused with 400, 404 or 422, and the server has answered no
@@ -500,9 +504,14 @@ class Client:
             wait = result.wait or min(_BACKOFF * 2 ** min(faults, 10), 30.0) * random.uniform(0.5, 1.0)  # noqa: S311
             # Since the first try, as other calls that are tried again may have all places.
             spent = loop.time() - began
-            if tries == _TRIES or spent + wait > _TOTAL * self._options.call_timeout:
+            if tries >= self._most_tries(result) or spent + wait > _TOTAL * self._options.call_timeout:
                 raise self._failed(f"{reason}; tried for {spent:.0f} s")
             await asyncio.sleep(wait)
+
+    def _most_tries(self, fault: Fault) -> int:
+        """Return how often a call is tried: less often where no server was ever there, which is not busy but absent."""
+        is_absent = fault.unsent and self.endpoint.is_loopback and not self._answered
+        return _TRIES_OF_NO_SERVER if is_absent else _TRIES
 
     def _check_stopped(self) -> None:
         if self.stopped is not None:
@@ -586,7 +595,7 @@ class Client:
             name = type(error).__name__
             unsent = name in ("ConnectError", "ConnectTimeout")
             reason = f"no connection; {self.endpoint.how_to_reach}" if unsent else f"the connection broke ({name})"
-            return Fault(reason, retried=True, charged=not unsent)
+            return Fault(reason, retried=True, charged=not unsent, unsent=unsent)
         finally:
             self._idle.append(http)
         seconds = round(loop.time() - began, 3)

@@ -15,7 +15,7 @@ from attune_bench.runner.calls import Call, CallFailedError, Complete, Decoding,
 from attune_data.codebook import parse_toml
 from attune_data.io.documents import parse_json, read_input
 from attune_data.record import Record
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 
 
 class PriceError(ValueError):
@@ -169,7 +169,7 @@ class Meter:
 
     def parts(self) -> list[str]:
         """Return what there is to say, the most important first."""
-        done = f"{self.done:,}/{self.units:,} {self.unit}s"
+        done = f"{self.done:,}/{self.units:,} {pluralize(self.unit)}"
         elapsed = monotonic() - self._began
         if not self.responses and self.calls:
             return [done, f"waiting for the first answer, {_duration(elapsed)}"]

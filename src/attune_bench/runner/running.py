@@ -67,7 +67,17 @@ from attune_bench.runner.cost import (
 from attune_bench.runner.task import RunSettings, S, Source, Task, U, answer_format_of, as_sent, condition_of
 from attune_data.io.documents import write_whole
 from attune_data.record import Record
-from attune_data.text import WIDTH, has_colours, plural, sanitize, shortened, toned, width, without_surrogates
+from attune_data.text import (
+    WIDTH,
+    has_colours,
+    plural,
+    pluralize,
+    sanitize,
+    shortened,
+    toned,
+    width,
+    without_surrogates,
+)
 
 
 class Asked(NamedTuple):
@@ -585,7 +595,8 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
     report_made(outcome, made)
     if outcome.stopped is not None:
         warn(f"stopped: {outcome.stopped}")
-    warn_of([skipped for skipped in outcome.skipped if skipped.reason != outcome.stopped][:3])
+    other = [skipped for skipped in outcome.skipped if not (outcome.stopped or "").startswith(skipped.reason)]
+    warn_of(other[:3])
     if outcome.skipped:
         count = plural(len(outcome.skipped), unit)
         after = "once that is mended, the same command goes on" if outcome.stopped else "the same command tries again"
@@ -701,15 +712,17 @@ async def run(
     ------
     RunError
         The folder is in use or cannot be written, or contains other files of these names; two units would have the same
-        file; settings, an endpoint or units are missing; or nothing can be asked about any of the units. The cache file
-        is intact. `ReplaceError` if the folder has finished results of other settings and `RunOptions.replace` is not
-        set.
+        file; settings, an endpoint or units are missing; `repeats` is above 1 for a task that is not `repeatable`; or
+        nothing can be asked about any of the units. The cache file is intact. `ReplaceError` if the folder has finished
+        results of other settings and `RunOptions.replace` is not set.
     PriceError
         The cost is limited and a price, or the cost of an earlier response, is not known.
     """
     each = listed_settings(settings)
     if repeats < 1:
         raise RunError(f"repeats is {repeats}; expected 1 or more")
+    if repeats > 1 and not task.repeatable:
+        raise RunError(f"results of {task.name} have no field repeat; each repeat needs a folder of its own")
     files: Mapping[str, str] = getattr(units, "files", {})
     servers = for_roles(each, {"model": endpoints} if isinstance(endpoints, Endpoint) else endpoints)
     providers = {role: server.provider for role, server in servers.items()}
@@ -746,7 +759,7 @@ def prepare(task: Task[U, S], units: Sequence[U], each: Sequence[S], output: Pat
         Nothing is left to run, or the settings would need several folders.
     """
     if not each or not units:
-        raise RunError(f"no {task.unit}s to run" if each else "no settings to run")
+        raise RunError(f"no {pluralize(task.unit)} to run" if each else "no settings to run")
     folders = {task.folder(output, own) for own in each}
     if len(folders) > 1 or (task.results is not None and len(each) > 1):
         raise RunError(f"{task.name} is run with one settings at a time; here are {len(each)}")

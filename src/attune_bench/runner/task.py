@@ -757,6 +757,8 @@ class Task(Generic[U, S]):
         ``results(folder, units, settings, servers)`` returns a context that is entered before the first unit is run
         and left after the last, however the run ends; there the results of all units can be written. A task with
         results is run with one settings at a time.
+    repeatable : bool
+        Whether its results have a field ``repeat``. If not, `run` refuses ``repeats`` above 1.
 
     Raises
     ------
@@ -796,6 +798,7 @@ class Task(Generic[U, S]):
     unusable: Callable[[U], str] = lambda _: ""
     unit_settings: Callable[[U, S], S] = lambda _, settings: settings
     results: Callable[[Path, Sequence[U], S, Mapping[Role, Endpoint]], AbstractContextManager[object]] | None = None
+    repeatable: bool = True
 
     def __post_init__(self) -> None:
         if self.assemble is None and self.play is None:

@@ -263,6 +263,9 @@ class Benchmark:
         the unit's record in the data, None for a benchmark without data; `results` has the results of all models for
         the unit, by the name that the page gives to each. By default the parts of the record are shown. The result of
         each model follows in the form that the kind of results defines. Transcripts need `row`.
+    measures : Reference, optional
+        ``measures(records) -> attune_bench.report.measures.Measures`` measures what the records of the data say, for
+        the page of the data that ``describe --html`` writes.
     commands : tuple of Command
         Commands that only this benchmark has.
     limits : tuple of str
@@ -288,6 +291,7 @@ class Benchmark:
     analyses: Reference = field(default_factory=dict)
     sections: Reference = None
     transcripts: Reference = None
+    measures: Reference = None
     commands: tuple[Command, ...] = ()
     limits: tuple[str, ...] = ()
     scores_format: ScoresFormat | None = None

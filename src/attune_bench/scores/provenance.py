@@ -69,6 +69,9 @@ NOT_RECORDED = "not recorded"
 CHANCE_BASELINE = "baseline/chance"
 """The row of a set of random answers."""
 
+PRIOR_BASELINE = "baseline/prior"
+"""The row of the answers that are most frequent among others, whatever the unit says."""
+
 
 SENT_WHERE_SET: Mapping[str, tuple[str, str]] = {
     "reasoning_effort": ("reasoning effort", "not sent"),

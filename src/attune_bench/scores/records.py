@@ -16,7 +16,7 @@ from attune_bench.scores.tables_in import score_table
 from attune_data.collection import Kind
 from attune_data.record import is_generated
 from attune_data.references import Reference, resolve
-from attune_data.text import did_you_mean, plural
+from attune_data.text import did_you_mean, plural, pluralize
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
 
@@ -136,7 +136,7 @@ def _with_rows(benchmark: Benchmark | None, table: ScoreTable, data: object, use
 def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
     """Raise a MetricInputError where two records are of one thing: which of them was scored cannot be told."""
     if len(found) < records:
-        raise MetricInputError(f"two {noun}s are of the same thing; give the one that was scored")
+        raise MetricInputError(f"two {pluralize(noun)} are of the same thing; give the one that was scored")
 
 
 def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, hashes: Iterable[str]) -> None:
@@ -320,7 +320,11 @@ def score_items(
     if progress:
         progress(len(given))
     left_out = plural(len(given) - len(pairs), "result")
-    return scores.note(f"Left out: {left_out} of {unit}s that are not scored.") if len(pairs) < len(given) else scores
+    return (
+        scores.note(f"Left out: {left_out} of {pluralize(unit)} that are not scored.")
+        if len(pairs) < len(given)
+        else scores
+    )
 
 
 def _values_by_repeat(

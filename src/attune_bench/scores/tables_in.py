@@ -20,15 +20,11 @@ condition, unit and metric, and the text of the TOML file that describes it.
 `write_long_table` writes both files, which can be read as a table of scores again.
 """
 
-import csv
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from difflib import get_close_matches
-from itertools import chain
 from math import isinf
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,11 +42,10 @@ from attune_bench.scores.table import (
     metric_entries,
     metrics_per_unit,
 )
-from attune_data.codebook import parse_toml
-from attune_data.export import from_csv_text, to_csv
-from attune_data.io.documents import check_input, read_input, write_whole
-from attune_data.issues import SourceError, shown
-from attune_data.record import panics_as_errors
+from attune_bench.scores.table_columns import COLUMNS, OPTIONAL, REQUIRED, ROW, long_layout, renamed
+from attune_bench.scores.table_files import WRITTEN, check_no_pattern
+from attune_data.export import to_csv
+from attune_data.io.documents import write_whole
 from attune_data.text import did_you_mean, plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
@@ -118,19 +113,16 @@ def over_repeats(table: T) -> T:
     return joined.note(note_on_repeats(table.provenance.unit))
 
 
-_REQUIRED = ("model", "unit", "metric", "value")
-_OPTIONAL = ("condition", "cluster", REPEAT)
-_NAMES = ("model", "unit", "metric", *_OPTIONAL)
+_NAMES = ("model", "unit", "metric", *OPTIONAL)
 _WORDS = ("title", "unit", "cluster", "condition", "primary")
-_ABOUT = (*_WORDS, "private", "synthetic")
+_ABOUT = (*_WORDS, "private", "synthetic", "traits")
 # Columns of scores, of their files and of reports; a metric of the same name would replace them.
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _ROUNDING = 1e-9
-_PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)  # of names of columns
-_CODE = r"^\s*[+-]?0\d"
-_WRITTEN = {"": None, "true": "1", "false": "0"}
-_ROW = "\0row"  # no column of a file has this name
 _TAKEN_STARTS = ("calls.", CHANCE, "coverage.", "failed.", "trait.", "variant.")
+# Numbers with a comma: as a decimal comma, and as one that may as well group thousands.
+_WITH_COMMA = r"^[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?$"
+_OF_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
 def score_table(
@@ -140,6 +132,8 @@ def score_table(
     about: Mapping[str, str | bool] | None = None,
     name: str = "the table",
     first_row: int = 1,
+    columns: Mapping[str, str] | None = None,
+    assumed: Sequence[str] = (),
 ) -> ScoreTable:
     """Return the scores of anybody's per-item results.
 
@@ -147,20 +141,26 @@ def score_table(
     ----------
     frame : polars.DataFrame
         ``model, unit, metric, value``, optional ``condition, cluster, repeat``, and traits of units. ``value`` is a
-        number, true or false, or one of these as text; null, empty text and nan mean undefined. Blanks around names are
-        removed; an empty condition or cluster means that there is none. With ``repeat`` in every row, the values are
-        the means of each unit over the repeats in which the metric is defined.
+        number, true or false, or one of these as text, with a decimal point or comma; null, empty text, nan and NA mean
+        undefined. Blanks around names are removed; an empty condition or cluster means that there is none. With
+        ``repeat`` in every row, the values are the means of each unit over the repeats in which the metric is defined.
+        Or a wide table, see `attune_bench.scores.table_columns.long_layout`.
     metrics : mapping of str to mapping or Metric, optional
         As for `attune_bench.scores.table.metric_entries`. A metric that is not named here is a mean, and higher is
         better.
     about : mapping, optional
         ``title``, ``unit``, ``cluster``, ``condition``: the words for these; ``primary``: the main metric; ``private``:
         true if clusters are people, so that a page shows no value that rests on few of them; ``synthetic``: true if
-        units are invented, which every output then says.
+        units are invented, which every output then says; ``traits``: columns of numbers of a wide table that are
+        neither metrics nor models.
     name : str
         What errors call the table.
     first_row : int
         The number of the first row, as the file counts.
+    columns : mapping of str to str, optional
+        Columns that have another name, see `attune_bench.scores.table_columns.renamed`.
+    assumed : sequence of str
+        What was concluded from the content of the file, for a note.
 
     Raises
     ------
@@ -170,7 +170,14 @@ def score_table(
         the same model, unit, metric, condition and repeat; only some rows name a repeat; or a unit has two clusters or
         two values of a trait. The text names the row, the column and the value.
     """
-    checked = _checked(frame, name, first_row)
+    notes: list[str] = []
+    table = renamed(frame.with_columns(pl.int_range(pl.len()).alias(ROW) + first_row), columns or {}, name)
+    traits_given = _traits_given(about or {}, table, name)
+    table, said = long_layout(table, metrics=metrics or {}, traits=traits_given, name=name)
+    checked, with_commas = _checked(table, name)
+    assumed = [*assumed, *(["decimal commas"] if with_commas else [])]
+    notes += [f"Assumed of the table: {'; '.join(assumed)}."] if assumed else []
+    notes += said
     known = metric_entries(metrics or {}, place=f"{name}: metrics")
     for metric in known.values():
         if metric.statistic not in PER_UNIT:
@@ -194,12 +201,11 @@ def score_table(
     index = [*KEYS, REPEAT] if repeated else [*KEYS]
     values = checked.pivot(on="metric", index=index, values="value", maintain_order=True).select(*index, *entries)
     repeats = None
-    notes: list[str] = []
     if repeated:
         repeats = values
         values, entries = means_over_repeats(repeats), as_means(entries)
         notes.append(note_on_repeats(named.get("unit", "unit")))
-    traits = [column for column in checked.columns if column not in (*_REQUIRED, *_OPTIONAL, _ROW)]
+    traits = [column for column in checked.columns if column not in (*COLUMNS, ROW)]
     units = checked.select(*UNIT_KEYS, *traits).unique("unit", maintain_order=True).sort("unit")
     assumed = [metric for metric in found if metric not in known]
     if assumed:
@@ -214,29 +220,40 @@ def score_table(
     return ScoreTable(values=values, units=units, metrics=entries, provenance=provenance, repeats=repeats)
 
 
+def _traits_given(about: Mapping[str, Any], table: pl.DataFrame, name: str) -> list[str]:
+    """Return the columns that are said to be traits."""
+    given = about.get("traits", [])
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+        raise MetricInputError(f"{name}: traits: {given!r:.60} is no list of names of columns")
+    for column in given:
+        if column not in table.columns:
+            raise MetricInputError(f"{name}: traits: no column {column!r}; {did_you_mean(column, table.columns)}")
+    return [*given]
+
+
 def _checked_about(about: Mapping[str, Any], metrics: Mapping[str, Metric], name: str) -> dict[str, Any]:
     for key, value in about.items():
         if key not in _ABOUT:
             raise MetricInputError(f"{name}: {key}: no such key; {did_you_mean(key, ('metrics', *_ABOUT))}")
         if key in _WORDS and (not isinstance(value, str) or not value.strip()):
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is no text")
-        if key not in _WORDS and not isinstance(value, bool):
+        if key in {"private", "synthetic"} and not isinstance(value, bool):
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is neither true nor false")
     # The word for a condition is the heading of a column in every output.
-    if (called := about.get("condition", "condition")) != "condition" and called in {*_TAKEN, *_REQUIRED, *metrics}:
+    if (called := about.get("condition", "condition")) != "condition" and called in {*_TAKEN, *REQUIRED, *metrics}:
         raise MetricInputError(f"{name}: condition: {called!r} is a column of scores; call it otherwise")
-    return dict(about)
+    return {key: value for key, value in about.items() if key != "traits"}
 
 
-def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
-    """Return the table with text keys and numbers as values; raise at the first row that is wrong."""
-    for column in _REQUIRED:
-        if column not in frame.columns:
-            raise MetricInputError(f"{name}: no column {column!r}; {_likely_column(column, frame.columns)}")
-    if frame.is_empty():
+def _checked(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
+    """Return the table with text keys and numbers as values, and whether it has decimal commas.
+
+    Raise at the first row that is wrong.
+    """
+    if table.is_empty():
         raise MetricInputError(f"{name}: no rows")
-    table = frame.with_columns(pl.int_range(pl.len()).alias(_ROW) + first_row)
-    for column in _OPTIONAL:
+    traits = [column for column in table.columns if column not in (*REQUIRED, "condition", REPEAT, ROW)]
+    for column in OPTIONAL:
         if column not in table.columns:
             table = table.with_columns(pl.lit(None, dtype=pl.String).alias(column))
     for column in _NAMES:
@@ -248,63 +265,92 @@ def _checked(frame: pl.DataFrame, name: str, first_row: int) -> pl.DataFrame:
         empty = table.filter(pl.col(column).is_null())
         for row in empty.head(1).iter_rows(named=True):
             raise MetricInputError(
-                f"{name}, row {row[_ROW]}: {column} is empty; every row names model, unit and metric"
+                f"{name}, row {row[ROW]}: {column} is empty or NA; every row names model, unit and metric"
             )
     _check_names(table, name)
-    table = _numbers(table, name)
+    table, with_commas = _numbers(table, name)
     _check_repeats(table, name)
     _check_twice(table, name)
-    traits = [column for column in frame.columns if column not in (*_REQUIRED, "condition", REPEAT)]
     for column in traits:
         if column.startswith(CHANCE):
             raise MetricInputError(f"{name}: {column!r} is a column of scores; give the trait another name")
-        _check_no_pattern(column, name)
+        check_no_pattern(column, name)
+        if with_commas and table.schema[column] == pl.String and column != "cluster":
+            table = table.with_columns(_without_commas(table[column]))
         _check_of_unit(table, column, name)
-    return table
-
-
-def _likely_column(column: str, columns: Sequence[str]) -> str:
-    """Return a guess at why a column is missing."""
-    near = get_close_matches(column, [other for other in columns if other not in (*_REQUIRED, *_OPTIONAL)], n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    separated = "; is the file separated by commas?" if len(columns) == 1 else ""
-    return f"the table has {', '.join(columns)}{separated}"
+    return table, with_commas
 
 
 def _check_names(table: pl.DataFrame, name: str) -> None:
-    metrics = set(table["metric"])
-    for metric, row in table.unique("metric", maintain_order=True).select("metric", _ROW).iter_rows():
+    metrics = set(table["metric"].unique())
+    for metric, row in table.unique("metric", maintain_order=True).select("metric", ROW).iter_rows():
         counts = metric.endswith("_n") and metric.removesuffix("_n") in metrics
         if counts or metric in _TAKEN or metric.startswith(_TAKEN_STARTS):
             raise MetricInputError(f"{name}, row {row}: {metric!r} is a column of scores; give the metric another name")
-        _check_no_pattern(metric, f"{name}, row {row}")
+        check_no_pattern(metric, f"{name}, row {row}")
 
 
-def _check_no_pattern(name: str, place: str) -> None:
-    """Refuse the name of a metric or a trait that polars would read as a pattern for column names."""
-    if _PATTERN.fullmatch(name):
-        raise MetricInputError(f"{place}: {name!r} would stand for columns of other names; give it another name")
-
-
-def _numbers(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the table with ``value`` as floats, null where it is empty or nan."""
-    given = table["value"]
+def _numbers(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
+    """Return the table with ``value`` as floats, null where it is undefined, and whether it had decimal commas."""
+    given, with_commas = table["value"], False
     if given.dtype == pl.String:
         text = given.str.strip_chars()
-        given = pl.Series("value", [_WRITTEN.get((value or "").lower(), value) for value in text], pl.String)
-    elif not (given.dtype.is_numeric() or given.dtype in (pl.Boolean, pl.Null)):
+        if text.cast(pl.Float64, strict=False).null_count() > text.null_count():
+            text = text.str.to_lowercase().replace(WRITTEN)
+        with_commas = _has_decimal_commas(table, text, name)
+        numbers = (_with_points(text) if with_commas else text).cast(pl.Float64, strict=False)
+    elif given.dtype.is_numeric() or given.dtype in (pl.Boolean, pl.Null):
+        text, numbers = given, given.cast(pl.Float64, strict=False)
+    else:
         raise MetricInputError(f"{name}: value is of type {given.dtype}; expected numbers")
-    numbers = given.cast(pl.Float64, strict=False)
-    wrong = (numbers.is_null() & given.is_not_null()) | numbers.is_infinite().fill_null(value=False)
+    wrong = (numbers.is_null() & text.is_not_null()) | numbers.is_infinite().fill_null(value=False)
     for row in wrong.arg_true().head(1).to_list():
-        value, number = given[row], numbers[row]
+        number = numbers[row]
         why = "is infinite" if number is not None and isinf(number) else "is no number"
+        raise MetricInputError(f"{_of_value(table, row, name)} {why}; leave it empty where it is undefined")
+    return table.with_columns(numbers.fill_nan(None).alias("value")), with_commas
+
+
+def _of_value(table: pl.DataFrame, row: int, name: str) -> str:
+    cell = table.row(row, named=True)
+    return f"{name}, row {cell[ROW]}: value {cell['value']!r:.60} of metric {cell['metric']!r}"
+
+
+def _has_decimal_commas(table: pl.DataFrame, text: pl.Series, name: str) -> bool:
+    """Tell whether values are written with a decimal comma.
+
+    Raise where a comma may as well group thousands, and where some values have a decimal point.
+    """
+    has_comma = text.str.contains(",", literal=True).fill_null(value=False)
+    if not has_comma.any():
+        return False
+    decimal, thousands = (text.str.contains(form).fill_null(value=False) for form in (_WITH_COMMA, _OF_THOUSANDS))
+    points = (text.str.contains(".", literal=True) & text.cast(pl.Float64, strict=False).is_not_null()).arg_true()
+    if (sure := (decimal & ~thousands).arg_true()).len():
+        if points.len():
+            cell = table.row(points[0], named=True)
+            raise MetricInputError(
+                f"{_of_value(table, sure[0], name)} has a decimal comma, and {cell['value']!r} in row {cell[ROW]} a "
+                "decimal point; write all values with a point"
+            )
+        return True
+    for row in thousands.arg_true().head(1).to_list():
+        plain = text[row].replace(",", "")
+        or_else = "" if text[row].count(",") > 1 else f", or {text[row].replace(',', '.')} if it is a decimal comma"
         raise MetricInputError(
-            f"{name}, row {table[_ROW][row]}: value {value!r:.60} of metric {table['metric'][row]!r} {why}; "
-            "leave it empty where it is undefined"
+            f"{_of_value(table, row, name)} has a comma: write {plain} if the comma groups thousands{or_else}"
         )
-    return table.with_columns(numbers.fill_nan(None).alias("value"))
+    return False
+
+
+def _with_points(text: pl.Series) -> pl.Series:
+    return text.str.replace(",", ".", literal=True)
+
+
+def _without_commas(cells: pl.Series) -> pl.Series:
+    """Return a trait as numbers if all its values are numbers, with decimal commas; otherwise as it is."""
+    numbers = _with_points(cells.str.strip_chars()).cast(pl.Float64, strict=False)
+    return cells if numbers.null_count() > cells.null_count() else numbers
 
 
 def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -> None:
@@ -320,26 +366,26 @@ def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -
         for why, condition in wrong.items():
             for row in table.filter(pl.col("metric") == metric.name, condition).head(1).iter_rows(named=True):
                 found = f"value {row['value']:g} of metric {metric.name!r}"
-                raise MetricInputError(f"{name}, row {row[_ROW]}: {found} {why}")
+                raise MetricInputError(f"{name}, row {row[ROW]}: {found} {why}")
 
 
 def _check_repeats(table: pl.DataFrame, name: str) -> None:
     """Raise where some rows name their repeat, and others none."""
     without = table.filter(pl.col(REPEAT).is_null())
     if 0 < without.height < table.height:
-        raise MetricInputError(f"{name}, row {without[_ROW][0]}: repeat is empty; every row names its repeat, or none")
+        raise MetricInputError(f"{name}, row {without[ROW][0]}: repeat is empty; every row names its repeat, or none")
 
 
 def _check_twice(table: pl.DataFrame, name: str) -> None:
     keys = ["model", "condition", "unit", "metric", REPEAT]
-    repeated = table.filter(pl.struct(keys).is_duplicated()).sort(*keys, _ROW)
+    repeated = table.filter(pl.struct(keys).is_duplicated()).sort(*keys, ROW)
     if repeated.is_empty():
         return
     first, second = repeated.head(2).iter_rows(named=True)
     under = "".join(f", {key} {first[key]!r}" for key in ("condition", REPEAT) if first[key] is not None)
     mend = "leave one out" if first[REPEAT] is not None else "leave one out, or number them in a column repeat"
     raise MetricInputError(
-        f"{name}, rows {first[_ROW]} and {second[_ROW]}: both are model {first['model']!r}, unit "
+        f"{name}, rows {first[ROW]} and {second[ROW]}: both are model {first['model']!r}, unit "
         f"{first['unit']!r}, metric {first['metric']!r}{under}, with the values "
         f"{first['value']} and {second['value']}; {mend}"
     )
@@ -351,147 +397,12 @@ def _check_of_unit(table: pl.DataFrame, column: str, name: str) -> None:
     if kinds.is_empty():
         return
     unit = kinds["unit"].min()
-    rows = table.filter(unit=unit).unique(column, keep="first", maintain_order=True).sort(_ROW).head(2)
-    first, second = rows.select(column, _ROW).rows()
+    rows = table.filter(unit=unit).unique(column, keep="first", maintain_order=True).sort(ROW).head(2)
+    first, second = rows.select(column, ROW).rows()
     raise MetricInputError(
         f"{name}, rows {first[1]} and {second[1]}: {column} of unit {unit!r} is {first[0]!r} and {second[0]!r}; "
         f"{'a unit is in one cluster' if column == 'cluster' else 'a trait is the same in all rows of a unit'}"
     )
-
-
-def read_table(path: str | os.PathLike[str], *, names: Sequence[str] = _NAMES) -> tuple[pl.DataFrame, int]:
-    """Read a CSV, JSONL or Parquet table; return it, and its first row's number in the file (2 for CSV).
-
-    In a CSV file the columns `names` are read as text, even if they contain numbers.
-
-    Raises
-    ------
-    SourceError
-        If the file cannot be read, or has another format.
-    """
-    target = Path(path)
-    ending = target.suffix.lower()
-    try:
-        check_input(target)
-        with target.open("rb"):  # polars has no message of its own for a folder
-            pass
-        if ending == ".csv":
-            try:
-                with panics_as_errors():
-                    table = pl.read_csv(target, infer_schema=False)
-            except pl.exceptions.PolarsError:
-                _check_ragged(target)
-                raise
-            if table.width and table[table.columns[-1]].has_nulls():  # polars fills a row that is too short with nulls
-                _check_ragged(target)
-            return _typed(table, path, names), 2
-        if ending in {".jsonl", ".ndjson"}:
-            _check_flat(target)
-            with panics_as_errors():
-                return pl.read_ndjson(target, infer_schema_length=None), 1
-        if ending == ".parquet":
-            with panics_as_errors():
-                return pl.read_parquet(target), 1
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror or error}") from None
-    except pl.exceptions.PolarsError as error:
-        raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
-    hint = "; attune_bench.Scores.read reads a benchmark's own file of scores" if ending == ".json" else ""
-    raise SourceError(f"{path} is no table of scores; expected a name in .csv, .jsonl or .parquet{hint}")
-
-
-def _check_ragged(target: Path) -> None:
-    """Refuse a CSV file in which a row has more or fewer cells than the header."""
-    with target.open(encoding="utf-8-sig", errors="replace", newline="") as file, suppress(csv.Error):
-        rows = csv.reader(file)
-        width = len(next(rows, ()))
-        for number, row in enumerate(rows, start=2):
-            if row and len(row) != width:
-                found = f"{target}, row {number}: {plural(len(row), 'cell')}, and the header has {width}"
-                raise SourceError(f"{found}; a text with a comma is in quotes, an undefined value is an empty cell")
-
-
-def _check_flat(target: Path) -> None:
-    """Refuse rows that contain lists or objects: polars would spend minutes on finding one type that fits all rows."""
-    with target.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.count(b"{") < 2 and b"[" not in line:
-                continue
-            try:
-                row = json.loads(line)
-            except RecursionError:
-                raise SourceError(f"{target}, row {number}: nested deeply; a table has text and numbers only") from None
-            except ValueError:  # polars says what it is
-                continue
-            for column, cell in row.items() if isinstance(row, dict) else ():
-                if isinstance(cell, dict | list):
-                    found = f"{target}, row {number}: {column} is {shown(cell)}"
-                    raise SourceError(f"{found}; a table has text and numbers only")
-
-
-def _typed(table: pl.DataFrame, path: str | os.PathLike[str], names: Sequence[str]) -> pl.DataFrame:
-    """Return a table of text with a trait converted to numbers, or to lists of texts, if all its values can be.
-
-    The other columns stay text, so that an error can name the row of the first value that is not a number. A trait with
-    codes such as 007 stays text too, because 007 as a number would become 7.
-    """
-    table = table.rename(from_csv_text)
-    for column in table.columns:
-        first, renamed, _ = column.partition("_duplicated_")
-        if renamed and first in table.columns:
-            raise MetricInputError(f"{path}: two columns are called {first!r}; rename one, or leave it out")
-        if column in (*names, "value"):
-            continue
-        _check_no_pattern(column, str(path))
-        if (lists := _lists(table[column])) is not None:
-            table = table.with_columns(lists)
-            continue
-        if table[column].str.contains(_CODE).any():
-            continue
-        for dtype in (pl.Int64, pl.Float64):
-            if table[column].dtype == pl.String:
-                with suppress(pl.exceptions.InvalidOperationError):
-                    table = table.with_columns(pl.col(column).cast(dtype))
-    texts = [column for column in table.select(pl.col(pl.String)).columns if column != "value"]
-    escaped = [column for column in texts if table[column].str.starts_with("'").any()]
-    return table.with_columns(pl.col(escaped).map_elements(from_csv_text, return_dtype=pl.String))
-
-
-def _lists(cells: pl.Series) -> pl.Series | None:
-    """Return a trait's cells as lists of texts if all are such lists in JSON, as `to_csv` writes them; otherwise None.
-
-    An empty cell is allowed and stays null.
-    """
-    given = cells.drop_nulls()
-    if given.is_empty() or not given.str.starts_with("[").all():
-        return None
-    try:
-        found = [None if cell is None else json.loads(cell) for cell in cells]
-    except (ValueError, RecursionError):
-        return None
-    if any(not isinstance(one, str) for one in chain.from_iterable(one or () for one in found)):
-        return None
-    return pl.Series(cells.name, found, pl.List(pl.String))
-
-
-def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the TOML file that describes a table: its metrics, and what its units are called.
-
-    Raises
-    ------
-    SourceError
-        Where the file cannot be read.
-    """
-    try:
-        content = parse_toml(read_input(path))
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise SourceError(f"{path} is no TOML: {error}") from None
-    metrics = content.pop("metrics", {})
-    if not isinstance(metrics, dict):
-        raise SourceError(f"{path}: metrics is {metrics!r:.60}; expected a table [metrics.NAME] for each metric")
-    return metrics, content
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -531,7 +442,8 @@ def long_table(table: ScoreTable, metrics: Sequence[str] | None = None) -> pl.Da
             raise MetricInputError(f"{name!r} is a column of tables of scores; give the trait another name")
     units = table.units.select("unit", "cluster", *table.traits)
     joined = rows.join(units, on="unit", how="left", maintain_order="left").select(*keys, *of_units)
-    long = joined.unpivot(of_units, index=keys, variable_name="metric", value_name="value")
+    # A metric may be called value.
+    long = joined.unpivot(of_units, index=keys, variable_name="metric", value_name=ROW).rename({ROW: "value"})
     return long.with_columns(pl.col("value").fill_nan(None))
 
 

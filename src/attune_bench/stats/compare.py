@@ -38,7 +38,7 @@ from attune_bench.stats.options import (
     warn_once,
     warn_out_of_reach,
 )
-from attune_data.text import did_you_mean, plural
+from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, check_whole, nan_to_none
 from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS, Interval, mean_of_sums
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
@@ -87,10 +87,13 @@ EQUAL = "the two are equal in every"
 
 SAME = columns(
     "margin p_same p_same_holm verdict",
-    margin=FrameColumn("The smallest difference that matters, as it was given.", low=0),
-    p_same=share("p-value that the two differ by less than the margin: two one-sided tests.", "p-value"),
-    p_same_holm=share("The same with Holm's correction.", "p-value"),
-    verdict=text("`different`, `practically the same` or `undecided`, by both corrected p-values."),
+    margin=FrameColumn("The smallest difference that matters, from `--margin` or declared by the metric.", low=0),
+    p_same=share("p-value of the two one-sided tests; small where the difference is within the margin.", "p-value"),
+    p_same_holm=share("`p_same` with Holm's correction for all tests of the family.", "p-value"),
+    verdict=text(
+        "`practically the same` if `p_same_holm` is at most 0.05; else `different` if `p_holm` is below 0.05; else "
+        "`undecided`."
+    ),
 )
 """The further columns of a table of differences with a margin."""
 
@@ -366,7 +369,7 @@ def _by_student(
 def _undetectable(test: PermutationTest, drawn: str) -> str | None:
     """Return why no effect could be significant with so few clusters, None if an effect could be."""
     if test.clusters < MDE_MIN_CLUSTERS:
-        return f"fewer than {MDE_MIN_CLUSTERS} {drawn}s"
+        return f"fewer than {MDE_MIN_CLUSTERS} {pluralize(drawn)}"
     # There are always enough random exchanges for some effect to be significant.
     if not test.p_min >= ALPHA:
         return None
@@ -553,10 +556,12 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     Raises
     ------
     MetricInputError
-        As `summary`, and if a model is not in the scores, if the two models have no condition or no unit in common, or
-        if a metric's margin is missing or is not a number above 0.
+        As `summary`, and if a model is not in the scores, or if the two models have no condition or no unit in common.
+        With a margin, if the margin of a metric is missing, is not a number above 0 or is as large as the range of the
+        metric, if it names a metric that is not compared, or if ``weight`` is a cluster: a test against a margin counts
+        each unit once.
     MixedSettingsError
-        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+        If the runs differ in a setting that changes answers; see `attune_bench.stats.comparability`.
 
     Examples
     --------
@@ -635,7 +640,7 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     Raises
     ------
     MetricInputError
-        If no two models share a unit; the text names one unit of each of two models.
+        If no two models share a unit; the text names one unit of each model.
     """
     rows = table.values if models is None else table.values.filter(pl.col("model").is_in(list(models)))
     sharing = rows.group_by("condition", "unit").agg(pl.col("model").n_unique())
@@ -643,9 +648,12 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     together = examples.filter(pl.len().over("condition") > 1)
     if together.is_empty() or (sharing["model"] > 1).any():
         return
-    said = ", ".join(f"{model!r} has {unit!r}" for model, unit in together.select("model", "unit").head(2).iter_rows())
+    of_one = together.filter(pl.col("condition").eq_missing(pl.lit(together["condition"][0])))
+    said = listed([f"{model!r} has {unit!r}" for model, unit in of_one.select("model", "unit").iter_rows()], 6)
     unit = table.provenance.unit
-    raise MetricInputError(f"no two models have a {unit} in common ({said}); are the {unit}s of both named alike?")
+    raise MetricInputError(
+        f"no two models have a {unit} in common ({said}); give a {unit} the same name in the rows of every model"
+    )
 
 
 def options_and_margin(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]:
@@ -882,7 +890,7 @@ def plan(
         elif participants is not None and participants >= MDE_MIN_CLUSTERS:
             found = effect_after_pilot(participants, mde=row["mde"], pilot_participants=size, units_cv=units_cv)
         else:
-            reason = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} {called}s"
+            reason = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} {pluralize(called)}"
         units = _units(needed, of_each)
         rows.append(
             (row["model_a"], row["model_b"], row["condition"], row["metric"], found, needed, units, None, None, None,

@@ -26,7 +26,8 @@ from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text, whole
 from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.tables_in import read_table
+from attune_bench.scores.table_columns import COLUMNS
+from attune_bench.scores.table_files import read_table
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import family_of_pairs, holm_by_family
 from attune_bench.stats.options import (
@@ -40,7 +41,7 @@ from attune_bench.stats.options import (
     warn_out_of_reach,
 )
 from attune_data.record import canonical
-from attune_data.text import did_you_mean, plural
+from attune_data.text import did_you_mean, plural, pluralize
 from attune_metrics.metric import (
     Metric,
     MetricInputError,
@@ -115,7 +116,7 @@ def read_labels(
     table : ScoreTable
         The scores.
     labels : polars.DataFrame or path
-        A frame, or a CSV, JSONL or Parquet file, with the columns ``unit`` and ``rating``, and ``model`` and
+        A frame, or a CSV, XLSX, JSONL or Parquet file, with the columns ``unit`` and ``rating``, and ``model`` and
         ``condition`` where the scores have several.
     metric : str, optional
         What was rated; by default the main metric.
@@ -140,7 +141,7 @@ def read_labels(
     name, first_row = "the labels", 1
     if not isinstance(labels, pl.DataFrame):
         name = str(labels)
-        labels, first_row = read_table(Path(labels))
+        labels, first_row, _ = read_table(Path(labels), names=COLUMNS)
     called = table.provenance.condition
     if "condition" not in labels.columns and called in labels.columns:
         labels = labels.rename({called: "condition"})
@@ -275,7 +276,9 @@ def draw_labels(
     present = ~np.isnan(series.values(judged.name)[:, 0])
     able = np.flatnonzero(present.any(axis=0))
     if check_whole(n, "n", 1) > len(able):
-        raise MetricInputError(f"n is {n}, and {len(able)} {table.provenance.unit}s have a value of {judged.name}")
+        raise MetricInputError(
+            f"n is {n}, and {len(able)} {pluralize(table.provenance.unit)} have a value of {judged.name}"
+        )
     generator = np.random.default_rng(check_whole(seed, "seed", 0))
     if AnalysisOptions(unit=by).draws_clusters(table):
         held: dict[tuple[str, str], list[int]] = {}

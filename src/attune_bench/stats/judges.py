@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
-from attune_bench.scores.tables_in import read_table
+from attune_bench.scores.table_files import read_table
 from attune_bench.stats.debias import rating_number
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data.text import did_you_mean
@@ -85,7 +85,7 @@ def read_ratings(source: pl.DataFrame | str | os.PathLike[str]) -> RaterTable:
     Parameters
     ----------
     source : polars.DataFrame or path
-        A frame, or a CSV, JSONL or Parquet file.
+        A frame, or a CSV, XLSX, JSONL or Parquet file.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def read_ratings(source: pl.DataFrame | str | os.PathLike[str]) -> RaterTable:
     name, first_row = "the ratings", 1
     if not isinstance(source, pl.DataFrame):
         name = str(source)
-        source, first_row = read_table(Path(source), names=_NAMES)
+        source, first_row, _ = read_table(Path(source), names=_NAMES)
     for column in _REQUIRED:
         if column not in source.columns:
             raise MetricInputError(f"{name}: no column {column!r}; it has {', '.join(source.columns)}")

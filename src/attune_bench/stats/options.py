@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from attune_bench.scores.table import ScoreTable, term_columns
-from attune_data.text import did_you_mean, listed, plural
+from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.metric import (
     Metric,
     MetricInputError,
@@ -183,7 +183,7 @@ class AnalysisOptions:
             name, why = next(iter(lacking.items()))
             others = [name for name, metric in table.metrics.items() if metric.statistic in PER_UNIT]
             advice = f"use one such as {', '.join(others[:4])}, or leave out weight" if others else "leave out weight"
-            raise MetricInputError(f"{name} has no mean over {table.provenance.cluster}s: {why}; {advice}")
+            raise MetricInputError(f"{name} has no mean over {pluralize(table.provenance.cluster)}: {why}; {advice}")
         return tuple(name for name in chosen if name not in lacking)
 
     def lacks_weight(self, table: ScoreTable, name: str) -> str | None:
@@ -221,12 +221,12 @@ class AnalysisOptions:
         if not self.draws_clusters(table):
             raise MetricInputError(
                 f"weight is {self.weight!r}, unit {self.unit!r}; where each counts once, whole "
-                f"{table.provenance.cluster}s are drawn: leave out unit"
+                f"{pluralize(table.provenance.cluster)} are drawn: leave out unit"
             )
         if self.interval != AnalysisOptions().interval:
             raise MetricInputError(
                 f"weight is {self.weight!r}, interval {self.interval!r}; the interval is Student's t over "
-                f"{table.provenance.cluster}s: leave out interval"
+                f"{pluralize(table.provenance.cluster)}: leave out interval"
             )
         return True
 
@@ -305,7 +305,7 @@ class SkewedMeans:
     ...     warnings.simplefilter("always")
     ...     found.warn_of_means()
     >>> str(caught[0].message).partition(" (")[0]
-    'points, seconds: few far scores decide 2 of 3 means of so few persons'
+    'points, seconds: few far scores decide 2 of 3 means of so few people'
     """
 
     def __init__(self) -> None:
@@ -357,7 +357,7 @@ class SkewedMeans:
         above = [one for one in means if one > most]
         warnings.warn(
             f"{of}{listed(list(skewed))}: few far scores decide {len(above)} of {plural(len(means), 'mean')} of so few "
-            f"{self._drawn}s (skewness up to {max(above):.2f}, above {most:g}): {consequence}",
+            f"{pluralize(self._drawn)} (skewness up to {max(above):.2f}, above {most:g}): {consequence}",
             SkewedScoresWarning,
             stacklevel=4,
         )
@@ -645,7 +645,7 @@ def interval_method(metric: Metric, options: AnalysisOptions, table: ScoreTable,
 
 def too_few(table: ScoreTable) -> str:
     """Return why there is no interval where clusters are few."""
-    return f"fewer than {MIN_CLUSTERS} {table.provenance.cluster}s"
+    return f"fewer than {MIN_CLUSTERS} {pluralize(table.provenance.cluster)}"
 
 
 def interval_ends(interval: Interval, clusters: int, table: ScoreTable) -> Ends:

@@ -25,7 +25,7 @@ from attune_bench.stats.options import (
     interval_ends,
 )
 from attune_bench.stats.summary import per_unit
-from attune_data.text import listed
+from attune_data.text import listed, pluralize
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, point_estimate
 from attune_metrics.stats.ranking import Rating, bradley_terry_ratings, tier_spans
@@ -107,8 +107,8 @@ def _warn(against: Sequence[str], without: Sequence[str], unit: str) -> None:
     """Warn of pairs that the ranks do not order reliably, as the two models were ranked on different units."""
     if against:
         warnings.warn(
-            f"ranked below a model that is worse on the {unit}s that both have: {listed(against, _MOST_NAMED)}; each "
-            "model is ranked by all of its own, and no tier parts such two",
+            f"ranked below a model that is worse on the {pluralize(unit)} that both have: "
+            f"{listed(against, _MOST_NAMED)}; each model is ranked by all of its own, and no tier parts such two",
             stacklevel=4,
         )
     if without:

@@ -47,7 +47,7 @@ from attune_bench.stats.summary import intervals_of
 from attune_data.columns import Column, Schema
 from attune_data.query import Queryable, Unit
 from attune_data.tables import Frames
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap, bootstrap_distribution, symmetric_levels
 from attune_metrics.stats.comparison import holm
@@ -93,7 +93,8 @@ def asked(table: ScoreTable, data: Queryable | None) -> Queryable:
     """
     if data is None and not table.traits:
         raise ValueError(
-            f"these scores have no traits of their {table.provenance.unit}s; give what was scored against: data=..."
+            f"these scores have no traits of their {pluralize(table.provenance.unit)}; give what was scored against: "
+            "data=..."
         )
     return unit_traits(table) if data is None else data
 

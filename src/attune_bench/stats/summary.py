@@ -221,11 +221,12 @@ def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.Data
     chosen = [name for name in (metrics or own) if table.metric(name).name in own]
     long = (
         table.values.select("model", "condition", *chosen)
-        .unpivot(chosen, index=["model", "condition"], variable_name="metric")
-        .drop_nulls("value")
-        .filter(pl.col("value").is_not_nan())
+        # A metric may be called value.
+        .unpivot(chosen, index=["model", "condition"], variable_name="metric", value_name="number")
+        .drop_nulls("number")
+        .filter(pl.col("number").is_not_nan())
     )
-    value = pl.col("value")
+    value = pl.col("number")
     order = pl.DataFrame(
         {"metric": chosen, "place": range(len(chosen))}, schema={"metric": pl.String, "place": pl.Int64}
     )

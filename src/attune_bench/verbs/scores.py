@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -18,7 +18,9 @@ from attune_bench.report.document import Format, render, scores_html
 from attune_bench.report.text import report_document
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
-from attune_bench.scores.tables_in import long_table, read_description, read_table, score_table, write_long_table
+from attune_bench.scores.table_columns import COLUMNS
+from attune_bench.scores.table_files import read_description, read_table, unreadable
+from attune_bench.scores.tables_in import long_table, score_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.compare import compare, compare_all, plan
 from attune_bench.stats.debias import Source, debias, debias_pairs
@@ -29,7 +31,7 @@ from attune_bench.stats.subgroups import by
 from attune_bench.stats.summary import summary
 from attune_data.collection import Collection, chosen_places
 from attune_data.export import to_pandas
-from attune_data.io.documents import read_input
+from attune_data.io.documents import check_input, read_input
 from attune_data.io.sources import frame_code, type_of_table
 from attune_data.issues import SourceError, issues_frame
 from attune_data.loading import recognise
@@ -96,16 +98,19 @@ class Scores(ScoreTable):
         table: pl.DataFrame | str | os.PathLike[str],
         *,
         metrics: Mapping[str, Any] | None = None,
-        about: Mapping[str, str | bool] | None = None,
+        about: Mapping[str, Any] | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> Self:
         """Return the scores of anybody's per-item results.
 
         Parameters
         ----------
         table : polars.DataFrame or path
-            A frame, or a CSV, JSONL or Parquet file, with the columns ``model, unit, metric, value`` and optionally
-            ``condition``, ``cluster``, ``repeat`` and traits of units. An undefined value is empty or null. Where
-            models were asked several times, ``repeat`` names the time; the values are then means over repeats.
+            A frame, or a CSV, XLSX, JSONL or Parquet file, with the columns ``model, unit, metric, value`` and
+            optionally ``condition``, ``cluster``, ``repeat`` and traits of units. An undefined value is empty, null or
+            NA. Where models were asked several times, ``repeat`` names the time; the values are then means over
+            repeats. A table with ``model`` and ``unit`` and a column of numbers for each metric, or with ``unit`` and a
+            column of numbers for each model, is read as such, and a note says so.
         metrics : mapping of str to mapping, optional
             By metric: ``label, low, high, higher_is_better, scale, digits, group``, all optional. A metric that is not
             described is a mean and better when higher, which every output says. Where this is not given, the file
@@ -113,7 +118,10 @@ class Scores(ScoreTable):
         about : mapping, optional
             ``title``, ``unit``, ``cluster``, ``condition``: what they are called; ``primary``: the main metric;
             ``private``: true where clusters are people, of whom a page shows no value that rests on few; ``synthetic``:
-            true where units are invented. The TOML file has them at its top; it counts where this is not given.
+            true where units are invented; ``traits``: columns of numbers that are neither metrics nor models. The TOML
+            file has them at its top; it counts where this is not given.
+        columns : mapping of str to str, optional
+            Columns of another name, as in ``{"unit": "item_id", "model": "system"}``.
 
         Raises
         ------
@@ -121,6 +129,8 @@ class Scores(ScoreTable):
             Where the table is wrong; the text names row, column and value.
         SourceError
             Where the file cannot be read, or has records or written scores; the text says what reads these.
+        ImportError
+            Where the file is a workbook, and the extra ``excel`` is not installed.
         TypeError
             Where the table is something else; the text says what makes a frame or scores of it.
 
@@ -137,18 +147,27 @@ class Scores(ScoreTable):
             if is_score_file(path):
                 raise SourceError(f"{path} is a file of scores, no table of results; Scores.read(...) reads it")
             with _or_records(path):
-                return cls._of_file(path, metrics, about)
-        return cls.of(score_table(table, metrics=metrics, about=about))
+                return cls._of_file(path, metrics, about, columns)
+        return cls.of(score_table(table, metrics=metrics, about=about, columns=columns))
 
     @classmethod
-    def _of_file(cls, path: Path, metrics: Mapping[str, Any] | None, about: Mapping[str, Any] | None) -> Self:
-        table, first_row = read_table(path)
+    def _of_file(
+        cls,
+        path: Path,
+        metrics: Mapping[str, Any] | None,
+        about: Mapping[str, Any] | None,
+        columns: Mapping[str, str] | None,
+    ) -> Self:
+        table, first_row, assumed = read_table(path, names=(*COLUMNS, *(columns or {}).values()))
         name, beside = str(path), path.with_suffix(".toml")
         if (metrics is None or about is None) and os.path.lexists(beside):  # A link to nothing is an error, too.
             of_metrics, of_table = read_description(beside)
             metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
             name = f"{path} (with {beside.name})"
-        return cls.of(score_table(table, metrics=metrics, about=about, name=name, first_row=first_row))
+        made = score_table(
+            table, metrics=metrics, about=about, columns=columns, name=name, first_row=first_row, assumed=assumed
+        )
+        return cls.of(made)
 
     @classmethod
     def from_lm_eval(
@@ -210,33 +229,38 @@ class Scores(ScoreTable):
         return cls.from_table(found.frame, metrics={**found.metrics, **said}, about={**found.about, **(about or {})})
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Self:
+    def read(cls, path: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None) -> Self:
         """Read scores: a file that `write` wrote, a benchmark's own, or a table as for `from_table`.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        columns : mapping of str to str, optional
+            For a table: columns of another name, as in ``{"unit": "item_id", "model": "system"}``.
 
         Raises
         ------
         SourceError
-            Where the file is not there or holds no scores.
+            Where the file is not there or holds no scores, or columns are named for a file that is no table.
+        ImportError
+            Where the file is a workbook, and the extra ``excel`` is not installed.
         TypeError
             Where this is no path.
         """
         target = _path_of_scores(path, "the path")
-        if target.suffix.lower() != ".json":
-            if not is_score_file(target):
-                return cls.from_table(target)
-            scores = cls.of(read_score_file(target))
-            used = benchmark_in_use(scores.provenance.benchmark)
-            if scores.detail is not None and used is not None and used.scores_format is not None:
-                try:
-                    resolve(used.scores_format.check)(scores)
-                except MetricInputError as error:
-                    raise SourceError(f"{path} contains damaged scores ({error}); write them again") from None
-            return scores
+        is_scores = is_score_file(target)
+        if not is_scores and target.suffix.lower() != ".json" and not _is_json_object(target):
+            return cls.from_table(target, columns=columns)
+        if columns and target.exists():
+            raise SourceError(f"{path} is a file of scores, which has its columns; leave out --columns (columns=)")
+        if is_scores:
+            return cls._of_score_file(target)
         with _or_records(target):
             try:
                 content = json.loads(read_input(target))
             except OSError as error:
-                raise SourceError(f"{path} cannot be read: {error.strerror}") from None
+                raise unreadable(target, error) from None
             except (ValueError, RecursionError) as error:
                 raise SourceError(f"{path} is not JSON: {error}") from None
             keys = content.keys() if isinstance(content, dict) else set()
@@ -244,6 +268,17 @@ class Scores(ScoreTable):
                 if benchmark.scores_format and benchmark.scores_format.keys <= keys:
                     return cls.of(resolve(benchmark.scores_format.read)(target))
             raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")
+
+    @classmethod
+    def _of_score_file(cls, path: Path) -> Self:
+        scores = cls.of(read_score_file(path))
+        used = benchmark_in_use(scores.provenance.benchmark)
+        if scores.detail is not None and used is not None and used.scores_format is not None:
+            try:
+                resolve(used.scores_format.check)(scores)
+            except MetricInputError as error:
+                raise SourceError(f"{path} contains damaged scores ({error}); write them again") from None
+        return scores
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the scores, whole or not at all: a ``.parquet`` file, or ``.json`` where the benchmark has such a file.
@@ -270,7 +305,7 @@ class Scores(ScoreTable):
         """Write the value of every unit to a CSV file, and what its metrics are to a TOML file of the same name.
 
         A row is a model, condition, unit and metric; see `attune_bench.scores.tables_in.long_table` for the columns.
-        What `from_table`, and every command that takes ``--scores``, reads back gives equal results. Left out are
+        What `from_table`, and every command that takes scores, reads back gives equal results. Left out are
         metrics of pooled counts, settings of runs, and what random answers score: `write` keeps all.
 
         Parameters
@@ -427,6 +462,7 @@ class Scores(ScoreTable):
         labels: pl.DataFrame | str | os.PathLike[str] | None = None,
         label_metric: str | None = None,
         transcripts: "bool | TranscriptFolder" = False,
+        progress: Callable[[str], object] = lambda _: None,
         **options: Unpack[SamplingKeywords],
     ) -> str:
         """Return a report: a text, or a page of HTML with comparisons, figures and subgroups.
@@ -434,11 +470,13 @@ class Scores(ScoreTable):
         Parameters
         ----------
         format : {"table", "markdown", "csv", "json", "html"}
-            HTML needs the extra ``plots``.
+            HTML is a whole page.
         data, results, small_cells, margin, labels, label_metric, transcripts
             For HTML: what was scored against, what was scored, whether to show what rests on few people, the smallest
             difference of interest of the main metric, people's ratings with the judge's metric that they are of, and
             whether to show transcripts; see `attune_bench.report.html.html_report`.
+        progress : callable
+            Called with the name of each phase of a page when it begins.
         **options
             ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
             `attune_bench.stats.options.AnalysisOptions`.
@@ -447,8 +485,6 @@ class Scores(ScoreTable):
         ------
         ValueError
             Where there is no such format, an option for HTML is given for a text, or as `html_report`.
-        ImportError
-            Where a page is asked for and the extra ``plots`` is not installed.
 
         Examples
         --------
@@ -463,7 +499,7 @@ class Scores(ScoreTable):
             return html_report(
                 self, benchmark=benchmark_in_use(self.provenance.benchmark), data=data, results=results,
                 small_cells=small_cells, margin=margin, labels=labels, label_metric=label_metric,
-                transcripts=transcripts, **options,
+                transcripts=transcripts, progress=progress, **options,
             )  # fmt: skip
         if small_cells or transcripts or any(one is not None for one in (data, results, margin, labels, label_metric)):
             raise ValueError(
@@ -527,6 +563,25 @@ def _path_of_scores(given: object, what: str) -> Path:
     elif isinstance(given, list | dict):
         instead = "Scores.from_table(polars.DataFrame(rows)) takes rows"
     raise TypeError(f"{what} is of type {type_of_table(given) or type(given).__name__}; {instead}")
+
+
+def _is_json_object(path: Path) -> bool:
+    """Tell whether a file is one JSON object, and not rows of a table, an object a line."""
+    try:
+        check_input(path)
+        with path.open("rb") as file:
+            first, only = file.readline(_FIRST_LINE).strip(), not file.read(_FIRST_LINE).strip()
+        if not first.startswith(b"{"):
+            return False
+        json.loads(first)
+    except OSError:
+        return False
+    except (ValueError, RecursionError):
+        return True
+    return only and path.suffix.lower() not in {".jsonl", ".ndjson"}
+
+
+_FIRST_LINE = 100_000
 
 
 @contextmanager

@@ -217,9 +217,7 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     docs="attunebench.md",
     is_other=lambda document: isinstance(document.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(document),
     other_files=(
-        ForeignFile(
-            "a file of scores", frozenset(("conversations", "aggregates")), "attune-bench report --scores reads it"
-        ),
+        ForeignFile("a file of scores", frozenset(("conversations", "aggregates")), "attune-bench report reads it"),
     ),
     fix=fix_conversation,
     is_old=conversation_is_old,

@@ -18,7 +18,6 @@ from attune_data.attunebench.records import (
     MoodShiftTag,
     PredictedConversationWide,
     PredictedPanas,
-    RunTurn,
     Turn,
 )
 from attune_data.attunebench.show import Conversation, Run
@@ -69,10 +68,14 @@ def _report_unknown(
         findings.add(path, rule, "warning", item, message, consequence)
 
 
-def _check_turn_numbers(turns: Sequence[Turn] | Sequence[RunTurn], findings: IssueCollector) -> None:
-    numbers = [turn.turn_number for turn in turns]
+def _check_turn_numbers(record: Conversation | Run, findings: IssueCollector) -> None:
+    numbers = [turn.turn_number for turn in record.turns]
     if not numbers:
-        findings.add("$.turns", "no-turns", "warning", [], "the record has no turns", "kept; nothing to score per turn")
+        message = "the record has no turns"
+        others = {key.strip().casefold(): key for key in record.model_extra or ()}
+        if near := get_close_matches("turns", others, n=1):
+            message += f"; its key {others[near[0]]!r} is not read: rename the key to 'turns'"
+        findings.add("$.turns", "no-turns", "warning", [], message, "kept; nothing to score per turn")
     elif numbers == list(range(1, len(numbers) + 1)):
         return
     elif repeated := _repeated(numbers):
@@ -187,7 +190,7 @@ def check_conversation(conversation: Conversation, findings: IssueCollector) -> 
         totals = (panas.total_positive_affect, panas.total_negative_affect)
         _check_panas(panas.responses, totals, f"$.{name}", "responses", known, findings)
     _check_wide(conversation.conversation_wide_questions, "$.conversationWideQuestions", known, findings)
-    _check_turn_numbers(conversation.turns, findings)
+    _check_turn_numbers(conversation, findings)
     for index, turn in enumerate(conversation.turns):
         # Nearly every turn is in order, so each rule is first asked in one pass at the speed of C.
         path = f"$.turns[{index}]"
@@ -255,7 +258,7 @@ def check_run(run: Run, findings: IssueCollector) -> None:
     known = _vocabulary()
     if "mode" not in run.model_fields_set:
         findings.add("$", "missing-mode", "note", None, "the run does not say its mode", "read as default")
-    _check_turn_numbers(run.turns, findings)
+    _check_turn_numbers(run, findings)
     for index, turn in enumerate(run.turns):
         path = f"$.turns[{index}]"
         if _suspicious(map(_emotion, turn.em_emotion_tags), len(turn.em_emotion_tags), known.emotion_words):

@@ -193,10 +193,10 @@ def _questions_of(conversation: ConversationData) -> dict[str, str]:
     ids = {judgement.question_id for turn in turns for judgement in turn.binary_judgements}
     ids |= {pair.question_id or "" for turn in turns for pair in turn.pairwise_comparisons}
     book = load_codebook()
-    return {name: text for name in (*book.binary, *book.pairwise) if name in ids and (text := _question_text(name))}
+    return {name: text for name in (*book.binary, *book.pairwise) if name in ids and (text := question_text(name))}
 
 
-def _question_text(name: str) -> str:
+def question_text(name: str) -> str:
     """Return the text of a question about a turn; empty where the codebook has none."""
     book = load_codebook()
     if name in book.binary:
@@ -277,7 +277,7 @@ def _ids(judgements: Iterable[BinaryJudgement]) -> str:
 
 def _listed(judgements: Iterable[BinaryJudgement]) -> str:
     """Return a line for each question, with its text."""
-    return "\n".join(f"{_asked(item)}: {_question_text(item.question_id)}" for item in judgements)
+    return "\n".join(f"{_asked(item)}: {question_text(item.question_id)}" for item in judgements)
 
 
 _DID, _WANTED = "Did the response do it?", "Would the participant have wanted it?"
@@ -391,7 +391,7 @@ def _answers(
             f"{'same' if agrees else 'differs'}: no answer counts as no" if is_scored and answer is None else ""
             for answer, agrees in zip(predicted, same, strict=True)
         ]
-        asked = f"{name} {_question_text(name)}".strip()
+        asked = f"{name} {question_text(name)}".strip()
         yield Compared(asked, reference, [answer or "" for answer in predicted], same, notes)
 
 
@@ -399,7 +399,7 @@ def _chosen(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Compared]:
     for place, pair in enumerate(turn.annotations.pairwise_comparisons):
         labels = {"A": pair.response_a or "A", "B": pair.response_b or "B", None: ""}
         made = [one.em_pairwise_selections.get(str(place)) for one in predicted]
-        name = f"{pair.question_id} {_question_text(pair.question_id)}".strip() if pair.question_id else "no question"
+        name = f"{pair.question_id} {question_text(pair.question_id)}".strip() if pair.question_id else "no question"
         same = [None if pair.winner is None else choice == pair.winner for choice in made]
         asked = f"{name} ({labels['A']} or {labels['B']})"
         yield Compared(asked, labels[pair.winner], [labels[choice] for choice in made], same)

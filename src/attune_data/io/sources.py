@@ -222,7 +222,8 @@ def documents(
             f"{path} is an archive of another kind than {', '.join(ARCHIVES)}; unpack it and load the folder"
         )
     else:
-        hint = "; attune_bench.Scores.from_table reads a table of results" if path.suffix.lower() == ".csv" else ""
+        is_table = path.suffix.lower() in {".csv", ".tsv", ".xlsx"}
+        hint = "; attune_bench.Scores.from_table reads a table of results" if is_table else ""
         raise SourceError(
             f"{path} is neither a .json, .jsonl or .parquet file, an archive ({', '.join(ARCHIVES)}) nor a folder{hint}"
         )

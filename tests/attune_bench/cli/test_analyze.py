@@ -1,5 +1,6 @@
 """The commands `analyze` and `stats`, on the scores of any benchmark and on a table."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, median, stdev
@@ -70,7 +71,11 @@ def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> 
     assert "- metric_correlation: fewer than 6 models\n" in left_out
     assert "- condition_differences: needs scores of a model under at least two modes\n" in left_out
     shown = len(ANALYSES) - len(EMPTY) - sum(bool(analysis.needs) for analysis in ANALYSES.values())
-    assert out.count("SYNTHETIC demonstration data.") == out.count("\nattune:") == shown
+    assert out.count("SYNTHETIC demonstration data.") == shown
+    assert re.findall(r"^signature: .*$", out, re.MULTILINE) == [out.splitlines()[-1]]
+    whole = call("signature", "analyze", conversations.scores, *QUICK)[1].splitlines()
+    assert whole[0] == out.splitlines()[-1]
+    assert len(whole) > shown
     assert "\nWin rates, Pairwise accuracy, mode default\n" in f"\n{out}"
     assert too_wide(out) == []
 

@@ -11,7 +11,7 @@ from slow_cases import slow_after
 
 from attune_bench import BENCHMARKS, Scores
 from attune_bench.stats.subgroups import compare_by
-from attune_metrics.signature import Signature
+from attune_metrics.signature import Signature, short_signature
 
 Make = Callable[..., Scores]
 # JSON and CSV name the condition as the benchmark does.
@@ -26,7 +26,9 @@ def test_it_prints_the_pairs_that_differ_and_the_signature(call: Call, demo_scor
     assert (status, err) == (0, "")
     title = "Composite, mode default: 3 of 3 pairs differ (Holm p < 0.05, family of 3), 3 by the uncorrected interval"
     assert title in " ".join(out.split())
-    signature = Signature.parse(out.splitlines()[-1])
+    again = call("signature", "compare", demo_scores, *QUICK)[1].splitlines()
+    assert again[0] == out.splitlines()[-1]
+    signature = Signature.parse(again[1])
     assert (signature.metric, signature.n, signature.clusters, signature.boot) == ("composite_score", 40, 24, 200)
     assert too_wide(out) == []
     assert "SYNTHETIC demonstration data." in out
@@ -83,7 +85,7 @@ def test_two_models_in_markdown(call: Call, make_scores: Make, tmp_path: Path) -
     status, out, _ = call("compare", "--scores", tmp_path / "scores.json", *arguments, *QUICK)
     assert status == 0
     # Equal runs: no difference, for certain.
-    assert "| x\\|y | \ufffd[31mred | +0.00 [+0.00, +0.00] | 1.0000 | 1.0000 | no | 6 | 1.0000 | - |" in out
+    assert "| x\\|y | \ufffd[31mred | +0.00 [+0.00, +0.00] | no | 1.0000 | 1.0000 | 6 |" in out
     assert "\x1b" not in out
     assert out.rstrip("\n").endswith("|seed:0`")
     each = ("--model", "x|y", "--model", "\x1b[31mred", "--format", "markdown")
@@ -131,7 +133,7 @@ def test_the_models_compared_are_in_the_signature(call: Call, demo_scores: Path)
     signatures = set()
     for choice in choices:
         named = ("--model", *choice) if choice else ()
-        status, out, _ = call("compare", "--scores", demo_scores, *named, "--resamples", 99)
+        status, out, _ = call("signature", "compare", "--scores", demo_scores, *named, "--resamples", 99)
         assert status == 0
         signatures.add(Signature.parse(out.splitlines()[-1]))
     assert len(signatures) == len(choices) > 2
@@ -203,7 +205,8 @@ def test_ranks(call: Call, scored: Scorings, name: str) -> None:
     text = call("rank", "--scores", path, *QUICK)[1]
     assert text.startswith(f"Ranks by {scores.metrics[scores.primary].label}")
     assert too_wide(text) == []
-    assert Signature.parse(text.splitlines()[-1]).metric == scores.primary
+    assert Signature.parse(content["metadata"]["signature"]).metric == scores.primary
+    assert text.splitlines()[-1] == f"signature: {short_signature(content['metadata']['signature'])}"
 
 
 def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:
@@ -226,7 +229,11 @@ def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:
         ("compare", ["--unit", "person"], "unknown unit 'person'; expected participant, cluster, conversation, unit"),
         ("compare", ["--data", "demo"], "--data is for --by; leave it out, or name a trait"),
         ("compare", ["--by", "categry", "--data", "demo"], "no trait 'categry'; did you mean 'category'?"),
-        ("compare", ["--failed", "worst"], "these scores do not depend on 'failed'; they have no variants"),
+        (
+            "compare",
+            ["--failed", "worst"],
+            "--failed is an option of EIBench, and these scores are of AttuneBench; leave it out",
+        ),
         ("compare", ["--benchmark", "eibench"], "--benchmark is eibench, and the scores are of attunebench"),
         ("rank", ["--interval", "bca"], "there is no BCa interval of a rank"),
     ],
@@ -286,7 +293,7 @@ def test_models_without_a_unit_in_common_are_an_error(call: Call, tmp_path: Path
     path.write_text("model,unit,metric,value,topic\na,q1,hit,1,x\nb,1,hit,1,x\n", encoding="utf-8")
     status, out, err = call("compare", "--scores", path, *words, *QUICK)
     assert (status, out) == (2, "")
-    assert "no two models have a unit in common ('a' has 'q1', 'b' has '1'); are the units of both named alike?" in err
+    assert "no two models have a unit in common ('a' has 'q1', 'b' has '1'); give a unit the same name in the" in err
 
 
 def test_only_values_of_shares_have_intervals_of_their_own(call: Call, tmp_path: Path) -> None:
@@ -300,13 +307,13 @@ def test_only_values_of_shares_have_intervals_of_their_own(call: Call, tmp_path:
     scores.write(tmp_path / "scores.parquet")
 
     def interval(*words: object) -> str | None:
-        status, out, err = call(*words, "--scores", tmp_path / "scores.parquet", *QUICK)
+        status, out, err = call("signature", *words, "--scores", tmp_path / "scores.parquet", *QUICK)
         assert (status, err) == (0, "")
         return Signature.parse(out.splitlines()[-1]).interval
 
     assert interval("report") == "percentile-expanded_logit-t"
     frame.filter(pl.col("unit") < "u20").select("model", "unit", rating="value").write_csv(tmp_path / "labels.csv")
-    debias = "debias", "--labels", tmp_path / "labels.csv", "--metric", "hit"
+    debias = "judge", "correct", "--labels", tmp_path / "labels.csv", "--metric", "hit"
     for words in (["compare"], ["rank"], ["analyze", "win_rates"], debias):
         assert interval(*words) == "percentile-expanded", words
     each_once = [interval(verb, "--weight", "cluster") for verb in ("report", "compare", "rank")]

@@ -179,7 +179,7 @@ def test_plan_from_stated_numbers(call: Call) -> None:
     ("arguments", "message"),
     [
         (("plan", "--width", "0.1"), "how many? Name a pilot"),
-        (("plan", "--width", "0.1", "--scores", "SCORES"), "a pilot is --scores and --labels"),
+        (("plan", "--width", "0.1", "--scores", "SCORES"), "a pilot is SCORES and --labels"),
         (("plan", "--width", "0.1", "--scores", "SCORES", "--labels", "x.csv", "--sd", "1"), "leave out --sd"),
         (("plan", "--width", "0", "--sd", "1", "--correlation", "0", "--scored", "9"), "width is 0"),
         (("plan", "--width", "0.1", "--sd", "1", "--correlation", "2", "--scored", "9"), "correlation 2.0 is outside"),

@@ -1,6 +1,7 @@
 """Every mistake in a call is one line on standard error and exit status 2, and nothing is written."""
 
 import json
+from errno import EACCES
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,18 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "validate-missing": (("validate", "date"), "no such file or folder: date"),
     "validate-empty-folder": (("validate", "empty"), "empty has no .json, .jsonl or .parquet file"),
     "validate-other-suffix": (("validate", "notes.txt"), "neither a .json, .jsonl or .parquet file"),
-    "validate-another-kind": (("validate", "foreign.json"), "foreign.json is of no known kind: it is a file of scores"),
-    "validate-scores": (("validate", "scores.parquet"), "attune-bench report --scores scores.parquet reads it"),
-    "validate-a-table": (("validate", "results.csv"), "attune-bench report --scores results.csv reads it"),
+    "validate-another-kind": (
+        ("validate", "foreign.json"),
+        "foreign.json is of no known kind: it is a file of scores; attune-bench report reads it",
+    ),
+    "validate-scores": (
+        ("validate", "scores.parquet"),
+        "scores.parquet is a file of scores, and no file of records; attune-bench report scores.parquet reads it",
+    ),
+    "validate-a-table": (
+        ("validate", "results.csv"),
+        "results.csv is a table of results, and no file of records; attune-bench report results.csv reads it",
+    ),
     "validate-results-missing": (("validate", "data", "--results", "rums"), "no such file or folder: rums"),
     "validate-results-empty": (("validate", "data", "--results", "empty"), "empty has no"),
     "validate-results-of-another": (
@@ -101,7 +111,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("score", "--results", "runs", "--data", "scenarios.jsonl"),
         "contains 48 scenarios and no conversation; load_scenarios reads scenarios",
     ),
-    "score-a-table": (("score", "--results", "results.csv"), "attune-bench report --scores results.csv reads it"),
+    "score-a-table": (
+        ("score", "--results", "results.csv"),
+        "results.csv is a table of results, and no file of records; attune-bench report results.csv reads it",
+    ),
     "score-other-scenarios": ((*EIBENCH[:3], "--data", "demo"), "is of one of the 16 scenarios: check that both come"),
     "score-no-output-folder": ((*SCORE, "--output", "none/scores.json"), "no such folder: none"),
     "score-output-is-a-folder": ((*SCORE, "--output", "empty"), "empty has to end in .parquet or .json"),
@@ -114,20 +127,30 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "score-data-of-sage": (("score", "--results", "dialogues", "--data", "demo"), "leave out --data"),
     "score-unknown-benchmark": ((*SCORE, "--benchmark", "attunebnch"), "no benchmark 'attunebnch'; did you mean"),
     # report and the others that read scores.
-    "report-without-scores": (("report",), "Missing option '--scores'"),
+    "report-without-scores": (
+        ("report",),
+        "SCORES is missing; name a file of scores or a table, for instance: ",
+    ),
     "report-unknown-format": ((*REPORT, "--format", "html"), "'html' is not one of 'table', 'markdown', 'csv', 'json'"),
     "report-missing": (("report", "--scores", "none.json"), "none.json cannot be read: No such file"),
     "report-folder": (
         ("report", "--scores", "data"),
-        "data contains conversations, no scores; attune-bench score makes",
+        "data contains conversations, and no scores; score what models answered: attune-bench score --results RESULTS "
+        "--data data",
     ),
     "report-no-json": (("report", "--scores", "bad/x.json"), "x.json is not JSON"),
     "report-no-scores": (
         ("report", "--scores", "notes.txt"),
         "notes.txt is no table of scores; expected a name in .csv",
     ),
-    "report-conversation": (("report", "--scores", "data/conversation_1.json"), "contains conversations, no scores; "),
-    "report-scenarios": (("report", "--scores", "scenarios.jsonl"), "scenarios.jsonl contains scenarios, no scores; "),
+    "report-conversation": (
+        ("report", "--scores", "data/conversation_1.json"),
+        "contains conversations, and no scores; ",
+    ),
+    "report-scenarios": (
+        ("report", "--scores", "scenarios.jsonl"),
+        "contains scenarios, and no scores",
+    ),
     "report-foreign-aggregates": (
         ("report", "--scores", "foreign.json"),
         "foreign.json has no score: no model was run on any conversation",
@@ -139,10 +162,93 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "report-no-folder-of-a-page": ((*REPORT, "--html", "none/page.html"), "no such folder: none; create it"),
     "report-failed-of-another": (
         ("report", "--scores", "scores.json", "--failed", "worst"),
-        "do not depend on 'failed'",
+        "--failed is an option of EIBench, and these scores are of AttuneBench; leave it out",
     ),
     "report-failed-unknown": ((*REPORT, "--failed", "best"), "'best' is not one of 'exclude', 'start', 'worst'"),
-    "report-published": ((*REPORT, "--published"), "No such option '--published'"),
+    "report-failed-of-a-table": (
+        ("report", "results.csv", "--failed", "worst"),
+        "--failed is an option of EIBench, and these scores are a table of results; leave it out",
+    ),
+    "compare-results-without-data": (
+        ("compare", "--results", "runs"),
+        "which conversations are these results of? Name them with --data",
+    ),
+    "compare-results-in-a-table": (
+        ("compare", "--results", "results.csv"),
+        "results.csv is a table of results, and no file of records; attune-bench report results.csv reads it",
+    ),
+    "compare-results-and-scores": (
+        ("compare", "scores.json", "--results", "runs", "--data", "data"),
+        "--results are scored in place of SCORES; leave out scores.json, or --results",
+    ),
+    "compare-nothing": (("compare",), "or what models made: --results RESULTS --data DATA"),
+    "compare-scores-among-results": (
+        ("compare", "--data", "data", "--results", "runs", "scores.parquet"),
+        "scores.parquet is a file of scores, and no file of records; attune-bench report scores.parquet reads it",
+    ),
+    "report-baselines-of-scores": (
+        ("report", "scores.json", "--baselines"),
+        "--baselines is for results; give --results in place of SCORES, or leave it out",
+    ),
+    "rank-results": (
+        ("rank", "--results", "runs"),
+        "rank has no --results, it takes scores; first: attune-bench score --results runs --data DATA, then: "
+        "attune-bench rank scores.json",
+    ),
+    "rank-results-in-a-table": (
+        ("rank", "--results", "results.csv"),
+        "rank has no --results; write: attune-bench rank results.csv",
+    ),
+    "compare-results-as-scores": (
+        ("compare", "runs"),
+        "runs contains runs, and no scores; first: attune-bench score --results runs --data DATA",
+    ),
+    "rank-results-scored-alone": (
+        ("rank", "dialogues"),
+        "dialogues contains dialogues, and no scores; first: attune-bench score --results dialogues",
+    ),
+    "compare-protocol": (
+        ("compare", "results.csv", "--protocol", "released"),
+        "compare has no --protocol, which is an option of attune-bench score (AttuneBench)",
+    ),
+    "compare-typo": (
+        ("compare", "results.csv", "--resampels", "9"),
+        "(Did you mean one of: '--resamples', '--results'?)",
+    ),
+    "compare-twice": (
+        ("compare", "results.csv", "--scores", "scores.json"),
+        "scores are given twice: results.csv and --scores scores.json; leave one out",
+    ),
+    "compare-scores-after-a-list": (
+        ("compare", "--metric", "accuracy", "results.csv"),
+        "SCORES is missing: results.csv is read as a value of --metric; write: attune-bench compare results.csv "
+        "--metric accuracy ...",
+    ),
+    "analyze-without-scores": (
+        ("analyze", "win_rates", "ratings"),
+        "SCORES is missing: win_rates is an analysis; write: attune-bench analyze scores.json win_rates ratings",
+    ),
+    "analyze-unknown": (("analyze", "results.csv", "win_rate"), "no analysis 'win_rate'; did you mean 'win_rates'?"),
+    "subset-text-without-quotes": (
+        ("subset", "scores.json", "--data", "data", "--filter", "age_range = 18-30"),
+        "age_range is text, and text is in single quotes; write age_range = '18-30'",
+    ),
+    "subset-a-word-without-quotes": (
+        ("subset", "results.csv", "--filter", "topic = hard"),
+        "no trait 'hard'; expected one of unit, cluster, topic; if hard is a value, write topic = 'hard'",
+    ),
+    "describe-a-table": (
+        ("describe", "results.csv"),
+        "results.csv is a table of results, and no file of records; attune-bench report results.csv reads it",
+    ),
+    "show-scores": (
+        ("show", "scores.json"),
+        "scores.json is of no known kind: it is a file of scores; attune-bench report reads it",
+    ),
+    "report-published": (
+        (*REPORT, "--published"),
+        "report has no --published, which is an option of attune-bench score (EIBench)",
+    ),
     "report-data-of-sage": (
         ("report", "--scores", "sage.parquet", "--html", "page.html", "--data", "demo"),
         "scores of SAGE take no --data; leave it out",
@@ -252,3 +358,61 @@ def test_an_error_of_ours_is_no_mistake_of_the_user(call: Call, files: Files, mo
     monkeypatch.setattr("attune_bench.cli.records.load_records", fail)
     with pytest.raises(ValueError, match="a fault of the program"):
         call("validate", files[0])
+
+
+def test_turns_under_another_key_name_the_key(call: Call, folder: Path) -> None:
+    path = folder / "data" / "conversation_1.json"
+    record = json.loads(path.read_bytes())
+    whole = path.read_bytes()
+    record["Turns"] = record.pop("turns")
+    path.write_text(json.dumps(record), encoding="utf-8")
+    out = " ".join(call("validate", "data")[1].split())
+    assert "the record has no turns; its key 'Turns' is not read: rename the key to 'turns'" in out
+    # Without such a key, none is named.
+    del record["Turns"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert "is not read" not in call("validate", "data")[1]
+    path.write_bytes(whole)
+    assert "no turns" not in call("validate", "data")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\n "conversationId": "c9",\n "turns": [1,\n ]\n}', "line 3, column 13: remove the comma before ]"),
+        ('{"conversationId": "c9", "turns": [], }', "column 37: remove the comma before }"),
+        ('{"conversationId": "c9", "turns": [1 2]}', "column 38: Expecting ',' delimiter"),
+    ],
+    ids=["list", "object", "other"],
+)
+def test_a_trailing_comma_is_named_with_its_place(call: Call, folder: Path, text: str, said: str) -> None:
+    (folder / "comma").mkdir()
+    (folder / "comma" / "conversation_9.json").write_text(text, encoding="utf-8")
+    status, _, err = call("describe", "comma")
+    assert (status, err.count("\n")) == (2, 1)
+    assert f"conversation_9.json: not JSON at {said}" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "name"),
+    [
+        (("describe", "demo", "--html", "sub/page.html"), "--html", "page.html"),
+        (("export", "demo", "--format", "csv", "-o", "sub/tables"), "--output", "tables"),
+        ((*SCORE, "-o", "sub/scores.json"), "--output", "scores.json"),
+    ],
+    ids=["page", "tables", "scores"],
+)
+def test_a_folder_that_is_read_only_is_told_with_another(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], option: str, name: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(EACCES, "Permission denied")
+
+    (folder / "sub").mkdir()
+    for first_step in ("tempfile.mkdtemp", "attune_data.io.documents.token_hex"):
+        monkeypatch.setattr(first_step, refuse)
+    status, _, err = call(*words)
+    assert (status, err.count("\n")) == (2, 1)
+    elsewhere = f"choose another {option}, for instance {option} {Path.home() / name}"
+    assert f"sub/{name} cannot be written: Permission denied; {elsewhere}\n" in err
+    assert not list((folder / "sub").iterdir())

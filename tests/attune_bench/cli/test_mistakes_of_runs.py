@@ -1,7 +1,9 @@
 """Mistakes about servers and models: each message says what is wrong, where, and what to do."""
 
 import json
+from errno import EACCES
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from commands import Call
@@ -22,6 +24,7 @@ def test_a_server_that_is_not_running(call: Call, monkeypatch: pytest.MonkeyPatc
     assert (status, "next:" in out) == (1, False)
     said = "stopped: http://localhost:9/v1: no connection; start the server (ollama serve), or give its address with"
     assert f"{said} --base-url" in err
+    assert err.count("no connection") == 1
 
 
 def test_a_provider_of_a_similar_name(call: Call) -> None:
@@ -106,3 +109,16 @@ def test_answers_that_were_cut_off(call: Call) -> None:
         status, _, err = call(*RUN, "--base-url", server.url)
     assert status == 1
     assert "for instance, gemma-3 answered '{' (finish_reason length)" in err
+
+
+def test_a_folder_that_cannot_be_written(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> NoReturn:
+        raise PermissionError(EACCES, "Permission denied", str(path))
+
+    # Where tests run as root no folder refuses, so the refusal is made.
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with ModelServer() as server:
+        status, out, err = call(*RUN, "--base-url", server.url, "-o", "kept/runs")
+        assert (status, out, server.calls) == (2, "", 0)
+    instead = f"choose another folder, for instance {Path.home() / 'runs'}"
+    assert err == f"attune-bench: kept/runs: cannot be written: Permission denied; {instead}\n"

@@ -19,17 +19,15 @@ MAIN = "from attune_bench.cli import main; main()"
 
 
 @pytest.mark.slow
-def test_the_commands_that_the_demo_names_run(spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_of_the_demo_are_what_the_output_can_show(
+    spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    last = spawn("demo", "--benchmark", "sage").stdout.decode().partition("Next:")[2]
-    commands = [
-        line.split() for line in last.splitlines() if line.startswith("  attune-bench ") and "FOLDER" not in line
-    ]
-    assert [command[1] for command in commands] == ["score", "compare", "report", "describe"]
-    for _, *arguments in commands:
-        done = spawn(*arguments)
-        assert (done.returncode, done.stderr) == (0, b""), arguments
-        assert done.stdout.strip()
+    for encoding, bar, other in (("utf-8", "\u2588", "#"), ("ascii", "#", "\\u2588")):
+        monkeypatch.setenv("PYTHONIOENCODING", encoding)
+        out = spawn("demo", "--benchmark", "sage").stdout.decode()
+        assert 3 * bar in out
+        assert other not in out
 
 
 @pytest.mark.slow
@@ -161,7 +159,7 @@ def test_a_mistake_beyond_ascii(spawn: Spawn, env: dict[str, str]) -> None:
 def test_no_progress_where_standard_error_is_no_terminal(
     call: Call, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attune_bench.cli.output._QUIET_SECONDS", -1.0)
+    monkeypatch.setattr("attune_bench.cli.output._QUIET_SECONDS", 0.0)
     status, _, err = call("score", "--results", files[1], "--ground-truth", files[0], "--output", tmp_path / "x.json")
     assert (status, err) == (0, "")
 
@@ -190,8 +188,19 @@ def test_a_quick_command_shows_no_progress_on_a_terminal(files: Files, term: str
 
 @pytest.mark.slow
 def test_a_slow_command_shows_progress_on_a_terminal(files: Files) -> None:
-    code = "from attune_bench import cli; from attune_bench.cli import output; output._QUIET_SECONDS = -1.0; cli.main()"
+    code = "from attune_bench import cli; from attune_bench.cli import output; output._QUIET_SECONDS = 0.0; cli.main()"
     command = [sys.executable, "-c", code, "validate", str(files[0])]
     status, shown = _on_a_terminal(command, {"TERM": "xterm"})
     assert status == 0
     assert b"reading conversations" in shown
+
+
+@pytest.mark.slow
+def test_making_a_page_shows_its_phases_on_a_terminal(results_csv: Path, tmp_path: Path) -> None:
+    code = "from attune_bench import cli; from attune_bench.cli import output; output._QUIET_SECONDS = 0.0; cli.main()"
+    page = tmp_path / "page.html"
+    command = [sys.executable, "-c", code, "report", "--scores", str(results_csv), "--html", str(page)]
+    status, shown = _on_a_terminal(command, {"TERM": "xterm"})
+    assert (status, page.exists()) == (0, True)
+    assert b"statistics" in shown
+    assert b"figures" in shown

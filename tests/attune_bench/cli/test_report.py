@@ -15,7 +15,7 @@ from attune_bench.report.document import render
 from attune_bench.report.text import report_document
 from attune_data import load_records
 from attune_data.references import resolve
-from attune_metrics.signature import Signature
+from attune_metrics.signature import Signature, short_signature
 
 Files = tuple[Path, Path]
 NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
@@ -73,7 +73,8 @@ def test_it_is_the_report_of_the_scores(call: Call, scored: Scorings, name: str,
     assert err == ("".join(f"attune-bench: {one}\n" for one in said) if format_ == "csv" else "")
     if format_ == "table":
         assert too_wide(out) == []
-        signature = Signature.parse(out.splitlines()[-1])
+        assert out.splitlines()[-1] == f"signature: {short_signature(str(made.signature))}"
+        signature = Signature.parse(str(made.signature))
         assert (signature.benchmark, signature.seed, signature.boot, signature.level) == (name, 3, 200, 0.9)
         assert (signature.unit, signature.interval) == (scores.provenance.unit, "percentile")
         assert f"90% intervals by resampling {scores.provenance.unit}s (percentile)" in " ".join(out.split())
@@ -186,6 +187,7 @@ def test_a_page_that_cannot_be_written_leaves_the_older_one(
     monkeypatch.setattr("pathlib.Path.replace", refuse)
     status, out, err = call("report", "--scores", episodes.scores, "--html", page, "--resamples", 20)
     assert (status, out) == (2, "")
-    assert err == f"attune-bench: {page} cannot be written: Permission denied; choose another --html\n"
+    elsewhere = f"choose another --html, for instance --html {Path.home() / page.name}"
+    assert err == f"attune-bench: {page} cannot be written: Permission denied; {elsewhere}\n"
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert page.read_text() == "older"

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import pytest
 from commands import Call, Scored, Scorings, bend
+from pages import text_of
 from slow_cases import slow_after
 
 from attune_bench import Scores
@@ -31,7 +32,7 @@ def test_the_published_spelling(call: Call, files: Files, tmp_path: Path, protoc
     )
     assert (status, err) == (0, "")
     assert out.startswith(f"{output}: 2 runs of 1 model in 1 mode, protocol {protocol}\n")
-    assert out.endswith(f"next: attune-bench report --scores {output}\n")
+    assert out.endswith(f"next: attune-bench report {output}\n")
     scores = Scores.read(output)
     assert scores.provenance.protocol == protocol
     # Derived in the tests of scoring.
@@ -67,7 +68,7 @@ def test_the_commands_that_follow_can_be_pasted(call: Call, files: Files, monkey
     for line in out.splitlines()[1:]:
         pasted = shlex.split(line.partition(": attune-bench ")[2])
         assert call(*pasted)[0] == 0
-    assert pasted == ["report", "--scores", "my scores.json"]
+    assert pasted == ["report", "my scores.json"]
 
 
 # The same verb for the others.
@@ -103,7 +104,7 @@ def test_the_file_has_the_scores_that_python_gives(
         "sage": "12 dialogues of 2 models",
     }
     assert out.splitlines()[0] == f"{written}: {said[name]}"
-    assert out.splitlines()[-1] == f"next: attune-bench report --scores {written}"
+    assert out.splitlines()[-1] == f"next: attune-bench report {written}"
     scores, expected = Scores.read(written), Scores.read(found.scores)
     assert scores.values.equals(expected.values)
     assert scores.units.equals(expected.units)
@@ -175,7 +176,8 @@ def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypa
         output = tmp_path / name
         status, out, err = call("score", "--results", files[1], "--ground-truth", files[0], "--output", output)
         assert (status, out) == (2, "")
-        assert err == f"attune-bench: {output} cannot be written: Permission denied; choose another --output\n"
+        said = f"attune-bench: {output} cannot be written: Permission denied; choose another --output, for instance"
+        assert err == f"{said} --output {Path.home() / name}\n"
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
 
 
@@ -188,7 +190,7 @@ def test_an_unwritable_folder(call: Call, files: Files, tmp_path: Path, monkeypa
         pytest.param(
             (),
             "AttuneBench",
-            (*map("baseline/{}".format, BASELINES), "protocol documented", "n = 40 conversations"),
+            (*map("baseline/{}".format, BASELINES), "synthetic/attentive", "synthetic/hasty", "40 conversations"),
             marks=pytest.mark.slow,
         ),
         pytest.param(
@@ -204,13 +206,18 @@ def test_the_demo_of_each_benchmark(call: Call, options: tuple[str, ...], title:
     assert (status, err) == (0, "")
     assert out.startswith(f"SYNTHETIC data of {title}: ")
     assert all(words in " ".join(out.split()) for words in said)
-    assert title in Path("page.html").read_text(encoding="utf-8")
-    # What it names next runs, as it stands.
-    assert options or "attune-bench validate" in out.partition("Next:")[2]
-    named = re.findall(r"^  attune-bench ((?:score|compare|report) .*)$", out.partition("Next:")[2], re.MULTILINE)
-    assert {line.split()[0] for line in named} >= {"score", "report"}
-    for line in named:
-        assert call(*shlex.split(line))[0] == 0, line
+    lines = out.splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    page = text_of(Path("page.html").read_text(encoding="utf-8"))
+    assert title in page
+    # Who leads is said as the page says it.
+    assert " ".join(out.split("\n\n")[1].split()).partition(" has the highest ")[0] == "synthetic/attentive"
+    assert re.search(" has the highest [^;.,]*", " ".join(out.split()))[0] in page  # type: ignore[index]
+    commands = [line.split(maxsplit=1)[1] for line in lines[-3:]]
+    asks = "score" if title == "SAGE" else "run"
+    assert [command.split()[1] for command in commands] == ["compare", asks, "describe"]
+    assert ("--benchmark" in commands[1]) == (asks == "run" and bool(options))
 
 
 def test_scores_written_among_the_results_are_no_error_the_next_time(
@@ -223,7 +230,7 @@ def test_scores_written_among_the_results_are_no_error_the_next_time(
     status, out, _ = call("validate", data, "--results", runs)
     assert status == 0
     assert "not-a-record" in out
-    assert "a file of scores, not a run; attune-bench report --scores reads it; passed over" in " ".join(out.split())
+    assert "a file of scores, not a run; attune-bench report reads it; passed over" in " ".join(out.split())
 
 
 def test_demo_is_that_of_the_other_source(call: Call, tmp_path: Path) -> None:

@@ -170,7 +170,10 @@ def test_traits_of_a_table(call: Call, results_csv: Path) -> None:
         (["--where", "diagnosis"], "--where 'diagnosis' is not of the form TRAIT=VALUE"),
         (["--where", "diagnosis=ADHDD"], "no conversation has diagnosis 'ADHDD'; did you mean 'ADHD'?"),
         (["--where", "diagnoses=ADHD", "--where"], "--where is given without a value"),
-        (["--filter", "gender > 3"], "the condition gender > 3 does not fit its columns: cannot compare string"),
+        (
+            ["--filter", "gender > 3"],
+            "the condition gender > 3 does not fit its columns: gender is text, and text is in single quotes; write ",
+        ),
         (["--filter", "n_turn > 3"], "no trait 'n_turn'; did you mean 'n_turns'?"),
         (["--by", "categry"], "no trait 'categry'; did you mean 'category'?"),
         (["--where", "who_6_screen=screen-positive"], "no trait 'who_6_screen'; did you mean 'who_5_screen'?"),

@@ -164,7 +164,7 @@ def test_scores_that_no_board_can_rank(tmp_path: Path) -> None:
         empty,
     ]
     few = checked(tmp_path, frame.filter(model="b"), private=True, cluster="person")
-    assert few == ["own.parquet: b was run on 2, fewer than 5 persons; such values are not shown"]
+    assert few == ["own.parquet: b was run on 2, fewer than 5 people; such values are not shown"]
     runs = GroupSettings(model="b", settings={"temperature": (0.0, 0.7)})
     mixed = checked(
         tmp_path, frame.filter(model="b"), settings=(runs,), comparability_keys={"temperature": "temperature"}

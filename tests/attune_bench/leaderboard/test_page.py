@@ -135,7 +135,7 @@ def test_clusters_are_called_what_the_scores_call_them() -> None:
     held = scores_of({"a": [1.0, 2.0, 3.0, 4.0]})
     units = held.units.with_columns(cluster=pl.Series(["x", "x", "y", "y"]))
     about = held.provenance.model_copy(update={"cluster": "person"})
-    assert tables(page_of(Scores(held.values, units, held.metrics, about)))[0][1][-1] == "4 2 persons"
+    assert tables(page_of(Scores(held.values, units, held.metrics, about)))[0][1][-1] == "4 2 people"
 
 
 def test_one_model_has_no_matrix_and_no_sorting() -> None:
@@ -175,5 +175,5 @@ def test_a_board_of_which_nothing_is_shown() -> None:
     people = held.units.with_columns(cluster=pl.col("unit"))
     private = held.provenance.model_copy(update={"private": True, "cluster": "person"})
     page = page_of(Scores(held.values, people, held.metrics, private))
-    assert "Not shown: a: hit of fewer than 5 persons." in text_of(page)
+    assert "Not shown: a: hit of fewer than 5 people." in text_of(page)
     assert tables(page) == []

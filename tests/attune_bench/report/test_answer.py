@@ -22,9 +22,15 @@ def scores_of(values: Mapping[str, Sequence[float | None]], about: Any = None, *
 
 
 def answer(scores: Scores, **options: Any) -> str:
-    """Return what a page says before its ranking, without intervals."""
+    """Return the title of a page and what it says before its ranking, without intervals."""
     page = scores.report(format="html", **{"resamples": 2000, **options})
-    return re.sub(r" \[[^]]*\]", "", text_of(page).partition("Ranking by")[0].partition("Contents")[2])
+    below = text_of(page).partition("Ranking by")[0].partition("Contents")[2]
+    return re.sub(r" \[[^]]*\]", "", f"{heading_of(page)}. {below}")
+
+
+def heading_of(page: str) -> str:
+    [found] = re.findall(r"<h1>(.*?)</h1>", page)
+    return text_of(found)
 
 
 def with_chance(scores: Scores, expected: float) -> Scores:
@@ -34,63 +40,73 @@ def with_chance(scores: Scores, expected: float) -> Scores:
 def test_who_leads_who_is_not_told_apart_and_who_is_below() -> None:
     # Of 10 units each exchange of a and b changes the difference: p is 2 / 2^10, of a and c 2 / 2^5.
     said = answer(scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": HALF}))
-    assert "a has the best value 2.0 in Hits. Compared with a on the units that both have: b is significantly" in said
-    assert " b is significantly worse; c is not significantly different. " in said
+    assert said.startswith("a has the highest Hits; c is not significantly different. ")
+    assert "The value of a is 2.0. Compared with a on the units that both have: b is significantly worse. " in said
+    assert "all others" not in said
+
+
+def test_one_model_is_ahead_of_all() -> None:
+    ahead = scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": [0.0, 1.0] * 5})
+    assert answer(ahead).startswith("a has the highest Hits, and all others are significantly worse. ")
 
 
 @pytest.mark.slow
 def test_few_models_are_named() -> None:
     steps = {f"m{place}": [10.0 - place + unit % 2 / 10 for unit in range(20)] for place in range(6)}
-    assert "Compared with m0 on the units that both have: m1 , m2 , m3 , m4 and m5 are significantly worse." in answer(
-        scores_of(steps)
-    )
-    close = steps | {"m9": [value - (unit % 7) / 100 for unit, value in enumerate(steps["m0"])]}
-    assert "m9 , m1 , m2 , m3 and 2 more are significantly worse." in answer(scores_of(close))
-    some = answer(scores_of(steps | {"m0b": [10.2 if unit % 2 else 9.88 for unit in range(20)]}))
-    assert "m4 and m5 are significantly worse; m0b is not significantly different." in some
+    near = {"m0b": [10.2 if unit % 2 else 9.88 for unit in range(20)]}
+    some = answer(scores_of(steps | near))
+    assert some.startswith("m0 has the highest Hits; m0b is not significantly different. ")
+    assert "m1 , m2 , m3 , m4 and m5 are significantly worse." in some
+    more = {"m9": [value - (unit % 7) / 100 for unit, value in enumerate(steps["m0"])]}
+    assert "m9 , m1 , m2 , m3 and 2 more are significantly worse." in answer(scores_of(steps | near | more))
 
 
 def test_none_is_significantly_different() -> None:
     rising = {"a": [float(unit) for unit in range(8)], "b": [float(7 - unit) + 0.01 for unit in range(8)]}
     said = answer(scores_of(rising))
-    assert "b has the best value 3.5 in Hits." in said
-    assert "Compared with b on the units that both have: a is not significantly different." in said
+    assert said.startswith("No two models differ significantly in Hits; b has the highest value. ")
+    assert "Compared with" not in said
     assert "No two models differ on enough" not in said
+    with_baseline = answer(scores_of(rising | {"baseline/prior": rising["a"]}))
+    assert with_baseline.startswith("No two models and baselines differ significantly in Hits; b has the highest")
+    # A third is worse than both, which are not significantly different.
+    third = answer(scores_of(rising | {"c": [value - 9 for value in rising["a"]]}))
+    assert third.startswith("b has the highest Hits; a is not significantly different. ")
 
 
 def test_too_few_units_tell_nothing_apart() -> None:
     # Of 5 units no p-value is below 2 / 2^5.
     said = answer(scores_of({"a": [2.0] * 5, "b": [1.0] * 5}))
-    assert "a has the best value 2.0 in Hits." in said
+    assert "No two models differ significantly in Hits; a has the highest value." in said
     assert "No two models differ on enough units for a significant difference." in said
 
 
 def test_many_units_on_which_models_do_not_differ() -> None:
     said = answer(scores_of({"a": [1.0, 2.0] * 30, "b": [1.0, 2.0] * 30}))
-    assert "a and b have the best value 1.5 in Hits." in said
-    assert "b is not significantly different. No two models differ on enough units" in said
+    assert "No two models differ significantly in Hits; a and b have the highest value." in said
+    assert "The value of a and b is 1.5. No two models differ on enough units" in said
 
 
 def test_models_of_one_value_without_a_unit_in_common() -> None:
     said = answer(scores_of({"a": [2.0] * 10 + [None] * 10, "b": [None] * 10 + [2.0] * 10}))
-    assert "in Hits. Compared with a on the units that both have: b is not compared." in said
+    assert said.startswith("a and b have the highest Hits. ")
+    assert "Compared with a on the units that both have: b is not compared." in said
 
 
 def test_a_model_without_a_value_is_named() -> None:
     said = answer(scores_of({"a": [2.0] * 10, "b": [1.0] * 10, "c": [None] * 10}))
-    assert "b is significantly worse." in said
+    assert "all others are significantly worse." in said
     assert "c has no value that can be shown." in said
     alone = answer(scores_of({"a": [2.0] * 10, "c": [None] * 10}))
-    assert "a has the value 2.0 in Hits. c has no value that can be shown." in alone
+    assert alone.startswith("a has the value 2.0 in Hits. ")
+    assert "c has no value that can be shown." in alone
+    assert "no value" not in answer(scores_of({"a": [2.0] * 10, "b": [1.0] * 10}))
 
 
 def test_models_of_one_value_share_the_lead() -> None:
     said = answer(scores_of({"a": [2.0] * 10, "b": [2.0] * 10, "c": [1.0] * 10}))
-    assert "a and b have the best value 2.0 in Hits." in said
-    assert (
-        "Compared with a on the units that both have: c is significantly worse; b is not significantly different."
-        in said
-    )
+    assert said.startswith("a and b have the highest Hits. ")
+    assert "The value of a and b is 2.0. Compared with a on the units that both have: c is significantly worse." in said
 
 
 def test_one_model() -> None:
@@ -98,8 +114,8 @@ def test_one_model() -> None:
     assert "a has the value 1.5 in Hits." in said
     assert "Compared with" not in said
     beside_people = answer(scores_of({"a": [1.0, 2.0] * 6, "human/ann": [1.0] * 12, "baseline/prior": [0.0] * 12}))
-    assert "a has the value 1.5 in Hits." in beside_people
-    assert "human/ann (person) and baseline/prior (baseline) are significantly worse." in beside_people
+    worse = "human/ann (person) and baseline/prior (baseline) are significantly worse. "
+    assert beside_people.startswith(f"a has the value 1.5 in Hits; {worse}")
 
 
 def test_a_direction_that_nothing_states_is_not_stated_as_known() -> None:
@@ -112,18 +128,17 @@ def test_a_direction_that_nothing_states_is_not_stated_as_known() -> None:
 
 def test_a_metric_without_a_better_direction() -> None:
     said = answer(scores_of({"a": [1.0] * 8, "b": [2.0] * 8}, higher_is_better=None))
-    assert "No model is the best: neither higher nor lower values of Hits are better." in said
+    assert said.startswith("No model is the best: neither higher nor lower values of Hits are better. ")
     assert "andom answers score" not in said
     with_people = scores_of({"a": [1.0] * 8, "b": [2.0] * 8, "human/ann": [9.0] * 8}, higher_is_better=None)
     said = answer(with_chance(with_people, 3.0))
-    assert "are better. better neither higher nor lower possible any number random answers, on average 3.0" in said
+    assert "better neither higher nor lower possible any number random answers, on average 3.0" in said
 
 
 def test_where_lower_is_better() -> None:
     scores = with_chance(scores_of({"slow": [5.0] * 10, "quick": [2.0] * 9 + [3.0]}, higher_is_better=False), 4.0)
     said = answer(scores)
-    assert "quick has the best value 2.1 in Hits." in said
-    assert "slow is significantly worse." in said
+    assert said.startswith("quick has the lowest Hits, and all others are significantly worse. ")
     assert "The whole interval of quick is better than what random answers score on average." in said
     assert "better lower" in said
 
@@ -162,38 +177,57 @@ def test_another_metric_beats_random_answers_with_its_whole_interval() -> None:
     assert "random answers in" not in second_metric([3.0, 3.5], 1.0)
 
 
-def test_random_answers_are_known_where_a_row_is_theirs() -> None:
-    models = {"lab/m": [3.0, 2.0] * 5, "lab/n": [2.0, 1.5] * 5}
-    others = {f"baseline/{name}": [1.0, 0.5] * 5 for name in "abcd"}
-    without = answer(scores_of(models | others))
-    assert "random answers, on average not known" in without
-    said = answer(scores_of(models | others | {"baseline/chance": [0.5, 0.0] * 5}))
-    assert "not known" not in said
+def test_random_answers_are_said_where_they_are_known() -> None:
+    scores = scores_of({"lab/m": [3.0, 2.0] * 5, "lab/n": [2.0, 1.5] * 5})
+    assert "random answers" not in answer(scores)
+    assert "random answers, on average 0.5" in answer(with_chance(scores, 0.5))
 
 
 def test_people_and_baselines_do_not_lead() -> None:
     values = {"human/ann": [4.0] * 10, "lab/m": [3.0] * 10, "lab/n": [2.0] * 10, "baseline/prior": [1.0] * 10}
     said = answer(scores_of(values))
-    assert "lab/m has the best value 3.0 in Hits." in said
-    assert (
-        "lab/n and baseline/prior (baseline) are significantly worse; human/ann (person) is significantly better"
-        in said
-    )
+    assert said.startswith("lab/m has the highest Hits of the models; human/ann (person) is significantly better. ")
+    assert "both have: lab/n and baseline/prior (baseline) are significantly worse." in said
+    below = answer(scores_of(values | {"human/ann": [0.5] * 10}))
+    assert below.startswith("lab/m has the highest Hits, and all others are significantly worse. ")
     alone = answer(scores_of({name: own for name, own in values.items() if not name.startswith("lab")}))
-    assert "human/ann (person) has the best value 4.0 in Hits." in alone
-    assert "both have: baseline/prior (baseline) is significantly worse." in alone
+    assert alone.startswith("human/ann (person) has the highest Hits, and all others are significantly worse. ")
 
 
-def test_each_condition_has_its_answer() -> None:
+def in_conditions(*values: tuple[str, Mapping[str, float]], **metric: Any) -> Scores:
     frame = pl.concat(
-        scores_of({"a": [high] * 10, "b": [low] * 10}).values.select(
+        scores_of({model: [value] * 10 for model, value in own.items()}).values.select(
             "model", "unit", pl.lit("hit").alias("metric"), pl.col("hit").alias("value"), condition=pl.lit(condition)
         )
-        for condition, high, low in (("plain", 2.0, 1.0), ("terse", 1.0, 2.0))
+        for condition, own in values
     )
-    page = text_of(Scores.from_table(frame, metrics={"hit": {"digits": 1}}).report(format="html", resamples=2000))
-    assert "a has the best value 2.0 in hit, condition plain." in re.sub(r" \[[^]]*\]", "", page)
-    assert "b has the best value 2.0 in hit, condition terse." in re.sub(r" \[[^]]*\]", "", page)
+    return Scores.from_table(frame, metrics={"hit": {"digits": 1, **metric}})
+
+
+def test_each_condition_has_its_finding() -> None:
+    page = in_conditions(("plain", {"a": 2.0, "b": 1.0}), ("terse", {"a": 1.0, "b": 2.0})).report(
+        format="html", resamples=2000
+    )
+    assert heading_of(page) == "Which model has the highest hit depends on the condition: a in plain and b in terse"
+    said = text_of(page)
+    assert (
+        "a has the highest hit, condition plain, and all others are significantly worse. The value of a is 2.0" in said
+    )
+    assert (
+        "b has the highest hit, condition terse, and all others are significantly worse. The value of b is 2.0" in said
+    )
+
+
+def test_a_title_of_several_conditions() -> None:
+    def title(*values: tuple[str, Mapping[str, float]], **metric: Any) -> str:
+        return heading_of(in_conditions(*values, **metric).report(format="html", resamples=2000))
+
+    ahead, level = {"a": 2.0, "b": 1.0}, {"a": 1.0, "b": 1.0}
+    every = "a has the highest hit in every condition, and is significantly better than all others in"
+    assert title(("plain", ahead), ("terse", ahead)) == f"{every} 2 of 2"
+    assert title(("plain", ahead), ("terse", level)) == f"{every} 1 of 2"
+    assert title(("plain", ahead), ("terse", ahead), higher_is_better=None).startswith("No model is the best:")
+    assert title(("plain", ahead), ("terse", ahead), higher_is_better=False).startswith("b has the lowest hit in every")
 
 
 def test_runs_that_differ_have_no_leader() -> None:
@@ -205,25 +239,66 @@ def test_runs_that_differ_have_no_leader() -> None:
         update={"comparability_keys": {"temperature": "temperature"}, "settings": settings}
     )
     said = answer(replace(scores, provenance=about).allow_mixed())
-    assert (
-        "a has the best value 2.0 in Hits. The runs differ in what changes an answer, so no model can be said" in said
-    )
+    assert said.startswith("No model can be said to lead in Hits: the runs differ in what changes an answer. ")
     assert "significantly" not in said
 
 
 def test_bca_has_no_ranks_but_an_answer() -> None:
     values = {"a": [2.0, 2.1] * 8, "b": [1.0, 1.1] * 8}
     page = scores_of(values).report(format="html", resamples=2000, interval="bca")
-    assert "b is significantly worse." in text_of(page)
-    assert [row[0] for row in tables(page, figures=True)[0][1:]] == ["Tier 1", "1", "Tier 2", "2"]
+    assert "all others are significantly worse" in text_of(page)
+    assert [row[:2] for row in tables(page, figures=True)[0][1:]] == [["1", "1"], ["2", "2"]]
 
 
-def test_the_axis_of_the_ranking_has_no_impossible_value() -> None:
-    scores = scores_of({"a": [1.0, 0.5] * 6, "b": [0.0, 1.0] * 6}, low=0, high=1)
-    head = tables(scores.report(format="html", resamples=50), figures=True)[0][0]
-    assert re.findall(r"\d\.\d", head[2])[-1] == "1.0"
-    same = tables(scores_of({"a": [1.0] * 6, "b": [1.0] * 6}, low=0, high=1).report(format="html"), figures=True)[0][0]
-    assert re.findall(r"\d\.\d", same[2])[-1] == "1.0"
+def head_of(scores: Scores) -> tuple[list[str], str]:
+    """Return the numbers along the axis of a ranking, and what is said below the ranking."""
+    page = scores.report(format="html", resamples=50)
+    axis = tables(page, figures=True)[0][0][-1]
+    return re.findall(r"-?\d+\.\d+|\b\d+", axis), text_of(page).partition("Bars: ")[2].partition(" Scores ")[0]
+
+
+def test_the_axis_has_round_numbers_and_says_where_it_is_broken() -> None:
+    # Values of half of the range: the whole range.
+    whole = head_of(scores_of({"a": [1.0, 0.5] * 6, "b": [0.0, 0.4] * 6}, low=0, high=1))
+    assert whole[0] == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+    assert "leaves out" not in whole[1]
+    close = head_of(scores_of({"a": [0.62] * 12, "b": [0.61] * 12}, low=0, high=1))
+    assert (close[0][0], close[0][-1]) == ("0.610", "0.620")
+    assert "The axis leaves out values below 0.61 and above 0.62." in close[1]
+    same = head_of(scores_of({"a": [1.0] * 6, "b": [1.0] * 6}, low=0, high=1))
+    assert same[0][-1] == "1.0"
+    assert "leaves out values below 0.8." in same[1]
+    unbounded = head_of(scores_of({"a": [12.0] * 12, "b": [7.0] * 12}))
+    assert unbounded[0][:2] == ["7", "8"]
+    assert "leaves out" not in unbounded[1]
+
+
+def test_rank_and_tier_are_told_apart() -> None:
+    tiers = scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": HALF})
+    page = tiers.report(format="html", resamples=2000)
+    assert [row[:3:2] for row in tables(page, figures=True)[0][1:]] == [
+        ["1", "a"],
+        ["1 1\u20132", "c"],
+        ["2 1\u20132", "b"],
+    ]
+    assert "A rank orders models by the value alone" in text_of(page)
+    assert "Thin bands: other tiers with a model from which" in text_of(page)
+    apart = scores_of({"b": [1.0] * 10, "a": [2.0] * 10}).report(format="html", resamples=2000)
+    assert "Thin bands" not in text_of(apart)
+    alone = text_of(scores_of({"a": [1.0, 2.0] * 6}).report(format="html", resamples=50))
+    assert "A rank orders" not in alone
+    assert "a tier, the band" not in alone
+
+
+def test_baselines_are_lines_across_the_ranking() -> None:
+    with_baseline = scores_of({"a": [2.0, 1.0] * 6, "baseline/prior": [1.0, 0.0] * 6}).report(
+        format="html", resamples=50
+    )
+    assert with_baseline.count('class="baseline"') == 2
+    assert "Hollow marks and dotted lines: baselines." in text_of(with_baseline)
+    models = scores_of({"a": [2.0, 1.0] * 6, "b": [1.0, 0.0] * 6}).report(format="html", resamples=50)
+    assert 'class="baseline"' not in models
+    assert "Hollow marks" not in models
 
 
 # Few people.
@@ -236,17 +311,13 @@ def private(scores: Scores) -> Scores:
 def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     few: list[float | None] = [9.0] * 4 + [None] * 8
     scores = scores_of({"few": few, "a": [3.0] * 12, "b": [2.0] * 12, "c": [1.0] * 12})
-    assert "few has the best value 9.0" in answer(scores)
+    assert answer(scores).startswith("few has the highest Hits")
     page = private(scores).report(format="html", resamples=2000)
     said = text_of(page)
-    assert "Compared with a on the units that both have: b and c are significantly worse." in said
+    assert said.startswith("a has the highest Hits, and all others are significantly worse")
     assert "few has no value that can be shown." in said
     ranking = tables(page, figures=True)[0]
-    assert [row[:2] for row in ranking[1:] if len(row) == 3] == [
-        ["1 [1, 1]", "a"],
-        ["2 [2, 2]", "b"],
-        ["3 [3, 3]", "c"],
-    ]
+    assert [row[1:3] for row in ranking[1:]] == [["1 [1, 1]", "a"], ["2 [2, 2]", "b"], ["3 [3, 3]", "c"]]
     # Neither its place nor what it was told apart from shows.
     assert "few" not in [row[1] for row in tables(section(page, "Ranks"))[0]]
     matrix = tables(section(page, "Comparisons"), figures=True)[0]
@@ -264,7 +335,11 @@ def test_wins_over_a_hidden_model_are_not_counted() -> None:
     scores = scores_of({"few": [9.0] * 4 + [None] * 8, "a": [3.0] * 12, "b": [2.0] * 12})
     ratings = tables(section(private(scores).report(format="html", resamples=50), "Ratings"))[0]
     # Wins, ties and losses of each against the other one, on 12 units.
-    assert [(row[0], *row[2:5]) for row in ratings[1:]] == [("a", "12", "0", "0"), ("b", "0", "0", "12")]
+    _, *rows = [dict(zip(ratings[0], row, strict=True)) for row in ratings]
+    assert [(row["model"], row["wins"], row["ties"], row["losses"]) for row in rows] == [
+        ("a", "12", "0", "0"),
+        ("b", "0", "0", "12"),
+    ]
 
 
 def test_counts_of_calls_do_not_tell_where_a_hidden_model_stands() -> None:
@@ -301,7 +376,7 @@ def test_exchanges_are_enough_for_the_family() -> None:
     values = {f"m{place}": [20.0 - place + unit % 2 / 10 for unit in range(20)] for place in range(12)}
     page = scores_of(values).report(format="html", resamples=100)
     assert "over 66 pairs, with at most 2,640 random exchanges" in text_of(page)
-    assert "m0 has the best value" in text_of(page)
+    assert heading_of(page) == "m0 has the highest Hits, and all others are significantly worse"
 
 
 # The contents.
@@ -327,3 +402,45 @@ def test_the_numbers_of_very_many_pairs_are_those_of_a_command() -> None:
     drawn = section(page_of(26), "Comparisons")
     assert "All pairs" not in drawn
     assert "The numbers of all 325 pairs are what <code>attune-bench compare --metric hit --format csv" in drawn
+
+
+def text_answer(scores: Scores) -> str:
+    """Return what the report as text says before its tables."""
+    return re.sub(r" \[[^]]*\]", "", " ".join(scores.report(resamples=2000).partition("\n\n")[0].split()))
+
+
+def test_the_report_as_text_begins_with_the_sentences_of_the_page() -> None:
+    scores = scores_of({"b": [1.0] * 10, "baseline/x": HALF, "a": [2.0] * 10})
+    said = text_answer(scores)
+    assert said == (
+        "a has the highest Hits; baseline/x is not significantly different. The value of a is 2.0. Compared with a on "
+        "the units that both have: b is significantly worse."
+    )
+    marked = said.replace("baseline/x is", "baseline/x (baseline) is").partition(". ")
+    assert all(part in answer(scores) for part in marked)
+
+
+def with_prior(prior: Sequence[float], low: Sequence[float], rates: Sequence[float]) -> str:
+    """Return what is said of a prior, and two models, with the values of a second metric by row."""
+    rows = [
+        (model, f"u{unit}", metric, value)
+        for model, own, rate in zip(("baseline/prior", "b", "a"), (prior, low, [2.0] * 10), rates, strict=True)
+        for unit, one in enumerate(own)
+        for metric, value in (("hit", one), ("rate", rate))
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    said = text_answer(Scores.from_table(frame, metrics={"hit": {"label": "Hits", "digits": 1}, "rate": {}}))
+    return said.partition("baseline/prior gives the most frequent answers and reads no unit. ")[2]
+
+
+def test_why_the_most_frequent_answers_beat_a_model_is_said_where_they_do() -> None:
+    assert with_prior([1.9] * 10, [1.0] * 10, [0.5, 0.25, 0.75]) == (
+        "Its value is higher than the values of b (significantly); compared with b it is better in rate "
+        "(0.500 against 0.250)."
+    )
+    # In another metric it may be worse, and a difference need not be significant.
+    assert with_prior([1.9] * 10, [1.0] * 10, [0.25, 0.5, 0.75]).endswith("than the values of b (significantly).")
+    assert "the values of b (not significantly)" in with_prior([1.9] * 10, [1.95, 1.8] * 5, [0.5, 0.25, 0.75])
+    both = with_prior([2.1] * 10, [1.0] * 10, [0.5, 0.25, 0.75])
+    assert both == "Its value is higher than the values of a (significantly) and b (significantly)."
+    assert with_prior([0.5] * 10, [1.0] * 10, [0.5, 0.25, 0.75]) == ""

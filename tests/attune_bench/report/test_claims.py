@@ -12,9 +12,10 @@ from pages import section, text_of
 from attune_bench import Scores
 from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.report.columns import profiled
+from attune_bench.report.comparisons import comparison_tables
 from attune_bench.report.figures import profile_cells, subgroup_cells
 from attune_bench.report.notes import settings_notes
-from attune_bench.report.tables import board, comparison_tables, subgroup_notes
+from attune_bench.report.tables import board, subgroup_notes
 from attune_bench.scores.provenance import GroupSettings
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.stats.subgroups import subgroups
@@ -150,23 +151,6 @@ def test_colours_of_profiles_follow_direction_and_range(
 
 def test_an_unbounded_metric_is_in_no_profile() -> None:
     assert profiled(scores_of({"a": [1.0] * 3}, low=0)) == ()
-
-
-@pytest.mark.parametrize(("values", "said"), [
-    ({"a": [0.5, 0.7] * 3, "b": [0.1, 0.2] * 3}, "the median of the models, orange"),
-    ({"a": [0.5, 0.7] * 3}, "random answers, orange"),
-])  # fmt: skip
-def test_what_profiles_are_set_against(values: dict[str, Sequence[float]], said: str) -> None:
-    rows = [
-        (model, f"u{place}", name, value)
-        for model, own in values.items()
-        for name in ("one", "two", "three")
-        for place, value in enumerate(own)
-    ]
-    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
-    metrics = {name: {"low": 0, "high": 1} for name in ("one", "two", "three")}
-    page = Scores.from_table(frame, metrics=metrics).report(format="html", resamples=50)
-    assert f"Blue: better than {said}" in text_of(section(page, "Profiles"))
 
 
 @pytest.mark.parametrize("higher", [True, False, None])

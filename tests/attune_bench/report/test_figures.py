@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,10 +16,12 @@ from attune_bench import Scores
 from attune_bench.benchmarks.attunebench import report as attune_figures
 from attune_bench.benchmarks.attunebench.scoring import METRICS, provenance_of
 from attune_bench.benchmarks.eibench import report as eibench_figures
-from attune_bench.report import figures
+from attune_bench.report import figures, transcripts
 from attune_bench.report.columns import Figure
 from attune_bench.report.drawing import short_names, svg
 from attune_bench.report.elements import figure_element
+from attune_bench.report.plots import NARROW, WIDE, LinePlot, PointPlot, RowPlot, drawn
+from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import Provenance, ScoreTable
 from attune_data.text import width
 from attune_metrics.metric import Metric
@@ -128,29 +130,6 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
             "b, Pairwise accuracy: 0.400 [0.350, 0.450], n = 20 (12 participants)",
         ],
     ),
-    "perspective_gap": (
-        lambda: attune_figures.perspective_gap(TABLE, GAPS),
-        2 * [
-            "narrow: OM 0.800, HP 0.770, gap +0.030 [+0.010, +0.050], Holm p 0.0200, n = 20 (12 participants)",
-            "wide: OM 0.900, HP 0.800, gap +0.100 [+0.080, +0.120], Holm p 0.0200, n = 20 (12 participants)",
-        ],
-    ),
-    # Early and late, no middle; and the drift.
-    "turn_drift": (
-        lambda: attune_figures.turn_drift(TABLE, DRIFT),
-        3 * [
-            "a: early 0.900, middle -, late 0.800; drift -0.100 [-0.200, -0.010], Holm p 0.0200, "
-            "n = 20 (12 participants)"
-        ],
-    ),
-    "diagnosis_groups": (
-        lambda: attune_figures.diagnosis_groups(TABLE, GROUPS),
-        [
-            "a, ADHD: 0.500 without a diagnosis; difference -0.200 [-0.300, -0.100], Holm p 0.0200, "
-            "n = 20 (12 participants)",
-            "a, ASD: 0.500 without a diagnosis; difference -0.200, Holm p 0.0200, n = 20 (12 participants)",
-        ],
-    ),
     "win_rates": (
         lambda: figures.win_rates(TABLE, frame=RATES),
         [
@@ -184,14 +163,67 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
         lambda: attune_figures.question_agreement(TABLE, QUESTIONS, "binary_om"),
         ["a, B1: 0.800 [0.700, 0.900], 40 answers, n = 20 (12 participants)"],
     ),
+}  # fmt: skip
+
+PLOTTED: dict[str, tuple[Callable[[], RowPlot | LinePlot | PointPlot], list[str]]] = {
+    "perspective_gap": (
+        lambda: attune_figures.perspective_gap(TABLE, GAPS),
+        3 * [
+            "narrow: OM 0.800, HP 0.770, gap +0.030 [+0.010, +0.050], Holm p 0.0200, n = 20 (12 participants)",
+            "wide: OM 0.900, HP 0.800, gap +0.100 [+0.080, +0.120], Holm p 0.0200, n = 20 (12 participants)",
+        ],
+    ),
+    # The line between early and late, these two, no middle; and the drift.
+    "turn_drift": (
+        lambda: attune_figures.turn_drift(TABLE, DRIFT),
+        4 * [
+            "a: early 0.900, middle -, late 0.800; drift -0.100 [-0.200, -0.010], Holm p 0.0200, "
+            "n = 20 (12 participants)"
+        ],
+    ),
+    "diagnosis_groups": (
+        lambda: attune_figures.diagnosis_groups(TABLE, GROUPS),
+        [
+            "a, ADHD: 0.500 without a diagnosis; difference -0.200 [-0.300, -0.100], Holm p 0.0200, "
+            "n = 20 (12 participants)",
+            "a, ASD: 0.500 without a diagnosis; difference -0.200, Holm p 0.0200, n = 20 (12 participants)",
+        ],
+    ),
     "trajectories": (
         lambda: eibench_figures.trajectories(STATES, "a", last=8),
         [
-            "a, charm, round 0: mean anger 40.0 [38.0, 42.0], n = 6 scenarios",
-            "a, charm, round 0: mean trust 25.5, n = 6 scenarios",
+            "round 0: mean anger 40.0 [38.0, 42.0], n = 6 scenarios",
+            "round 0: mean trust 25.5, n = 6 scenarios",
         ],
     ),
+    "score_plot": (
+        lambda: figures.score_plot(TABLE, SUMMARY, "avg_pairwise_accuracy"),
+        ["a: 0.600 [0.500, 0.700], n = 20 (12 participants)", "b: 0.400 [0.350, 0.450], n = 20 (12 participants)"],
+    ),
+    "rank_plot": (
+        lambda: figures.rank_plot(TABLE, RANKS, "composite_score"),
+        [
+            "a: rank 1 [1, 2], 60.00, n = 20 (12 participants)",
+            "b: rank 2, 50.00, n = 20 (12 participants)",
+        ],
+    ),
+    "difficulty_plot": (
+        lambda: figures.difficulty_plot(TABLE, DIFFICULTY, "composite_score"),
+        ["mean 50.00, SD 5.00, 2 models"],
+    ),
+    "profile_plot": (
+        lambda: figures.profile_plot(TABLE, SUMMARY, metrics=["avg_pairwise_accuracy"]),
+        [
+            "a, Pairwise accuracy: 0.600 [0.500, 0.700], n = 20 (12 participants)",
+            "b, Pairwise accuracy: 0.400 [0.350, 0.450], n = 20 (12 participants)",
+        ],
+    ),
+    "state_paths": (
+        lambda: state_paths({"anger": {"m": [60, 50]}}, anchors={}, last=8),
+        ["m, round 0: anger 60", "m, round 1: anger 50"],
+    ),
 }  # fmt: skip
+"""Figures of pages, and what their marks say."""
 
 
 def read(drawing: str) -> ElementTree.Element:
@@ -227,13 +259,26 @@ def test_every_mark_says_its_numbers(name: str) -> None:
     assert sorted(marks(svg(draw()))) == sorted(expected)
 
 
+def titles(drawing: str) -> list[str]:
+    """Return what the pointer reads."""
+    return [mark.text or "" for mark in read(drawing).iter() if mark.tag.endswith("}title")]
+
+
+@pytest.mark.parametrize("name", PLOTTED)
+def test_every_mark_of_a_page_says_its_numbers(name: str) -> None:
+    draw, expected = PLOTTED[name]
+    assert sorted(set(titles(drawn(draw(), WIDE, "c")))) == sorted(set(expected))
+    # Touched screens read no titles.
+    assert titles(drawn(draw(), NARROW, "c", "narrow")) == []
+
+
 def _gives_a_figure(thing: object) -> bool:
-    return getattr(thing, "__annotations__", {}).get("return") == "Chart"
+    return getattr(thing, "__annotations__", {}).get("return") in ("Chart", RowPlot, LinePlot, PointPlot)
 
 
 def test_every_figure_is_tested() -> None:
-    modules = (figures, attune_figures, eibench_figures)
-    drawn = {
+    modules = (figures, attune_figures, eibench_figures, transcripts)
+    given = {
         name
         for module in modules
         for name in getattr(module, "__all__", dir(module))
@@ -241,7 +286,7 @@ def test_every_figure_is_tested() -> None:
         and thing.__module__ == module.__name__
         and not name.startswith("_")
     }
-    assert drawn == set(DRAWN)
+    assert given == {*DRAWN, *PLOTTED}
 
 
 def test_the_best_model_is_on_top_and_levels_are_drawn() -> None:
@@ -299,8 +344,7 @@ def test_the_colour_of_a_difference_is_a_share_of_the_range_or_of_the_largest_va
 
 
 def test_the_widest_gap_is_on_top() -> None:
-    text = words(svg(attune_figures.perspective_gap(TABLE, GAPS)))
-    assert [word for word in text if word in {"wide", "narrow"}] == ["wide", "narrow"]
+    assert [row.name for row in attune_figures.perspective_gap(TABLE, GAPS).rows] == ["wide", "narrow"]
 
 
 def test_units_are_not_named() -> None:
@@ -308,8 +352,11 @@ def test_units_are_not_named() -> None:
 
 
 def test_marks_can_be_told_apart_by_shape() -> None:
-    specification = str(attune_figures.turn_drift(TABLE, DRIFT).to_dict())
-    assert "'range': ['circle', 'stroke', 'diamond']" in specification
+    whole = DRIFT.with_columns(middle=pl.lit(0.85))
+    [row] = attune_figures.turn_drift(TABLE, whole).rows
+    assert [(mark.shape, mark.is_hollow) for mark in row.marks[0][1:]] == [
+        ("circle", False), ("circle", True), ("diamond", False),
+    ]  # fmt: skip
 
 
 def test_a_chart_can_be_changed() -> None:
@@ -351,10 +398,11 @@ def test_names_that_cannot_be_told_apart_have_the_numbers_of_the_report() -> Non
     rows = [(name, f"q{unit}", "hits", value) for name, value in zip(alike, (3, 1, 4, 2), strict=True)
             for unit in range(6)]  # fmt: skip
     table = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
-    chart = figures.ranks(table, frame=table.rank(resamples=20))
+    ranks = table.rank(resamples=20)
+    plot = figures.rank_plot(table, ranks, "hits")
     expected = [f"{place}. {start}" for place, start in enumerate("baba", start=1)]
-    for total in (1000, 400):
-        found = [word for word in words(svg(chart, total)) if "..." in word]
+    for drawing in (svg(figures.ranks(table, frame=ranks)), drawn(plot, WIDE, "c"), drawn(plot, NARROW, "c")):
+        found = [word for word in words(drawing) if "..." in word]
         assert [word[:4] for word in found] == expected
         assert len(set(found)) == 4
 
@@ -378,7 +426,7 @@ def test_one_metric_is_drawn() -> None:
 def test_nothing_to_draw_is_said() -> None:
     with pytest.raises(ValueError, match="nothing to draw: no value of 'composite_score'"):
         figures.scores(TABLE, "composite_score", frame=SUMMARY)
-    with pytest.raises(ValueError, match="no score of model 'z'"):
+    with pytest.raises(ValueError, match="no scores of model 'z'; expected one of a"):
         figures.profile(TABLE, "z", frame=SUMMARY)
     with pytest.raises(ValueError, match="no task 'x'; expected one of binary_om"):
         attune_figures.question_agreement(TABLE, QUESTIONS, "x")
@@ -391,20 +439,23 @@ def test_a_frame_of_something_else_is_refused() -> None:
         figures.win_rates(TABLE, frame=GAPS)
 
 
-@pytest.mark.parametrize("name", slow_after(5, DRAWN))
-def test_what_the_pointer_reads_on_a_page_is_written_for_readers(name: str) -> None:
-    draw, expected = DRAWN[name]
-    titles = re.findall(r"<title>(.*?)</title>", figure_element(Figure(draw(), "caption")))
-    assert {unescape(title) for title in titles} == set(expected)
+@pytest.mark.parametrize("name", PLOTTED)
+def test_a_figure_is_one_image_with_a_name_and_a_finding(name: str) -> None:
+    draw, _ = PLOTTED[name]
+    made = figure_element(Figure(draw(), "Caption <b>", finding="a is <i>"))
+    assert made.startswith("<h3>a is &lt;i&gt;</h3><figure><svg ")
+    images = re.findall(r"<svg [^>]*>", made)
+    assert len(images) == 2
+    assert all('role="img"' in one and 'aria-label="Caption &lt;b&gt;"' in one for one in images)
 
 
 def test_points_of_few_participants_do_not_look_like_others() -> None:
     many = GROUPS.head(1).with_columns(group=pl.lit("any"), mark=pl.lit(""), clusters=pl.lit(20, dtype=pl.Int64))
-    drawing = svg(attune_figures.diagnosis_groups(TABLE, pl.concat([many, GROUPS], how="vertical_relaxed")))
-    points = [mark for mark in read(drawing).iter() if mark.get("aria-roledescription") == "point"]
-    assert len({(point.get("fill"), point.get("d")) for point in points}) == 3
+    plot = attune_figures.diagnosis_groups(TABLE, pl.concat([many, GROUPS], how="vertical_relaxed"))
+    points = [mark for row in plot.rows for marks in row.marks for mark in marks]
+    assert len({(point.shape, point.is_hollow) for point in points}) == 3
     assert {"20 participants or more", "fewer than 20 participants", "fewer than 5 participants, no interval"} <= set(
-        words(drawing)
+        words(drawn(plot, WIDE, "c"))
     )
 
 
@@ -463,16 +514,51 @@ def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
 
 def test_a_figure_fits_a_width_and_its_names_with_it() -> None:
     long = [f"vendor-of-many/model-{i}-with-a-long-name" for i in range(3)]
-    figure = figures.scores(TABLE, frame=frame(*(value(name, i / 10, 0.0, 1.0) for i, name in enumerate(long))))
-    for total in (360, 1000):
-        drawn = read(svg(figure, total))
-        assert float(drawn.get("width", "0")) == pytest.approx(total, abs=1)
-        # Each model has a row of its own, so the names of the data are those of the axis.
-        points = [mark for mark in drawn.iter() if mark.get("aria-roledescription") == "point"]
-        assert len({str(point.get("transform")).partition(",")[2] for point in points}) == 3
+    made = frame(*(value(name, i / 10, 0.0, 1.0) for i, name in enumerate(long)))
+    plot = figures.score_plot(TABLE, made, "avg_pairwise_accuracy")
+    for total in (NARROW, WIDE):
+        drawing = drawn(plot, total, "c")
+        assert read(drawing).get("viewBox", "").split()[2] == str(total)
+        for mark in read(drawing).iter():
+            places = [float(mark.get(name, 0)) for name in ("x", "x1", "x2", "cx")]
+            assert 0 <= min(places) <= max(places) <= total
         # What the pointer reads is the whole name.
-        assert {str(point.get("aria-label")).partition(":")[0] for point in points} == {*long}
-    narrow = [word for word in words(svg(figure, 360)) if "..." in word]
+        assert {title.partition(":")[0] for title in titles(drawing)} == {*long}
+    narrow = [word for word in words(drawn(plot, NARROW, "c")) if "..." in word]
     assert len(narrow) == 3
     assert max(map(width, narrow)) <= 18
-    assert [word for word in words(svg(figure, 1000)) if word in set(short_names(long).values())]
+    assert [word for word in words(drawn(plot, WIDE, "c")) if word in set(short_names(long).values())]
+
+
+def test_labels_of_lines_do_not_cover_each_other() -> None:
+    paths = {"anger": {f"m{place}": [60, 40 + place / 10] for place in range(9)}}
+    drawing = drawn(state_paths(paths, anchors={}, last=8), WIDE, "c")
+    at = sorted(
+        float(mark.get("y", 0))
+        for mark in read(drawing).iter()
+        if mark.tag.endswith("}text") and (mark.text or "").startswith("m")
+    )
+    assert len(at) == 9
+    assert min(later - sooner for sooner, later in pairwise(at)) >= 13.9
+
+
+def test_of_many_models_the_outermost_lines_have_names() -> None:
+    paths = {"anger": {f"m{place}": [60, 40 + place] for place in range(12)}}
+    [panel] = state_paths(paths, anchors={}, last=8).panels
+    assert [line.name for line in panel.lines if line.is_named] == ["m0", "m1", "m2", "m9", "m10", "m11"]
+    # The name of each other line is read by the pointer.
+    assert {f"m{place}" for place in range(3, 9)} <= set(titles(drawn(LinePlot(panels=[panel], last=8), WIDE, "c")))
+
+
+def test_the_better_end_of_a_profile_is_at_the_right() -> None:
+    error = replace(REWARD, name="error", label="Error", low=0, higher_is_better=False)
+    table = replace(SCALED, metrics={"reward": REWARD, "error": error})
+    made = frame(
+        {"model": "a", "metric": "reward", "value": 0.5, "low": 0.0, "high": 1.0},
+        {"model": "a", "metric": "error", "value": 0.25, "low": 0.0, "high": 0.5},
+    ).with_columns(condition=pl.lit(None, dtype=pl.String), clusters="n")
+    plot = figures.profile_plot(table, made, metrics=["reward", "error"])
+    # The reward reaches from -1 to 1, the error from 0 to 1.
+    assert [(mark.low, mark.at, mark.high) for row in plot.rows for mark in row.marks[0]] == [
+        (0.5, 0.75, 1.0), (0.5, 0.75, 1.0),
+    ]  # fmt: skip

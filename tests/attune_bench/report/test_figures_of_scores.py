@@ -129,8 +129,21 @@ def test_mistakes(scores: Scores) -> None:
     with pytest.raises(TypeError, match=r"made with options of its own; leave out resamples, or the frame$"):
         figures.ranks(scores, frame=scores.rank(resamples=99), condition="plain", resamples=99)
     plain = Scores.from_table(pl.DataFrame({"model": ["m"], "unit": ["u"], "metric": ["hit"], "value": [1.0]}))
-    with pytest.raises(ValueError, match=r"^no metric is said to reach from 0 to 1, which a profile draws"):
+    with pytest.raises(
+        ValueError, match=r"^a profile draws metrics of a finite range, and none is described as such; "
+    ):
+        figures.profiles(plain)
+    mend = r"as such; write low = 0 and high = 1 below \[metrics\.hit\] in the TOML file beside the table, or "
+    with pytest.raises(ValueError, match=rf"^a profile draws metrics from 0 to 1, and none is described {mend}"):
         figures.profile(plain, "m")
+    described = Scores.from_table(plain.to_polars(), metrics={"hit": {"low": 0, "high": 1}})
+    assert type(figures.profile(described, "m", resamples=99)).__name__ == "LayerChart"
+    with pytest.raises(ValueError, match=r"^no scores of model 'n'; expected one of m$"):
+        figures.profile(described, "n")
+    undefined = plain.to_polars().with_columns(value=pl.lit(None, dtype=pl.Float64))
+    empty = Scores.from_table(pl.concat([plain.to_polars().with_columns(model=pl.lit("k")), undefined]))
+    with pytest.raises(ValueError, match=r"^nothing to draw: model 'm' has no value of hit$"):
+        figures.profile(empty, "m", metrics=["hit"], resamples=99)
 
 
 def test_without_the_extra_it_says_what_to_install(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,7 +221,7 @@ def test_figures_fit_a_narrow_screen(open_browser: Callable[..., Any], server: t
 
 
 def test_a_table_shows_that_it_scrolls(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
-    browser = open_browser(400)
+    browser = open_browser(660)
     browser.get(server[0])
     wrong = (
         "return [...document.querySelectorAll('.scroll')].filter(one => one.checkVisibility() && "
@@ -263,7 +263,7 @@ def test_a_model_is_highlighted_by_the_keyboard(
     browser = open_browser()
     browser.get(server[0])
     seen = []
-    for _ in range(6):
+    for _ in range(40):
         browser.switch_to.active_element.send_keys(Keys.TAB)
         active = browser.switch_to.active_element
         seen.append(active.get_attribute("class") or active.tag_name)
@@ -271,7 +271,9 @@ def test_a_model_is_highlighted_by_the_keyboard(
         assert outline != "none", seen
         if seen[-1] == "name":
             break
-    assert seen == ["summary", "input", "button", "name"]
+    # The contents first; beside the page, where they are open, they have no summary.
+    assert [one for one in seen if one != "a"] == ["input", "button", "name"]
+    assert seen[0] == "a"
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     model = browser.switch_to.active_element.text
     lit = browser.execute_script("return [...document.querySelectorAll('.lit')].map(one => one.dataset.model)")
@@ -287,7 +289,7 @@ def test_sections_close_and_their_addresses_open_them(
 ) -> None:
     from selenium.webdriver.common.by import By
 
-    browser = open_browser()
+    browser = open_browser(400)
     browser.get(server[0])
     browser.find_element(By.CSS_SELECTOR, "#controls button").click()
     assert browser.find_elements(By.CSS_SELECTOR, "details.part[open]") == []
@@ -296,6 +298,31 @@ def test_sections_close_and_their_addresses_open_them(
     browser.execute_async_script("setTimeout(arguments[0], 50)")
     assert len(browser.find_elements(By.CSS_SELECTOR, "details.part[open]")) == 1
     assert browser.find_element(By.CSS_SELECTOR, "#methods p").is_displayed()
+
+
+def test_the_contents_stay_beside_the_page(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    browser = open_browser()
+    browser.get(server[0])
+    browser.execute_script("document.querySelector('#limits').scrollIntoView()")
+    link = browser.find_element("css selector", "nav a[href='#scores']")
+    top = "return arguments[0].getBoundingClientRect().top"
+    assert 0 <= browser.execute_script(top, link) < 100
+    assert link.size["height"] > 0
+
+
+def test_on_a_narrow_screen_each_cell_has_the_head_of_its_column(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]]
+) -> None:
+    browser = open_browser(400)
+    browser.get(server[0])
+    heads = (
+        "const [table] = document.querySelectorAll('#methods table.stack'), [row] = table.tBodies[0].rows;"
+        "return [[...table.tHead.rows[0].cells].slice(1).map(one => one.textContent), [...row.cells].slice(1)"
+        ".map(one => getComputedStyle(one, '::before').content.replace(/^\"|\"$/g, ''))]"
+    )
+    of_columns, beside = browser.execute_script(heads)
+    assert len(of_columns) >= 3
+    assert beside == of_columns
 
 
 def test_print_shows_what_is_closed(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:

@@ -9,10 +9,12 @@ import pytest
 from pages import Tags, cells, headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, chance, score
+from attune_bench.benchmarks.attunebench.analyses import question_agreement
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
 from attune_data import Conversations, Run, load, load_runs
 from attune_metrics.signature import Signature
 
+EXCHANGE = "What one participant said, and what the models answered"
 EVIL = "<img src=x onerror=alert(1)>"
 
 
@@ -44,9 +46,9 @@ def tags(page: str) -> Tags:
 @pytest.mark.slow
 def test_a_section_for_each_subject(page: str) -> None:
     assert headings(page) == [
+        EXCHANGE,
         "Scores",
         "Profiles",
-        "Ranks",
         "Comparisons",
         "Win rates",
         "Ratings",
@@ -57,13 +59,10 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Turn drift: Emotion VA",
         "Subgroups",
         "Emotion VA by diagnosis",
-        "Agreement by question: what the original model did",
-        "Agreement by question: what the participant wanted",
-        "Binary questions",
+        "Agreement by question",
         "Methods",
         "Limits",
         "Data",
-        "Not in this report",
     ]
     assert list(left_out(page))[:3] == [
         "Differences between modes",
@@ -122,9 +121,19 @@ def test_nothing_is_fetched(page: str, tags: Tags) -> None:
     assert sum(tag == "script" for tag, _ in tags.found) == 1
 
 
-def test_questions_are_named_with_their_texts(page: str) -> None:
-    said = text_of(section(page, "Agreement by question: what the original model did"))
-    assert "B1 Does the response acknowledge the emotion expressed in the HP's message? 0." in said
+def test_questions_are_one_table(page: str, scores: Scores, conversations: Conversations, runs: list[Run]) -> None:
+    part = section(page, "Agreement by question")
+    [[head, *rows]] = tables(part)
+    assert head == ["question", "about", "OM", "HP", "gap"]
+    first = rows[0]
+    assert first[:2] == ["B1 Does the response acknowledge the emotion expressed in the HP's message?", "perceiving"]
+    # Random answers are no model.
+    frame = question_agreement(scores, data=conversations, results=runs, resamples=50)
+    of_models = frame.filter(pl.col("question") == "B1", pl.col("model").str.starts_with("synthetic/"))
+    for cell, task in zip(first[2:4], ("binary_om", "binary_human"), strict=True):
+        values = of_models.filter(task=task)["agreement"].to_list()
+        assert cell == f"{sum(values) / 2:.3f} {min(values):.3f} to {max(values):.3f}"
+    assert "mean of 2 models, below it the lowest and the highest" in text_of(part)
     assert "\ufffd" not in page
 
 
@@ -135,9 +144,9 @@ def test_every_element_is_closed(tags: Tags) -> None:
 def test_figures_are_named_and_marks_say_their_numbers(tags: Tags) -> None:
     drawings = [found for tag, found in tags.found if tag == "svg"]
     assert len(drawings) > 10
-    # The bars of the ranking repeat the numbers beside them.
+    # Bars and bands of the ranking repeat the numbers beside them.
     named = [found for found in drawings if found.get("aria-hidden") != "true"]
-    assert len(drawings) - len(named) == 3
+    assert len(drawings) - len(named) == 6
     assert all(found["aria-label"] and found["role"] == "img" for found in named)
     assert sum(tag == "title" for tag, _ in tags.found) > 100
 
@@ -146,8 +155,10 @@ def test_no_participant_and_no_conversation_is_named(page: str, conversations: C
     people = {conversation.participant_id for conversation in conversations} - {None}
     assert len(people) == 24
     assert [name for name in (*people, *(one.id for one in conversations)) if str(name) in page] == []
+    # Of generated data, one exchange is quoted.
+    others = page.replace(section(page, EXCHANGE), "")
     said = {message[:40] for one in conversations for turn in one.turns for message in turn.responses.values()}
-    assert [message for message in said if message and message in page] == []
+    assert [message for message in said if message and message in others] == []
 
 
 @pytest.mark.slow
@@ -257,7 +268,6 @@ def test_the_options_are_those_that_were_asked_for(scores: Scores) -> None:
 @pytest.mark.slow
 def test_bca_leaves_out_what_has_no_such_interval(scores: Scores) -> None:
     page = scores.report(format="html", resamples=50, interval="bca")
-    assert left_out(page)["Ranks"] == "a rank has no BCa interval"
     assert left_out(page)["Correlation of metrics across models"] == "a rank correlation has no BCa interval"
 
 
@@ -318,12 +328,12 @@ def test_names_are_text_in_every_section(conversations: Conversations) -> None:
         ]
     )
     page = score(hostile, runs).report(format="html", data=hostile, results=runs, resamples=20)
-    assert len(headings(page)) == 21
+    assert len(headings(page)) == 18
     tags = Tags(page)
     assert tags.open == []
     assert not any(tag == "img" or "onerror" in found for tag, found in tags.found)
     assert "\u202e" not in page
-    unnamed = {"What the metrics are about", "Binary questions", "Limits", "Data", "Not in this report"}
+    unnamed = {"What the metrics are about", "Limits", "Data"}
     assert unnamed < set(headings(page))
     assert [heading for heading in headings(page) if EVIL not in text_of(section(page, heading))] == [
         heading for heading in headings(page) if heading in unnamed

@@ -11,8 +11,9 @@ from slow_cases import slow_after
 from terminals import show_on_terminal
 
 from attune_bench import Scores
+from attune_bench.report.comparisons import comparison_tables
 from attune_bench.report.document import Document, TextTable, document, laid_out, render
-from attune_bench.report.tables import comparison_tables, rank_tables
+from attune_bench.report.tables import rank_tables
 from attune_bench.report.text import report_document
 from attune_data.text import width
 
@@ -84,7 +85,7 @@ def test_a_name_is_whole_whatever_the_width(documents: dict[str, Document], colu
 
 def test_names_that_are_heads_are_whole() -> None:
     rows = [["hits", "0.91 (80%)", "0.88 (80%)"]]
-    table = TextTable("", ["metric", *NAMES[:2]], rows, [[""] * 3], [], heads_are_names=True, notes=[])
+    table = TextTable("", ["metric", *NAMES[:2]], rows, [[""] * 3], [], [], heads_are_names=True, notes=[])
     [text] = laid_out(table, 60)
     head, _ = text.split("\n---")
     cells = [re.split(" {2,}", line.removeprefix("metric").strip()) for line in head.split("\n")]
@@ -92,7 +93,7 @@ def test_names_that_are_heads_are_whole() -> None:
 
 
 def test_wide_characters_count_twice_in_a_title() -> None:
-    table = TextTable("accuracy, " + "模型" * 40, ["a", "b"], [["c", "d"]], [["", ""]], [], False, ["说明" * 40])
+    table = TextTable("accuracy, " + "模型" * 40, ["a", "b"], [["c", "d"]], [["", ""]], [], [], False, ["说明" * 40])
     blocks = laid_out(table, 60)
     assert all(width(line) <= 60 for block in blocks for line in block.splitlines())
     assert "".join(blocks).replace("\n", "").count("模型") == 40
@@ -118,7 +119,7 @@ def test_a_continued_table_repeats_what_its_rows_are_of(documents: dict[str, Doc
 
 def test_a_label_that_leaves_no_room_is_wrapped() -> None:
     rows = [["a label of quite some length", "0.123 [0.111, 0.135]"], ["b", "-"]]
-    table = TextTable("", ["metric", "value"], rows, [["", ""]] * 2, [], heads_are_names=False, notes=[])
+    table = TextTable("", ["metric", "value"], rows, [["", ""]] * 2, [], [], heads_are_names=False, notes=[])
     [text] = laid_out(table, 40)
     assert text.splitlines() == [
         "metric                           value",

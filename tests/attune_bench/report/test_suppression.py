@@ -194,7 +194,7 @@ def test_a_difference_is_hidden_where_the_rest_is_few() -> None:
     # The mean of 0 to 15, and of 16 to 29.
     assert cells["a"]["x"].startswith("7.500")
     assert cells["no answer"]["x"] == cells["few"]["x"] == "-"
-    assert cells["a"]["difference"] == cells["a"]["p"] == cells["a"]["Holm p"] == "-"
+    assert {"difference", "p", "Holm p"}.isdisjoint(head)
     # The figure shows no more: a cell without a colour, which is the difference.
     drawn = section(scores.report(format="html", resamples=20), "Subgroups").partition('<details class="fold')[0]
     assert cells_of(drawn) == {("a", "a"): "7.500", ("a", "b"): "7.500"}
@@ -203,7 +203,7 @@ def test_a_difference_is_hidden_where_the_rest_is_few() -> None:
     notes = text_of(section(scores.report(format="html", resamples=20), "Subgroups"))
     assert "difference not shown, as a smaller stratum would follow" in notes
     whole = tables(section(scores.report(format="html", resamples=20, small_cells=True), "Subgroups"))[0]
-    assert "-24.000" in {row[head.index("difference")].split()[0] for row in whole[1:]}
+    assert "-24.000" in {row[whole[0].index("difference")].split()[0] for row in whole[1:]}
 
 
 def test_what_few_people_failed_at_does_not_follow_from_two_variants() -> None:
@@ -354,7 +354,7 @@ def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     )
     assert one["Win rates"] == "needs scores of at least two models in one mode"
     assert one["Comparisons"] == "the scores have one model"
-    assert one["Ranks"] == "need two models"
+    assert "Ranks" not in one
     assert two["Correlation of metrics across models"] == "fewer than 6 models"
     assert two["Differences between modes"] == "needs scores under at least two modes"
     assert two["Difficulty of conversations"] == "shows single conversations (--small-cells)"

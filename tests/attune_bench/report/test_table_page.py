@@ -1,11 +1,13 @@
 """Pages of any scores: of somebody else's table, of SAGE; the same rows as in the text; and what a page may import."""
 
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 import polars as pl
 import pytest
@@ -56,14 +58,12 @@ def of_table(scores: Scores) -> str:
 def test_a_bare_table_has_a_whole_page(of_table: str) -> None:
     assert headings(of_table) == [
         "Scores",
-        "Ranks",
         "Comparisons",
         "Win rates",
         "Ratings",
         "Subgroups",
         "Methods",
         "Limits",
-        "Not in this report",
     ]
     assert left_out(of_table) == {
         "Profiles": "need three metrics of a finite range; the scores have 0",
@@ -101,7 +101,7 @@ def test_a_described_table_speaks_of_its_own() -> None:
     )
     page_text = described.report(format="html", resamples=200)
     said = text_of(page_text)
-    assert "Trivia scores" in said
+    assert "Trivia, n = 200 questions" in said
     assert "without a description" not in said
     assert "Accuracy 0 to 100 higher share of questions" in said
     assert "Time 0 or more lower mean over questions a stopwatch" in said
@@ -178,24 +178,44 @@ def test_metrics_beyond_the_board_are_named() -> None:
     assert "2 metrics not on the board; the report as JSON has them: " in text_of(page_text)
 
 
-def test_three_metrics_from_0_to_1_have_profiles() -> None:
-    wide = pl.concat(
-        [
-            table_of(units=10).filter(metric="accuracy").with_columns(metric=pl.lit(name))
-            for name in ("one", "two", "three")
-        ]
-    )
-    metrics = {name: {"low": 0, "high": 1} for name in ("one", "two", "three")}
-    page_text = Scores.from_table(wide, metrics=metrics).report(format="html", resamples=20)
-    profiles = section(page_text, "Profiles")
-    assert cells(profiles).keys() == {(name, model) for name in ("one", "two", "three") for model in ("alpha", "beta")}
+def profiles_of(models: int) -> str:
+    """Return the profiles of a page of some models; a metric has no finite range."""
+    source = random.Random(models)
+    metrics: dict[str, dict[str, Any]] = {name: {"low": 0, "high": 1} for name in ("one", "two", "three")}
+    metrics["two"]["higher_is_better"] = False
+    rows = [
+        (f"m{model}", f"u{unit}", name, source.random())
+        for model in range(models)
+        for unit in range(10)
+        for name in (*metrics, "seconds")
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    return section(Scores.from_table(frame, metrics=metrics).report(format="html", resamples=20), "Profiles")
+
+
+def test_few_models_have_a_dot_plot_of_their_profiles_and_more_a_heat_map() -> None:
+    few = profiles_of(5)
+    assert "<table" not in few
+    said = re.findall(r"<title>(m\d, [^:]*): [\d.]+ \[", few)
+    places = ("one", "two, lower is better", "three")
+    assert sorted(said) == sorted(f"m{model}, {place}" for model in range(5) for place in places)
+    assert cells(profiles_of(6)).keys() == {(name, f"m{model}") for name in places for model in range(6)}
+
+
+@pytest.mark.parametrize("models", [5, 6])
+def test_metrics_that_a_profile_leaves_out_are_named_with_the_reason(models: int) -> None:
+    assert "1 metric not in this figure seconds: they have no finite range." in text_of(profiles_of(models))
 
 
 def test_a_metric_without_a_better_direction(scores: Scores) -> None:
-    neither = replace(
-        scores, metrics={name: replace(metric, higher_is_better=None) for name, metric in scores.metrics.items()}
-    )
-    why = left_out(neither.report(format="html", resamples=20))
+    def neither(scores: Scores) -> Scores:
+        metrics = {name: replace(metric, higher_is_better=None) for name, metric in scores.metrics.items()}
+        return replace(scores, metrics=metrics)
+
+    few = left_out(neither(scores).report(format="html", resamples=20))
+    assert "Ranks" not in few
+    four = Scores.from_table(table_of(("alpha", "beta", "gamma", "delta"), units=20))
+    why = left_out(neither(four).report(format="html", resamples=20))
     assert why["Ranks"] == "neither higher nor lower values of accuracy are better"
     assert why["Win rates"] == "accuracy has no value of each unit, or no better direction"
 
@@ -257,7 +277,7 @@ def of_sage() -> str:
 
 def test_the_page_of_sage(of_sage: str) -> None:
     assert Tags(of_sage).open == []
-    assert "SAGE scores" in text_of(of_sage)
+    assert "<title>SAGE scores</title>" in of_sage
     [board] = tables(section(of_sage, "Scores"))
     assert board[0] == ["model", "Score", "Success", "Failure, lower is better", "n"]
     assert "Shares have Wilson intervals." in text_of(section(of_sage, "Scores"))
@@ -316,10 +336,10 @@ def test_sections_are_resolved_by_reference() -> None:
     assert callable(resolve("attune_bench.benchmarks.eibench.report:sections"))
 
 
-def test_a_page_without_the_extra_says_how_to_get_it(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_needs_no_library_of_charts(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(ImportError, match=r"pip install 'attune-bench\[plots\]'"):
-        scores.report(format="html", resamples=20)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert "<svg" in scores.report(format="html", resamples=20)
 
 
 @pytest.mark.slow
@@ -359,4 +379,4 @@ def test_repeats_have_a_section_where_models_were_asked_several_times(scores: Sc
 
 def test_repeats_are_left_out_where_clusters_count_once() -> None:
     page = repeated().report(format="html", resamples=20, weight="cluster")
-    assert "<li>Repeats: counts each unit once (--weight unit)</li>" in page
+    assert left_out(page)["Repeats"] == "counts each unit once (--weight unit)"

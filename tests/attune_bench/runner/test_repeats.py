@@ -11,10 +11,14 @@ from model_server import Json, ModelServer, answer_to, reply, talk
 
 from attune_bench import Scores
 from attune_bench.benchmarks.eibench.task import _OF_THE_MODEL
-from attune_bench.runner import ModelSettings, RunError, Task, run_sync
+from attune_bench.benchmarks.emobench import TASK as EMOBENCH
+from attune_bench.benchmarks.emobench import EmoBenchSettings
+from attune_bench.runner import ModelSettings, RunError, Task, endpoint, run_sync
 from attune_bench.runner.cache import cache_key
-from attune_data import load_episodes, load_runs
+from attune_data import load_episodes, load_records, load_runs
+from attune_data.kinds import ITEM
 
+NOWHERE = "http://127.0.0.1:9/v1"
 LOCAL = ("run", "local", "vendor/model", "demo", "--limit", 2)
 
 
@@ -69,6 +73,18 @@ def test_repeats_at_temperature_0_without_a_seed_are_warned_of(call: Call, tmp_p
         where = ("--base-url", server.url, "--output", tmp_path / "results")
         _, _, err = call(*LOCAL, *where, "--temperature", 0, "--repeats", 2)
     assert "at temperature 0 without a seed, answers of repeats differ only as far as the server's own do" in err
+
+
+def test_an_item_that_is_asked_several_times_has_no_repeats(call: Call, tmp_path: Path) -> None:
+    output = tmp_path / "results"
+    nowhere = endpoint("local", base_url=NOWHERE)
+    reason = "have no field repeat; each repeat needs a folder of its own"
+    with pytest.raises(RunError, match=f"results of emobench {reason}"):
+        run_sync(EMOBENCH, load_records("demo", ITEM)[:1], EmoBenchSettings("m"), nowhere, output=output, repeats=2)
+    asked = ("run", "local", "m", "demo", "--benchmark", "emobench", "--base-url", NOWHERE, "-o", output)
+    status, _, err = call(*asked, "--repeats", 2)
+    assert (status, err) == (2, f"attune-bench: predictions of EmoBench {reason}\n")
+    assert not output.exists()
 
 
 @pytest.mark.slow

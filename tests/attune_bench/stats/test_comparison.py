@@ -424,13 +424,15 @@ def of_units(**models: str) -> Scores:
 
 def test_models_without_a_unit_in_common_are_not_compared() -> None:
     apart = of_units(m="abc", o="def", p="ghi")
-    message = r"no two models have a unit in common \('m' has 'a', 'o' has 'd'\)"
+    message = r"no two models have a unit in common \('m' has 'a', 'o' has 'd'\); give a unit the same name"
     with pytest.raises(MetricInputError, match=message):
         apart.compare("m", "o")
+    with pytest.raises(MetricInputError, match=r"\('m' has 'a', 'o' has 'd', 'p' has 'g'\); give a unit"):
+        check_shared_units(apart)
+    with pytest.raises(MetricInputError, match=message):
+        check_shared_units(apart, ("m", "o"))
     for models in (None, ("m", "o")):
-        with pytest.raises(MetricInputError, match=message):
-            check_shared_units(apart, models)
-        with pytest.raises(MetricInputError, match=message):
+        with pytest.raises(MetricInputError, match="no two models have a unit in common"):
             plan(apart, models=models, difference=0.1)
     assert apart.compare_all()["n"].to_list() == [0, 0, 0]  # As pages show them.
     some = of_units(m="abc", o="def", p="cd")

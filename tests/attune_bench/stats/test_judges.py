@@ -164,7 +164,7 @@ def test_a_continuous_scale_is_refused() -> None:
 
 
 def test_a_file_that_is_no_table() -> None:
-    with pytest.raises(SourceError, match=r"expected a name in \.csv, \.jsonl or \.parquet"):
+    with pytest.raises(SourceError, match=r"expected a name in \.csv, \.tsv, \.xlsx, \.jsonl or \.parquet"):
         read_ratings(EMPATHY / "NOTICE.md")
 
 

@@ -70,13 +70,14 @@ BENCHMARK = Benchmark(
     analyses=f"{_ROOM}.analyses:ANALYSES",
     sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
+    measures=f"{_ROOM}.measures:measures",
     commands=(
         Command(
             name="rejudge", help="Let judges judge the drafts of run files anew.", command=f"{_ROOM}.rejudging:rejudge"
         ),
         Command(
             name="profile",
-            help="Ask a model for each participant's profile from the conversation alone. An experiment.",
+            help="Ask a model for participants' profiles (an experiment).",
             command=f"{_ROOM}.rejudging:profile",
         ),
     ),
@@ -84,8 +85,9 @@ BENCHMARK = Benchmark(
         "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: a "
         "self-report can be incomplete, and a model can agree with it for other reasons than understanding.",
         "For research, not a clinical instrument: the scores say nothing of any single person.",
-        "What a score may be compared with, and how runs made here differ from published ones, is in "
-        "docs/comparability.md.",
+        "Compare a score with a published one only where both runs showed the model the same and asked the same on "
+        "the same scale. Runs made by this library show and ask the same as the published ones in words of their own, "
+        "at temperature 0 unless a setting says otherwise.",
     ),
     scores_format=ScoresFormat(
         keys=frozenset(("conversations", "aggregates")),

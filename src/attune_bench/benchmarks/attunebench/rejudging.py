@@ -166,7 +166,7 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
 """Runs with drafts, and the same runs with other judgements; each run keeps its own model and mode."""
 
 
-@verb()
+@verb("rejudge runs --data demo --judge-model judge --base-url http://localhost:8000/v1")
 @click.argument("directory", type=click.Path(path_type=Path))
 @many("--judge-model", required=True, help="Models that judge.")
 @data_option("The conversations")
@@ -259,7 +259,7 @@ def _noted(runs: Path) -> str:
     raise UserError(f"{runs} contains {what}; name the conversations with --data")
 
 
-@verb()
+@verb("profile local my-model demo --base-url http://localhost:8000/v1 --limit 2")
 @model_arguments
 @output_option("profiles", "Folder of the answers, and of all responses, by which a run goes on.")
 @limit_option

@@ -1,51 +1,59 @@
 """AttuneBench on a page: sections and figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from math import inf
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
-from attune_bench.report.columns import Section, Table, counts_units, label, number, p_value, with_note
+from attune_bench.report.columns import (
+    UNDEFINED,
+    Cell,
+    Column,
+    Section,
+    Table,
+    counts_units,
+    in_words,
+    interval,
+    label,
+    number,
+    p_value,
+    text_column,
+    with_note,
+    words_under,
+)
 from attune_bench.report.drawing import (
     MUTED,
-    PAPER,
+    ORANGE,
     RATIO,
     SKY,
-    STEP,
-    WIDTH,
     Cells,
-    altair,
-    axis,
     best_first,
-    data,
-    dumbbell,
-    estimates,
     heatmap,
-    hover,
-    line,
     metric_in,
-    named,
-    names,
     numbered,
     rows_of,
     scaled,
     shown,
     sizes,
-    styled,
     unique,
 )
-from attune_bench.report.figures import Numbers
-from attune_bench.report.figures import scores as scores_figure
+from attune_bench.report.figures import Numbers, score_plot
+from attune_bench.report.findings import of_chance, of_differences
 from attune_bench.report.page_scores import PageScores
+from attune_bench.report.plots import Mark, PlotRow, RowPlot, axis_of
 from attune_bench.report.privacy import hidden_strata, hides, suppressed
 from attune_bench.report.sections import comparison_parts, drawn_section, lacking_units, subgroup_section
 from attune_bench.report.tables import analysis_note, analysis_tables
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_bench.stats.subgroups import strata_of
-from attune_bench.stats.summary import summary
+from attune_bench.stats.summary import chance_under, summary
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
@@ -53,7 +61,7 @@ from attune_data.attunebench.show import topic
 from attune_data.collection import Collection
 from attune_data.display import facts_html
 from attune_data.issues import Html
-from attune_metrics.metric import MetricInputError
+from attune_metrics.metric import Metric, MetricInputError
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
@@ -121,7 +129,10 @@ def _pairwise(page: PageScores) -> Section:
         "The broken line is what random answers score on average on these data: half of the share of comparisons that "
         "have a winner, in each turn; a turn without comparisons counts 1. The paper's level of chance, 1/3, is a "
         "constant and not drawn.",
-        lambda rows: scores_figure(table, _PAIRWISE, frame=rows),
+        lambda rows: score_plot(table, rows, _PAIRWISE),
+        finding=lambda rows: of_chance(
+            table.metrics[_PAIRWISE], rows, chance_under(table, rows["condition"][0]).get(_PAIRWISE)
+        ),
         others=comparison_parts(page, _PAIRWISE),
     )
 
@@ -136,6 +147,13 @@ def _gap(page: PageScores) -> Section:
         "gap",
         "How well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.",
         partial(perspective_gap, page.table),
+        finding=lambda rows: of_differences(
+            rows.iter_rows(named=True),
+            "gap",
+            "tell what was done (OM) better than what was wanted (HP)",
+            "the other way round",
+            "No model tells what was done (OM) significantly better or worse than what was wanted (HP)",
+        ),
         others=_tables(page, "perspective_gap", frame),
     )
 
@@ -155,6 +173,13 @@ def _drift(page: PageScores, metric: str) -> Section:
         "drift",
         "By third of the conversation; at the right late minus early, with its interval.",
         partial(turn_drift, table, metric=metric),
+        finding=lambda rows: of_differences(
+            rows.iter_rows(named=True),
+            "drift",
+            "have higher values late than early",
+            "lower values",
+            "No model drifts significantly from the early to the late third",
+        ),
         others=_tables(page, "turn_drift", frame),
     )
 
@@ -182,6 +207,14 @@ def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Secti
         "difference",
         "Difference from participants without any diagnosis, with its interval; hollow: fewer than 20 participants.",
         partial(diagnosis_groups, table, metric=_VA),
+        finding=lambda rows: of_differences(
+            rows.iter_rows(named=True),
+            "difference",
+            "are above no diagnosis",
+            "below it",
+            "No difference from participants without a diagnosis is significant",
+            "difference",
+        ),
         rows_need=entry.rows_need,
     )
 
@@ -214,26 +247,68 @@ def _questions(page: PageScores, data: Collection[Conversation] | None, results:
         # Its text names a conversation, which a page does not.
         why = lacking_units(page.table, data).rstrip(".") or "the run files are not all those that were scored"
         return [Section(title, left_out=why)]
-    drawn = [
-        drawn_section(
-            page,
-            f"{title}: {what}",
-            frame.filter(task=task),
-            "agreement",
-            f"Share of turns on which a model answers as the participant: {what}.",
-            partial(question_cells, page.table, task=task, numbers=page.numbers),
-            rows_need=entry.rows_need,
-        )
-        for task, what in _TASKS.items()
+    frame = page.hide_small_cells(frame)
+    tables = [one for condition in page.table.conditions if (one := _question_table(page, frame, condition)).rows]
+    if not tables:
+        return [Section(title, left_out=f"needs {in_words(page.table, entry.rows_need)}")]
+    return [Section(title, with_note(tables, _question_note(frame)))]
+
+
+def _question_table(page: PageScores, frame: pl.DataFrame, condition: str | None) -> Table:
+    """Return the questions, each with the models' agreement on what was done and on what was wanted."""
+    asked = load_codebook().binary
+    known = _of_models(frame).filter(pl.col("condition").eq_missing(pl.lit(condition))).drop_nulls("agreement")
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for question, task, model, value in known.select("question", "task", "model", "agreement").rows():
+        if task in _TASKS:
+            found.setdefault(question, {}).setdefault(task, {})[model] = value
+    rows = []
+    for question, by_task in found.items():
+        om, hp = (by_task.get(task, {}) for task in _TASKS)
+        both = {model: om[model] - hp[model] for model in om if model in hp}
+        entry = asked.get(question)
+        rows.append({
+            "question": f"{question} {entry.observer_text if entry else ''}".rstrip(),
+            "about": entry.category.replace("_", " ") if entry else None,
+            "om": om, "hp": hp, "gap": both,
+        })  # fmt: skip
+    columns = [
+        text_column("question", "question", is_name=True),
+        text_column("about", "about"),
+        _mean_column("OM", "om"),
+        _mean_column("HP", "hp"),
+        _mean_column("gap", "gap", signed=True),
     ]
-    return [*drawn, _asked(frame)]
+    return Table("questions", words_under(page.table, condition).removeprefix(", "), columns, rows)
 
 
-def _asked(frame: pl.DataFrame) -> Section:
-    """Say what the questions of agreement by question ask."""
-    asked = [one for one in load_codebook().binary.values() if one.id in frame["question"]]
-    said = tuple(f"{one.id}, {one.category.replace('_', ' ')}: {one.observer_text}" for one in asked)
-    return Section("Binary questions", [said] if said else (), left_out="none was asked")
+def _mean_column(head: str, key: str, *, signed: bool = False) -> Column:
+    """Return a column of the mean over models, with the lowest and the highest of several."""
+
+    def cell(row: Mapping[str, Any]) -> Cell:
+        values = list(row[key].values())
+        if not values:
+            return Cell(UNDEFINED)
+        text = number(fmean(values), RATIO, signed=signed)
+        ends = interval(min(values), max(values), RATIO, signed=signed) if len(values) > 1 else ""
+        return Cell(text, ends.strip("[]").replace(", ", " to "), float(text))
+
+    return Column(head, cell)
+
+
+def _of_models(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of models; all, where none is a model's."""
+    models = [name for name in frame["model"].unique() if kind_of_group(name) == "model"]
+    return frame.filter(pl.col("model").is_in(models)) if models else frame
+
+
+def _question_note(frame: pl.DataFrame) -> str:
+    models = _of_models(frame)["model"].n_unique()
+    of = f"mean of {models} models, below it the lowest and the highest" if models > 1 else "of one model"
+    return (
+        f"Share of turns on which a model answers as the participant, {of}. OM: {_TASKS['binary_om']}. "
+        f"HP: {_TASKS['binary_human']}. gap: OM minus HP. A missing answer counts as no."
+    )
 
 
 _LINE = 19
@@ -245,8 +320,8 @@ _SIZES = {
 }
 
 
-def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | None = None) -> "Chart":
-    """Draw how well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.
+def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | None = None) -> RowPlot:
+    """Return how well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.
 
     Parameters
     ----------
@@ -255,13 +330,9 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
     gaps : polars.DataFrame
         What `attune_bench.benchmarks.attunebench.analyses.perspective_gap` gives.
 
-    Returns
-    -------
-    altair.LayerChart
-
     Raises
     ------
-    ValueError, ImportError
+    ValueError
         As `attune_bench.report.figures.scores`.
 
     Examples
@@ -270,8 +341,8 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
     >>> from attune_bench.benchmarks.attunebench import analyses
     >>> from attune_data import load, load_runs
     >>> given = score(load("demo"), load_runs("demo"))
-    >>> type(perspective_gap(given, analyses.perspective_gap(given, resamples=200))).__name__
-    'LayerChart'
+    >>> [row.name for row in perspective_gap(given, analyses.perspective_gap(given, resamples=200)).rows]
+    ['synthetic/attentive', 'synthetic/hasty']
     """
     rows = sorted(rows_of(gaps, "gap", condition=condition), key=lambda row: (-row["gap"], row["model"]))
     for row in rows:
@@ -279,16 +350,42 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
             f"{row['model']}: OM {number(row['om'], RATIO)}, HP {number(row['hp'], RATIO)}, gap "
             f"{shown(row, 'gap', RATIO, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
         )
-    rows = named(table, rows, "model")
     kinds = {"om": "OM: what the model did", "hp": "HP: what was wanted"}
-    chart = dumbbell(rows, kinds, names("model", unique(rows, "model")), "accuracy")
-    return styled(chart.properties(width=WIDTH, height=STEP * len(rows)))
+    axis = axis_of([row[kind] for row in rows for kind in kinds], _SHARE, "accuracy")
+    found = [PlotRow(name=row["model"], marks=[_dumbbell(row, list(kinds))]) for row in rows]
+    return RowPlot(rows=found, axes=[axis], key=_key(kinds), numbers=numbered(table, rows, "model"))
+
+
+_SHARE = replace(RATIO, low=0, high=1)
+_LOOKS = ("circle", SKY, False), ("circle", MUTED, True), ("diamond", ORANGE, False)
+
+
+def _dumbbell(row: Mapping[str, Any], kinds: Sequence[str]) -> list[Mark]:
+    """Return two or three values of a row, with a line from the first to the last."""
+    looks = _LOOKS if len(kinds) == 3 else _LOOKS[::2]
+    ends = sorted(value for value in (row[kinds[0]], row[kinds[-1]]) if value is not None)
+    text, model = row["text"], row["model"]
+    line = [Mark(at=None, low=ends[0], high=ends[1], text=text, colour=MUTED, model=model)] if len(ends) == 2 else []
+    points = [
+        Mark(at=row[kind], text=text, shape=shape, colour=colour, is_hollow=hollow, model=model)
+        for kind, (shape, colour, hollow) in zip(kinds, looks, strict=True)
+        if row[kind] is not None
+    ]
+    return [*line, *points]
+
+
+def _key(kinds: Mapping[str, str]) -> list[tuple[Mark, str]]:
+    looks = _LOOKS if len(kinds) == 3 else _LOOKS[::2]
+    return [
+        (Mark(at=0, text="", shape=shape, colour=colour, is_hollow=hollow), said)
+        for said, (shape, colour, hollow) in zip(kinds.values(), looks, strict=True)
+    ]
 
 
 def turn_drift(
     table: ScoreTable, drift: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
-) -> "Chart":
-    """Draw a metric in the thirds of conversations, and beside it how far it drifts from the first to the last.
+) -> RowPlot:
+    """Return a metric in the thirds of conversations, and beside it how far it drifts from the first to the last.
 
     Parameters
     ----------
@@ -297,13 +394,9 @@ def turn_drift(
     drift : polars.DataFrame
         What `attune_bench.benchmarks.attunebench.analyses.turn_drift` gives.
 
-    Returns
-    -------
-    altair.HConcatChart
-
     Raises
     ------
-    ValueError, ImportError
+    ValueError
         As `attune_bench.report.figures.scores`.
 
     Examples
@@ -313,8 +406,8 @@ def turn_drift(
     >>> from attune_data import load, load_runs
     >>> given = score(load("demo"), load_runs("demo"))
     >>> found = analyses.turn_drift(given, metrics=["avg_emotion_va_score"], resamples=200)
-    >>> type(turn_drift(given, found)).__name__
-    'HConcatChart'
+    >>> [axis.title for axis in turn_drift(given, found).axes]
+    ['Emotion VA', 'late minus early']
     """
     of = metric_in(table, drift, metric)
     rows = best_first(rows_of(drift, "drift", condition=condition, metric=of.name), "drift", of)
@@ -322,24 +415,30 @@ def turn_drift(
         thirds = ", ".join(f"{third} {number(row[third], of)}" for third in ("early", "middle", "late"))
         drifts = shown(row, "drift", of, signed=True)
         row["text"] = f"{row['model']}: {thirds}; drift {drifts}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
-    rows = scaled(named(table, rows, "model"), of, "early", "middle", "late", "drift", "low", "high")
-    y = names("model", unique(rows, "model"))
     kinds = {"early": "early third", "middle": "middle", "late": "late"}
-    bare = y.copy()
-    bare.axis = None
-    height = STEP * len(rows)
-    difference = [line(0), *estimates(rows, axis("X", "drift", "late minus early", ticks=3), bare)]
-    panels = [
-        dumbbell(rows, kinds, y, label(of)).properties(width=200, height=height),
-        altair().layer(*difference).properties(width=140, height=height),
-    ]
-    return styled(altair().hconcat(*panels, spacing=16))
+    axes = [
+        axis_of([row[kind] for row in rows for kind in kinds], of, label(of)),
+        axis_of([0, *(row[end] for row in rows for end in ("drift", "low", "high"))], _difference(of),
+                "late minus early"),
+    ]  # fmt: skip
+    rows = scaled(rows, of, "early", "middle", "late", "drift", "low", "high")
+    found = [PlotRow(name=row["model"], marks=[_dumbbell(row, list(kinds)), [_estimate(row, "drift")]]) for row in rows]
+    return RowPlot(rows=found, axes=axes, lines={"": 0}, key=_key(kinds), numbers=numbered(table, rows, "model"))
+
+
+def _difference(metric: Metric) -> Metric:
+    """Return a metric of the same scale without a range."""
+    return replace(metric, low=-inf, high=inf)
+
+
+def _estimate(row: Mapping[str, Any], key: str, **more: Any) -> Mark:
+    return Mark(at=row[key], low=row["low"], high=row["high"], text=row["text"], model=row["model"], **more)
 
 
 def diagnosis_groups(
     table: ScoreTable, groups: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
-) -> "Chart":
-    """Draw how a metric differs between conversations of participants with a diagnosis and without any.
+) -> RowPlot:
+    """Return how a metric differs between conversations of participants with a diagnosis and without any.
 
     A point is hollow if it rests on few participants, and a cross if they are too few for an interval.
 
@@ -350,13 +449,9 @@ def diagnosis_groups(
     groups : polars.DataFrame
         What `attune_bench.benchmarks.attunebench.analyses.diagnosis_groups` gives.
 
-    Returns
-    -------
-    altair.FacetChart
-
     Raises
     ------
-    ValueError, ImportError
+    ValueError
         As `attune_bench.report.figures.scores`.
 
     Examples
@@ -368,43 +463,35 @@ def diagnosis_groups(
     >>> given = score(conversations, load_runs("demo"))
     >>> chosen = ["avg_emotion_va_score"]
     >>> found = analyses.diagnosis_groups(given, data=conversations, metrics=chosen, resamples=1000)
-    >>> type(diagnosis_groups(given, found)).__name__
-    'FacetChart'
+    >>> [row.name for row in diagnosis_groups(given, found).rows][:3]
+    ['any', 'synthetic/attentive', 'synthetic/hasty']
     """
-    alt = altair()
     of = metric_in(table, groups, metric)
     rows = rows_of(groups, "value_none", condition=condition, metric=of.name)
     for row in rows:
-        row["kind"] = _SIZES[row["mark"]]
         row["text"] = (
             f"{row['model']}, {row['group']}: {number(row['value_none'], of)} without a diagnosis; difference "
             f"{shown(row, 'difference', of, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
         )
-    rows = scaled(named(table, rows, "model"), of, "difference", "low", "high")
-    y = names("model", sorted(unique(rows, "model")))
-    x = axis("X", "difference", f"{label(of)}: difference from no diagnosis")
-    base = alt.Chart().encode(y)
-    looks = dict(zip(_SIZES.values(), ((SKY, "circle"), (PAPER, "circle"), (PAPER, "cross")), strict=True))
-    kinds = [kind for kind in looks if kind in unique(rows, "kind")]
-    fills, shapes = ([looks[kind][i] for kind in kinds] for i in (0, 1))
-    legend = alt.Legend(title=None, orient="top", labelLimit=320)
-    chart = alt.layer(
-        alt.Chart()
-        .mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.5, aria=False)
-        .encode(alt.XDatum(0))
-        .transform_aggregate(rows="count()", groupby=["group"]),
-        base.mark_rule(color=SKY, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q"), **hover()),
-        base.mark_point(size=70, opacity=1, strokeWidth=2).encode(
-            x,
-            stroke=alt.Stroke("kind:N", scale=alt.Scale(domain=kinds, range=[SKY] * len(kinds)), legend=legend),
-            fill=alt.Fill("kind:N", scale=alt.Scale(domain=kinds, range=fills), legend=legend),
-            shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
-            **hover(),
-        ),
-        data=data(rows),
-    ).properties(width=WIDTH, height=22 * len(unique(rows, "model")))
-    header = alt.Header(labelOrient="top", labelAnchor="start", labelFontWeight="bold", title=None)
-    return styled(chart.facet(row=alt.Row("group:N", sort=unique(rows, "group"), header=header), spacing=10))
+    title = f"{label(of)}: difference from no diagnosis"
+    axis = axis_of([0, *(row[end] for row in rows for end in ("difference", "low", "high"))], _difference(of), title)
+    rows = scaled(rows, of, "difference", "low", "high")
+    found = []
+    for group in unique(rows, "group"):
+        found.append(PlotRow(name=group))
+        of_group = sorted((row for row in rows if row["group"] == group), key=lambda row: row["model"])
+        found += [
+            PlotRow(name=row["model"], marks=[[_estimate(row, "difference", **_MARKS[row["mark"]])]])
+            for row in of_group
+            if row["difference"] is not None
+        ]
+    kinds = [kind for kind in _SIZES if kind in {row["mark"] for row in rows}]
+    key = [(Mark(at=0, text="", **_MARKS[kind]), _SIZES[kind]) for kind in kinds]
+    key = key if kinds != [""] else []
+    return RowPlot(rows=found, axes=[axis], lines={"": 0}, key=key, numbers=numbered(table, rows, "model"))
+
+
+_MARKS: Mapping[str, Mapping[str, Any]] = {"": {}, "few": {"is_hollow": True}, "too few": {"shape": "cross"}}
 
 
 def question_agreement(

@@ -67,8 +67,8 @@ BENCHMARK = Benchmark(
     limits=(
         "The person is played by a language model, which also judges how its state changes: a reward says what that "
         "simulator, under its instructions, made of the conversation, not what a person would have felt. Another "
-        "simulator gives other rewards, and so do other words of its instructions: docs/comparability.md says which "
-        "published numbers may be set beside these.",
+        "simulator gives other rewards, and so do other words of its instructions: compare published numbers only "
+        "where both are the same.",
         "A failed episode is a fault of the model, of the simulator or of a connection, and which treatment of it is "
         "fair depends on which. Where many failed, look at all treatments.",
     ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,9 +10,13 @@ import polars as pl
 from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
 from attune_bench.benchmarks.eibench.task import MAX_ROUNDS
 from attune_bench.report.columns import Figure, Folded, Section, Table, text_column, under_condition, with_note
-from attune_bench.report.drawing import ORANGE, SKY, Rows, altair, data, hover, styled, unique
+from attune_bench.report.comparisons import comparison_note, comparison_tables
+from attune_bench.report.drawing import ORANGE, SKY
+from attune_bench.report.findings import of_states
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.tables import comparison_note, comparison_tables, significant_words
+from attune_bench.report.plots import Line, LinePanel, LinePlot
+from attune_bench.report.sections import FEW_MODELS
+from attune_bench.report.tables import significant_words
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant, exchanges_of_all
@@ -28,9 +32,6 @@ from attune_data.text import plural, sanitize
 from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
 from attune_metrics.stats.sums import Floats
-
-if TYPE_CHECKING:
-    from attune_bench.report.drawing import Chart
 
 Path = list[list[float]]
 
@@ -167,8 +168,8 @@ def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str
 _LOOKS = {"anger": (ORANGE, "circle"), "trust": (SKY, "square")}
 
 
-def trajectories(states: pl.DataFrame, model: str, *, last: int) -> "Chart":
-    """Draw the mean anger and trust after each round in the conversations of one model, a panel for each scene.
+def trajectories(states: pl.DataFrame, model: str, *, last: int, is_detailed: bool = True) -> LinePlot:
+    """Return the mean anger and trust after each round in the conversations of one model, a panel for each scene.
 
     A shaded band is the interval of the mean.
 
@@ -180,17 +181,13 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int) -> "Chart":
         One of its models.
     last : int
         The round that the panels go to: the last that a conversation may have.
-
-    Returns
-    -------
-    altair.FacetChart
+    is_detailed : bool
+        Whether the pointer reads the numbers of each round.
 
     Raises
     ------
     ValueError
         Where the frame has no state of the model.
-    ImportError
-        Where the extra ``plots`` is not installed.
 
     Examples
     --------
@@ -200,44 +197,29 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int) -> "Chart":
     >>> history = [{"role": "aggressor", "content": "Well?"}, {"role": "defender", "content": "I see."}, said]
     >>> ends = {"final_anger": 70, "final_trust": 25, "history": history}
     >>> states = mean_states([Episode(profile_id="demo_support_01", model="m", **ends)], load_scenarios("demo"))
-    >>> type(trajectories(states, "m", last=8)).__name__
-    'FacetChart'
+    >>> [[line.name for line in panel.lines] for panel in trajectories(states, "m", last=8).panels]
+    [['anger', 'trust']]
     """
-    alt = altair()
-    rows: Rows = states.filter(model=model).drop_nulls("mean").to_dicts()
-    if not rows:
+    own = states.filter(model=model).drop_nulls("mean")
+    if own.is_empty():
         raise ValueError(f"nothing to draw: no state of model {sanitize(model)!r}")
-    for row in rows:
-        ends = "" if row["low"] is None else f" [{row['low']:.1f}, {row['high']:.1f}]"
-        where = f"{sanitize(row['model'])}, {row['scene']}, round {row['round']}"
-        row["text"] = f"{where}: mean {row['axis']} {row['mean']:.1f}{ends}, n = {plural(row['n'], 'scenario')}"
-        row["title"] = scenes()[row["scene"]].title
-    axes = list(_LOOKS)
-    colours, shapes = ([_LOOKS[axis][part] for axis in axes] for part in (0, 1))
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=80, symbolOpacity=1)
-    rounds = alt.Axis(tickMinStep=1, grid=False, labelFlush=False)
-    x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, last]), axis=rounds)
-    y = alt.Y("mean:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
-    colour = alt.Scale(domain=axes, range=colours)
-    base = alt.Chart()
-    band = base.mark_area(opacity=0.2, aria=False).transform_filter("isValid(datum.low)")
-    lines = base.mark_line(strokeWidth=2, aria=False)
-    points = base.mark_point(size=40, filled=True, opacity=1)
-    chart = alt.layer(
-        band.encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), fill=alt.Fill("axis:N", scale=colour, legend=legend)),
-        lines.encode(x, y, stroke=alt.Stroke("axis:N", scale=colour, legend=None)),
-        points.encode(
-            x,
-            y,
-            fill=alt.Fill("axis:N", scale=colour, legend=legend),
-            shape=alt.Shape("axis:N", scale=alt.Scale(domain=axes, range=shapes), legend=legend),
-            **hover(),
-        ),
-        data=data(rows),
-    ).properties(width=215, height=110)
-    header = alt.Header(labelAnchor="start", labelFontWeight="bold", title=None)
-    panels = alt.Facet("title:N", sort=unique(rows, "title"), header=header)
-    return styled(chart.facet(panels, columns=2, spacing=16))
+    panels = []
+    for scene in own["scene"].unique(maintain_order=True):
+        lines = []
+        for axis, (colour, shape) in _LOOKS.items():
+            rows = {row["round"]: row for row in own.filter(scene=scene, axis=axis).iter_rows(named=True)}
+            found = [rows.get(place) for place in range(max(rows, default=-1) + 1)]
+            band = [None if row is None or row["low"] is None else (row["low"], row["high"]) for row in found]
+            means = [None if row is None else row["mean"] for row in found]
+            texts = [_said(row) if row and is_detailed else "" for row in found]
+            lines.append(Line(name=axis, states=means, texts=texts, band=band, colour=colour, shape=shape))
+        panels.append(LinePanel(title=scenes()[scene].title, lines=[line for line in lines if line.states]))
+    return LinePlot(panels=panels, last=last, height=110)
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    ends = "" if row["low"] is None else f" [{row['low']:.1f}, {row['high']:.1f}]"
+    return f"round {row['round']}: mean {row['axis']} {row['mean']:.1f}{ends}, n = {plural(row['n'], 'scenario')}"
 
 
 def sections(
@@ -254,7 +236,7 @@ def sections(
     results : sequence of Episode, optional
         The episodes that were scored.
     """
-    return [_scenes(page.table), _comparisons(page), _trajectories(page, data, results)]
+    return [_trajectories(page, data, results), _scenes(page.table), _comparisons(page)]
 
 
 def _scenes(scores: ScoreTable) -> Section:
@@ -308,14 +290,35 @@ def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: 
     which = "Every model" if len(drawn) == len(scores.models) else "The models whose episodes say how the state moved"
     caption = f"{which}, by scene. Broken lines: the mean start, target and worst case of the scene's scenarios."
     bands = f"Bands are {100 * options.level:g}% intervals, where a scene has 5 scenarios or more."
-    each = [Figure(trajectories(states, model, last=last), model, is_small=True) for model in drawn]
+    is_detailed = len(drawn) <= FEW_MODELS
+    each = [
+        Figure(trajectories(states, model, last=last, is_detailed=is_detailed), model, is_small=True) for model in drawn
+    ]
     played = {episode.scenario_id for episode in episodes}
     overlaid = _overlaid(states, drawn, [scenario for scenario in data if scenario.id in played], last)
-    return Section(title, [note, Figure(overlaid, caption), Folded("Each model, with intervals", [bands, *each])])
+    folded = Folded("Each model, with intervals", [bands, *each])
+    return Section(title, [note, Figure(overlaid, caption, finding=_finding(states, drawn)), folded], is_first=True)
 
 
-def _overlaid(states: pl.DataFrame, models: Sequence[str], scenarios: Sequence[Scenario], last: int) -> "Chart":
-    """Draw the mean states of all models, a panel for each scene and axis, with the mean anchors of its scenarios."""
+def _finding(states: pl.DataFrame, models: Sequence[str]) -> str:
+    """Say with how many models the state ends better: means over the scenarios of all scenes."""
+    ends: dict[str, list[tuple[float, float]]] = {axis: [] for axis in AXES}
+    known = states.drop_nulls("mean")
+    for axis in AXES:
+        for model in models:
+            own = known.filter(model=model, axis=axis)
+            if not own.is_empty():
+                of_scenes = own.group_by("scene", maintain_order=True).agg(
+                    pl.col("mean").first().alias("begin"), pl.col("mean", "n").last()
+                )
+                weights = of_scenes["n"].to_numpy()
+                begin, end = (np.average(of_scenes[moment].to_numpy(), weights=weights) for moment in ("begin", "mean"))
+                ends[axis].append((float(begin), float(end)))
+    return of_states({axis: found for axis, found in ends.items() if found}, {"anger": -1, "trust": 1})
+
+
+def _overlaid(states: pl.DataFrame, models: Sequence[str], scenarios: Sequence[Scenario], last: int) -> LinePlot:
+    """Return the mean states of all models, a panel for each scene and axis, with the mean anchors of its scenarios."""
     paths, anchors = {}, {}
     for scene in scenes():
         of_scene = [scenario for scenario in scenarios if scenario.scene == scene]

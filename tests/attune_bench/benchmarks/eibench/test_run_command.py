@@ -32,7 +32,7 @@ def test_run_writes_results_that_score_reads(call: Invoke, tmp_path: Path) -> No
     assert said[1].startswith("6/6 scenarios, ")
     assert said[-1] == "next: attune-bench score --results out/vendor_model --data demo"
     status, out, _ = call(*shlex.split(said[-1])[2:])
-    assert (status, out.splitlines()[-1]) == (0, "next: attune-bench report --scores scores.parquet")
+    assert (status, out.splitlines()[-1]) == (0, "next: attune-bench report scores.parquet")
     scores = Scores.read("scores.parquet").variant(failed="start")
     assert {row["stratum"] for row in scores.by("scene", resamples=9).to_dicts()} == {"repair", "charm"}
     lines = [json.loads(line) for line in (tmp_path / "out/vendor_model/results.jsonl").read_bytes().splitlines()]

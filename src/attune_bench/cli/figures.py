@@ -1,0 +1,136 @@
+"""The command `figure`: one figure of scores as a file for a paper."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attune_bench.analyses import ANALYSES
+from attune_bench.cli.help import FoldedOption
+from attune_bench.cli.options import NamedPath, metric_option, mixed_option, sampling_options, scores_option, verb
+from attune_bench.cli.output import UserError, emit, mistakes, warnings_on_stderr, writing
+from attune_bench.cli.scores import read_scores, sampling_of
+from attune_bench.report import figures
+from attune_bench.report.columns import in_words, profiled
+from attune_bench.report.privacy import few_groups, hides, without_few
+from attune_bench.scores.table import ScoreTable
+from attune_bench.verbs.scores import Scores
+from attune_data.text import did_you_mean, listed, plural, pluralize
+from attune_metrics.metric import MetricInputError
+
+if TYPE_CHECKING:
+    from attune_bench.report.drawing import Chart
+
+_ENDINGS = (".pdf", ".svg", ".png", ".html")
+_OF_ONE_METRIC: Mapping[str, Callable[..., "Chart"]] = {
+    "scores": figures.scores,
+    "ranks": figures.ranks,
+    "win_rates": figures.win_rates,
+    "unit_difficulty": figures.unit_difficulty,
+}
+_OF_METRICS: Mapping[str, Callable[..., "Chart"]] = {
+    "profile": figures.profiles,
+    "metric_correlation": figures.metric_correlation,
+    "condition_differences": figures.condition_differences,
+}
+KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
+
+
+@verb("figure results.csv -o figure.pdf", "figure scores.json --kind profile -o profile.svg", variants=True)
+@scores_option
+@click.option(
+    "--output",
+    "-o",
+    type=NamedPath(path_type=Path),
+    required=True,
+    help="The file, a name in .pdf, .svg, .png or .html.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="scores",
+    show_default=True,
+    help="scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
+    "metric of the models. unit_difficulty, metric_correlation, condition_differences: as analyze computes them.",
+)
+@metric_option
+@click.option("--condition", help="Which of several conditions, such as modes, to draw.")
+@click.option("--model", help="For profile: one model, with the others as ticks.")
+@click.option("--small-cells", cls=FoldedOption, is_flag=True, help="Draw values of fewer than 5 people, too.")
+@mixed_option
+@sampling_options()
+def figure(
+    scores: Path,
+    output: Path,
+    kind: str,
+    metric: tuple[str, ...],
+    condition: str | None,
+    model: str | None,
+    small_cells: bool,
+    **given: Any,
+) -> None:
+    """Draw SCORES as one figure: each model's value of the main metric with its interval, or another kind.
+
+    Needs the extra plots: pip install 'attune-bench[plots]'.
+    """
+    if output.suffix.lower() not in _ENDINGS:
+        raise UserError(f"--output {output} has to end in .pdf, .svg, .png or .html")
+    if not output.parent.is_dir():
+        raise UserError(f"no such folder: {output.parent}; create it or choose another --output")
+    if output.resolve() == scores.resolve():
+        raise UserError(f"{output} is an input; choose another --output")
+    if model is not None and kind != "profile":
+        raise UserError(f"--model is for --kind profile, which draws one model; leave it out, or --kind {kind}")
+    read = read_scores(scores, given)
+    shown = without_few(read, small_cells=small_cells)
+    draw = _drawing(read, kind, metric, model)
+    options = {} if kind == "unit_difficulty" else sampling_of(given)
+    with mistakes(), warnings_on_stderr():
+        chosen = _condition(read, condition)
+        try:
+            chart = draw(shown, condition=chosen, **options)
+        except MetricInputError:
+            raise
+        except ValueError as error:
+            # What analyses say that they need is more than that nothing was found.
+            need = in_words(read, ANALYSES[kind].rows_need) if kind in ANALYSES else ""
+            raise UserError(f"--kind {kind} needs {need}" if need else str(error)) from None
+    with writing(output, "--output"):
+        figures.save(chart, output)
+    size = f"{output.stat().st_size / 1e3:.0f} kB"
+    emit(f"{output}: {kind.replace('_', ' ')} of {plural(len(read.models), 'model')}, {size}")
+    if hides(read, small_cells=small_cells) and (few := [name for name, _ in few_groups(read)]):
+        emit(
+            f"not drawn, as they rest on fewer than 5 {pluralize(read.provenance.cluster)} (--small-cells): "
+            f"{listed(few)}"
+        )
+
+
+def _drawing(scores: Scores, kind: str, metric: Sequence[str], model: str | None) -> Callable[..., "Chart"]:
+    """Return the function that draws a kind of figure with the metrics and the model that are asked for."""
+    if kind in _OF_ONE_METRIC:
+        if len(metric) > 1:
+            raise UserError(f"--kind {kind} draws one metric; name one with --metric, or choose --kind profile")
+        return partial(_OF_ONE_METRIC[kind], metric=metric[0] if metric else None)
+    if kind == "profile" and not metric and not profiled(scores, one_axis=model is not None):
+        span = "a range from 0 to 1" if model else "a finite range"
+        raise UserError(f"no metric declares {span}, which a profile draws; name metrics with --metric")
+    metrics: dict[str, Any] = {"metrics": list(metric)} if metric else {}
+    if model is None:
+        return partial(_OF_METRICS[kind], **metrics)
+    if model not in scores.models:
+        raise UserError(f"no model {model!r}; {did_you_mean(model, scores.models)}")
+    return partial(figures.profile, model=model, **metrics)
+
+
+def _condition(scores: ScoreTable, condition: str | None) -> str | None:
+    """Return the condition to draw; refuse an unknown one, and none where there are several."""
+    known = [one for one in scores.conditions if one is not None]
+    word = scores.provenance.condition
+    if condition is not None and condition not in known:
+        raise UserError(f"no {word} {condition!r}; {did_you_mean(condition, known)}")
+    if condition is None and len(known) > 1:
+        raise UserError(f"a figure shows one {word}; choose one of {listed(known)} with --condition")
+    return condition

@@ -1,0 +1,217 @@
+"""The commands about judges: `judge agree`, `draw`, `plan` and `correct`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from attune_bench.cli.help import FoldedOption, VerbGroup
+from attune_bench.cli.options import (
+    NamedPath,
+    analysis_options,
+    format_option,
+    judge_option,
+    labels_option,
+    many,
+    mixed_option,
+    own_benchmark_option,
+    sampling_options,
+    scores_argument,
+    scores_option,
+    verb,
+)
+from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings, writing
+from attune_bench.cli.scores import check_unstated, read_scores, sampling_of
+from attune_bench.report.document import Document, Format, document
+from attune_bench.report.judges import (
+    closeness_note,
+    closeness_tables,
+    judged_note,
+    judged_tables,
+    plan_note,
+    plan_table,
+)
+from attune_bench.scores.columns import build_frame
+from attune_bench.stats.debias import RATINGS_NEEDED, debias, debias_pairs, draw_labels, plan_labels, read_labels
+from attune_bench.stats.judges import compare_judges
+from attune_bench.stats.options import AnalysisOptions
+from attune_data.export import to_csv
+from attune_data.io.documents import write_whole
+from attune_data.text import plural
+from attune_metrics.stats.judges import MIN_LABELS
+from attune_metrics.stats.power import labels_needed
+
+
+@verb("judge agree ratings.csv --expert ann bob --judge gpt")
+@click.argument("ratings", type=click.Path(path_type=Path))
+@many("--expert", required=True, help="A rater who is an expert; name at least two.")
+@many("--judge", required=True, help="A rater who is a judge.")
+@click.option(
+    "--weights", type=click.Choice(("none", "linear", "quadratic")), default="quadratic", show_default=True,
+    help="How far two ratings disagree: their distance, its square, or all alike.",
+)  # fmt: skip
+@click.option(
+    "--by", type=click.Choice(("value", "rank")), default="value", show_default=True,
+    help="Distance between the numbers, or between their ranks among those that two raters use.",
+)  # fmt: skip
+@click.option(
+    "--margin", type=float,
+    help="The largest loss of kappa that does not matter; without it no judge is called as close.",
+)  # fmt: skip
+@click.option("--pairs", cls=FoldedOption, is_flag=True, help="Print every two raters too; JSON always has them.")
+@sampling_options("resamples", "seed", "level")
+@format_option()
+def agree(
+    ratings: Path,
+    expert: tuple[str, ...],
+    judge: tuple[str, ...],
+    weights: str,
+    pairs: bool,
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Is a judge as close to an expert as another expert is? By dimension, from RATINGS of the same items.
+
+    RATINGS is a CSV, XLSX, JSONL or Parquet table with the columns item, rater, dimension, rating, and optional dataset
+    and cluster, of items that belong together. No scores are needed.
+
+    JSON: under judges dataset, dimension, judge, with_experts, among_experts and shift, each with _low and _high,
+    difference, low, high, verdict, expert_shift, judge_shift, n, clusters, reason; under pairs dataset, dimension,
+    rater_a, rater_b, kappa, low, high, shift, shift_low, shift_high, n, clusters, reason.
+    """
+    weighting: Any = None if weights == "none" else weights
+    found, warned = with_warnings(
+        lambda: compare_judges(ratings, experts=expert, judges=judge, weights=weighting, **given)
+    )
+    level, by, margin = (given[name] for name in ("level", "by", "margin"))
+    notes = [closeness_note(found.judges, weights=weighting, by=by, margin=margin, level=level)]
+    if found.unused:
+        notes.append(f"Not used, as neither experts nor judges: {', '.join(found.unused)}.")
+    about = {"experts": list(expert), "judges": list(judge), "weights": weighting, **given}
+    tables = closeness_tables(found.judges, found.pairs, all_pairs=pairs)
+    print_document(Document(tables, notes=notes, warnings=warned, metadata=about), format)
+
+
+@verb("judge correct scores.json --labels labels.csv --metric avg_draft_judge_score", variants=True)
+@scores_option
+@labels_option(required=True)
+@judge_option
+@mixed_option
+@analysis_options
+def correct(scores: Path, labels: Path, metric: str | None, format: Format, **given: Any) -> None:  # noqa: A002
+    """Correct a judge's scores by people's ratings of a random part of what it scored.
+
+    Prints for every rated model, and for every two that people rated on the same units, what the judge says, what
+    people say and the judge corrected; and which corrected differences are significant.
+
+    JSON: rows under models and differences; attune-bench columns judge describes their columns.
+    """
+    read = read_scores(scores, given)
+    sampled = sampling_of(given)
+    with mistakes():
+        held = read_labels(read, labels, metric=metric)
+    frame, warned = with_warnings(lambda: debias(read, held, **sampled))
+    pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
+    tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
+    notes = [judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count()))]
+    models = list(dict.fromkeys(frame["model"]))
+    signature = read.sign(models=models, labels=held.hash, of="differences", metrics=[held.metric.name], **sampled)
+    print_document(document(read, tables, notes=notes, warnings=[*warned, *of_pairs], signature=signature), format)
+
+
+@verb("judge draw scores.json --metric avg_draft_judge_score --n 30 -o sheet.csv", variants=True)
+@scores_option
+@judge_option
+@click.option("--n", "number", type=int, required=True, help="How many units to rate, of every model.")
+@sampling_options("seed")
+@click.option(
+    "--by", default="unit", show_default=True, help="Sampling unit: unit, or cluster, until --n units are reached."
+)
+@click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="The sheet, a name in .csv.")
+def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, output: Path, **given: Any) -> None:
+    """Draw units at random for people to rate, and write a sheet with an empty column rating.
+
+    Rows are in the order in which units were drawn: who stops early has rated a random part. The sheet has no scores,
+    so that nobody rates with the judge in view.
+    """
+    if output.suffix.lower() != ".csv":
+        raise UserError(f"{output} does not end in .csv, the format of the sheet")
+    if output.exists():
+        raise UserError(f"{output} exists, and may have ratings; choose another --output")
+    read = read_scores(scores, given)
+    with mistakes():
+        sheet = draw_labels(read, number, metric=metric, seed=seed, by=by)
+    with writing(output, "--output"):
+        write_whole(output, [to_csv(sheet).encode()])
+    drawn = plural(sheet["unit"].n_unique(), read.provenance.unit)
+    emit(f"{output}: {drawn}, {plural(sheet.height, 'row')} to rate; fill in the column rating")
+
+
+@verb("judge plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200", variants=True)
+@click.option("--width", type=float, required=True, help="Of the interval, from end to end, in the metric's unit.")
+@scores_argument(needed=False)
+@labels_option()
+@judge_option
+@click.option("--sd", type=float, help="Without a pilot: the standard deviation of ratings.")
+@click.option("--correlation", type=float, help="Without a pilot: of judge and people.")
+@click.option("--scored", type=int, help="Without a pilot: how many units the judge scored.")
+@click.option("--design-effect", type=float, default=None, help="Without a pilot: of clusters; 1 without any.")
+@sampling_options("level")
+@own_benchmark_option
+@format_option()
+def plan_(
+    width: float,
+    scores: Path | None,
+    labels: Path | None,
+    metric: str | None,
+    level: float,
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Say how many ratings an interval of a width needs, from a pilot or from stated numbers.
+
+    A pilot is SCORES that a judge gave, and --labels; or state --sd, --correlation and --scored.
+
+    JSON: rows under plan; attune-bench columns "ratings needed" describes their columns.
+    """
+    names = ("sd", "correlation", "scored", "design_effect")
+    stated = {name: given[name] for name in names if given[name] is not None}
+    note = plan_note(level, MIN_LABELS)
+    if scores is not None and labels is not None:
+        check_unstated(stated, "--labels")
+        read = read_scores(scores, given)
+        frame, _ = with_warnings(lambda: plan_labels(read, labels, width=width, metric=metric, level=level))
+        print_document(document(read, [plan_table(frame, read.metrics)], notes=[note]), format)
+        return
+    if scores is not None or labels is not None or metric is not None:
+        raise UserError("a pilot is SCORES and --labels; or state --sd, --correlation and --scored alone")
+    if not {"sd", "correlation", "scored"} <= stated.keys():
+        raise UserError("how many? Name a pilot by SCORES and --labels, or state --sd, --correlation and --scored")
+    effect, n = stated.setdefault("design_effect", 1.0), stated.pop("scored")
+    with mistakes():
+        needed = labels_needed(
+            width, spread=stated["sd"], correlation=stated["correlation"], units=n, design_effect=effect, level=level
+        )
+    row = {**dict.fromkeys(RATINGS_NEEDED), **stated, "width": width, "n": n, "labels": needed}
+    frame = build_frame(RATINGS_NEEDED, [row])
+    print_document(Document([plan_table(frame, {})], notes=[note]), format)
+
+
+@click.group(cls=VerbGroup, examples=("judge plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200",))
+def judge() -> None:
+    """May a judge be trusted? Compare it with experts, or correct it by people's ratings of a part of the units.
+
+    plan says how many ratings are needed; draw chooses units at random and writes a sheet to fill in, which correct
+    reads. agree needs no scores: it compares judges with experts who rated the same items.
+    """
+
+
+@click.group(cls=VerbGroup, examples=judge.examples)
+def labels() -> None:
+    """Have people rate a part of what a judge scored; the same as judge draw and judge plan."""
+
+
+for _command in (agree, draw, plan_, correct):
+    judge.add_command(_command)
+labels.add_command(draw)
+labels.add_command(plan_)

@@ -1,0 +1,211 @@
+"""Comparisons of models as a report shows them: pairs, or a matrix of signs, and a sentence to quote."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from attune_bench.report.columns import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    drawn,
+    has_clusters,
+    interval,
+    interval_words,
+    label,
+    number,
+    p_value,
+    random_words,
+    signs_of,
+    text_column,
+    under_condition,
+    words_under,
+)
+from attune_bench.report.tables import frame_columns, significant_words, with_frame
+from attune_bench.scores.provenance import kind_of_group
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.compare import COMPARISONS, SAME, count_significant
+from attune_bench.stats.options import ALPHA, AnalysisOptions, ScoreSeries, points
+from attune_data.text import plural, pluralize
+
+MOST_LISTED = 5
+"""Number of models in a family from which on text has a matrix in place of the pairs."""
+
+
+def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: bool = True) -> list[Table]:
+    """Return a table for each metric and condition; all the numbers go with the first.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    comparisons : polars.DataFrame
+        As from `attune_bench.stats.compare.compare_all`.
+    full : bool
+        Whether every pair has a row whatever their number, with ``p_min`` and ``mde``; otherwise more than five models
+        become a matrix of signs.
+    """
+    of_margin = "margin p_same p_same_holm verdict" if "margin" in comparisons.columns else ""
+    # Last what a narrow terminal may show in a second part of the table.
+    shown = f"model_a model_b difference low high significant p p_holm n clusters {of_margin}"
+    shown += " p_min mde" if full else ""
+    heads = {"difference": "A minus B", "p_same_holm": "Holm p same"}
+    columns = frame_columns(table, COMPARISONS | SAME, shown.split(), estimate="difference", heads=heads)
+    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
+
+    def of_family(count: Row) -> Table:
+        within = f"{count['stratum']}: " if "stratum" in count else ""
+        named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
+        own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
+        title = f"{named}: {significant_words(count, own)}"
+        if not full and (matrix := _matrix(table, count["metric"], own.to_dicts())) is not None:
+            return Table("comparisons", title, *matrix)
+        # Why there is no mde is of no use without its column.
+        shown = (
+            own
+            if full
+            else own.with_columns(reason=pl.when(pl.any_horizontal(pl.col("low", "p").is_null())).then("reason"))
+        )
+        return Table("comparisons", title, columns, shown.to_dicts())
+
+    return with_frame("comparisons", comparisons, map(of_family, count_significant(comparisons).to_dicts()))
+
+
+def _matrix(
+    table: ScoreTable, metric: str, pairs: Sequence[Row]
+) -> tuple[Sequence[Column], Sequence[dict[str, Any]]] | None:
+    """Return columns and rows of the matrix of a family; None where it is of few models."""
+    models = list(dict.fromkeys(row[side] for side in ("model_a", "model_b") for row in pairs))
+    if len(models) <= MOST_LISTED:
+        return None
+    signs = signs_of(pairs, table.metrics[metric])
+
+    def cell(row: Row, other: str) -> Cell:
+        return Cell("" if row["model"] == other else _SIGNS[signs.get((row["model"], other))])
+
+    columns = [Column("", lambda row: Cell(row["place"])), text_column("model", "model", is_name=True)]
+    columns += [Column(str(place), partial(cell, other=other)) for place, other in enumerate(models, start=1)]
+    return columns, [{"place": str(place), "model": model} for place, model in enumerate(models, start=1)]
+
+
+_SIGNS = {1: "+", -1: "-", 0: "=", None: "?"}
+
+
+def has_matrix(comparisons: pl.DataFrame) -> bool:
+    """Tell whether `comparison_tables` that are not full have a matrix."""
+    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
+    sides = pl.concat_list("model_a", "model_b").explode().n_unique()
+    return bool((comparisons.group_by(keys).agg(sides.alias("models"))["models"] > MOST_LISTED).any())
+
+
+def comparison_note(
+    table: ScoreTable,
+    options: AnalysisOptions,
+    exchanges: int,
+    *,
+    margin: bool = False,
+    full: bool = True,
+    matrix: bool = False,
+) -> str:
+    """Return the sentences below tables of comparisons, with a margin or without.
+
+    `exchanges` is the number of random exchanges; the note has it where it differs from the number of resamples. `full`
+    is as for `comparison_tables`, which have a `matrix` where some are not full.
+    """
+    held = table.provenance
+    same = (
+        " p same: two one-sided tests that the difference is within the margin, the smallest difference that matters. "
+        "Verdict: practically the same where Holm p same is 0.05 or less, otherwise different where Holm p is below "
+        "0.05, otherwise undecided."
+    )
+    signs = (
+        "A row against a column, which is numbered as rows are: + significantly better, - significantly worse (or "
+        "higher and lower, where neither is better), = no significant difference, ? not compared; --full lists the "
+        "pairs. "
+    )
+    random = random_words(exchanges, options)
+    smallest = " p min: the smallest p that the test could give." if full else ""
+    detectable = (
+        " mde: minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
+    )
+    note = (
+        f"{signs if matrix else ''}Difference: A minus B, on the {pluralize(held.unit)} of both. In brackets: "
+        f"{interval_words(table, options)}. p: exchanging A and B within each {drawn(table, options)}{random}."
+        f"{smallest} Holm p: corrected for the pairs of the table; two models differ where it is below 0.05."
+        f"{detectable if full else ''}"
+    )
+    return note + same if margin else note
+
+
+def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions) -> list[str]:
+    """Return a sentence to quote for each metric and condition, about two models: those compared, or the best two.
+
+    Strata have none, nor have pairs that no test compares.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = scores.compare_all(metrics=["avg_emotion_f1"], resamples=500)
+    >>> quotes(scores, found, AnalysisOptions(resamples=500))[0].partition(":")[0]
+    'synthetic/attentive scores higher than synthetic/hasty in Emotion F1'
+    """
+    if "stratum" in comparisons.columns or comparisons.is_empty():
+        return []
+    found = []
+    for (metric, condition), rows in comparisons.group_by("metric", "condition", maintain_order=True):
+        best = _best_two(table, str(metric), condition)
+        pairs = [row for row in rows.to_dicts() if rows.height == 1 or {row["model_a"], row["model_b"]} == best]
+        [family] = count_significant(rows).to_dicts()
+        found += [_quote(table, pair, family, options) for pair in pairs if pair["p"] is not None]
+    return found
+
+
+def _best_two(table: ScoreTable, metric: str, condition: Any) -> set[str]:
+    """Return the two best models of a condition by a metric; of all rows, where fewer than two are of models."""
+    series = ScoreSeries(table)
+    values = {
+        model: value
+        for (model, under), value in zip(series.groups, points(series, metric), strict=True)
+        if under == condition and value is not None
+    }
+    models = [model for model in values if kind_of_group(model) == "model"]
+    sign = table.metrics[metric].sign
+    return set(sorted(models if len(models) > 1 else values, key=lambda model: -sign * values[model])[:2])
+
+
+def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -> str:
+    held, metric = table.provenance, table.metrics[row["metric"]]
+    first, second, difference = row["model_a"], row["model_b"], row["difference"]
+    ends = (row["low"], row["high"])
+    if metric.sign * difference < 0:
+        first, second, difference = second, first, -difference
+        ends = (None, None) if None in ends else (-row["high"], -row["low"])
+    within = interval(*ends, metric)
+    said = f"{number(difference + 0.0, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
+    p = p_value(row["p_holm"])
+    corrected = f"Holm-corrected over {family['family']} pairs, " if family["family"] > 1 else ""
+    said += f", {corrected}p {p if p.startswith('<') else f'= {p}'} (paired permutation test)"
+    size = plural(row["n"], held.unit)
+    if has_clusters(table) and row["clusters"] != row["n"]:
+        size += f" by {plural(row['clusters'], held.cluster)}"
+    where = f"in {metric.label}{words_under(table, row['condition'])}"
+    same = ""
+    if row.get("verdict") == "practically the same":
+        same = f"; within the margin of {number(row['margin'], metric)}, they are practically the same"
+    if row["significant"]:
+        better = " (better)" if metric.higher_is_better is False else ""
+        higher = f"{'higher' if difference > 0 else 'lower'}{better}"
+        return f"{first} scores {higher} than {second} {where}: difference {said}, n = {size}{same}."
+    detectable = ""
+    if max(row["p_min"], family["p_holm_min"]) >= ALPHA:
+        detectable = ", and no difference could have been significant"
+    elif row["mde"] is not None:
+        power = f"80% power{', uncorrected' if corrected else ''}"
+        detectable = f", smallest detectable difference {number(row['mde'], metric)} ({power})"
+    none = f"No significant difference between {first} and {second} {where}"
+    return f"{none}: {said}{detectable}, n = {size}{same}."

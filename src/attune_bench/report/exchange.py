@@ -1,0 +1,139 @@
+"""One exchange near the top of a page: what somebody said, how they felt, and what models answered.
+
+It is shown where the data were generated, or where transcripts are asked for; which texts may be shown is as for
+transcripts, see `attune_bench.report.transcripts`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from attune_bench.report.columns import UNDEFINED, Cell, Column, Markup, Section, Table
+from attune_bench.report.elements import table_element
+from attune_bench.report.shown_texts import terms_of, withheld_reasons
+from attune_bench.scores.benchmark import Benchmark
+from attune_bench.scores.provenance import kind_of_group
+from attune_bench.scores.records import Row, ScoredRecords
+from attune_bench.scores.table import KEYS, ScoreTable
+from attune_data.display import Compared, Message, Part, parts_html
+from attune_data.issues import element
+from attune_data.record import is_generated
+from attune_data.references import resolve
+from attune_data.text import plural
+from attune_metrics.metric import MetricInputError
+
+if TYPE_CHECKING:
+    from attune_bench.report.page_scores import PageScores
+
+_MOST_MODELS = 4
+_LONGEST = 700
+"""Characters of a message; of a longer one the beginning is quoted."""
+
+
+def exchange_section(
+    page: "PageScores",
+    scores: ScoreTable,
+    *,
+    benchmark: Benchmark | None,
+    data: Sequence[Any] | None,
+    results: Sequence[Any] | None,
+    transcripts: bool,
+) -> Section | None:
+    """Return one exchange with the answers of the best models beside the reference; None where none may be shown.
+
+    The kind of the data shows its turns beside results (`attune_data.collection.Kind.beside`). The exchange is the
+    first, in the order of units, that has a reference and on which the models do not all answer alike.
+
+    Parameters
+    ----------
+    page : PageScores
+        What the page is about.
+    scores : ScoreTable
+        The scores as they were made; the page may have a part of them.
+    benchmark : Benchmark, optional
+        The benchmark of the scores.
+    data, results : sequence of record
+        What was scored against and what was scored.
+    transcripts : bool
+        Whether texts are asked for; without, only generated data are quoted.
+    """
+    if benchmark is None or benchmark.data is None or data is None or results is None:
+        return None
+    if resolve(benchmark.data).beside is None or not (transcripts or any(map(is_generated, data))):
+        return None
+    try:
+        records = ScoredRecords(scores, benchmark=benchmark, results=results, data=data, use="an exchange")
+    except MetricInputError:
+        # Without transcripts nobody asked for the records that were scored.
+        return None
+    reasons = withheld_reasons(page, records)
+    groups = [group for group in page.numbers if group not in page.hidden]
+    models = [group for group in groups if kind_of_group(group[0]) == "model"] or groups
+    chosen = [group for group in models if group[1] == models[0][1]][:_MOST_MODELS] if models else []
+    scored = set(page.table.values.select(KEYS).iter_rows())
+    for unit, record in sorted(records.units.items()):
+        rows: list[Row] = [(*group, unit) for group in chosen]
+        if not rows or any(row not in scored or reasons[row] for row in rows):
+            continue
+        if transcripts or is_generated(record):
+            for messages, answers in _turns(records, record, rows):
+                return _shown(page, records, rows, messages, answers)
+    return None
+
+
+def _turns(records: ScoredRecords, record: Any, rows: Sequence[Row]) -> Iterator[tuple[list[Message], Part]]:
+    """Yield the turns with a reference that the models do not all answer alike: the messages, and the answers."""
+    beside = records.given.beside if records.given else None
+    parts = [] if beside is None else beside(record, [records.results[row] for row in rows])
+    places, count = [], 0
+    for part in parts:
+        count += bool(part.heading)
+        places.append((count, part))
+    for _, turn in groupby(places, lambda one: one[0]):
+        inside = [part for _, part in turn]
+        messages = [message for part in inside for message in part.messages if not message.folded]
+        answers = next((part for part in inside if any(row.reference is not None for row in part.rows)), None)
+        if not messages or answers is None or not any(row.reference for row in answers.rows):
+            continue
+        if len(rows) == 1 or any(len(set(row.predicted)) > 1 for row in answers.rows):
+            yield messages, answers
+
+
+def _shown(
+    page: "PageScores", records: ScoredRecords, rows: Sequence[Row], messages: Sequence[Message], answers: Part
+) -> Section:
+    whose = records.given.reference if records.given else ""
+    unit = page.table.provenance.unit
+    said = parts_html([Part(messages=[replace(one, text=_abridged(one.text), notes=()) for one in messages])])
+    columns = [
+        Column(answers.title, lambda row: Cell(row["answer"].asked), is_name=True),
+        Column(whose, lambda row: Cell(row["answer"].reference or UNDEFINED), is_name=True),
+        *(Column(row[0], _answer(place), is_name=True) for place, row in enumerate(rows)),
+    ]
+    compared = [{"answer": one} for one in answers.rows if one.reference is not None]
+    table = table_element(Table("exchange", "", columns, compared), called=answers.title)
+    differ = "" if len(rows) == 1 else ", and on which the models do not all answer alike"
+    most = f" of the best {plural(len(rows), 'model')}" if len(rows) > 1 else ""
+    rule = (
+        f"Chosen by a rule, not for its content: the first turn, in the order of the {unit}s, with an answer of the "
+        f"{whose}{differ}. Answers{most}."
+    )
+    notes = [element("p", text, class_="quiet") for text in (rule, *terms_of(records, rows))]
+    inside = element("div", element("div", *said), element("div", table, *notes), class_="exchange attune")
+    return Section(f"What one {whose} said, and what the models answered", [Markup(inside)])
+
+
+def _abridged(text: str) -> str:
+    """Return the beginning of a long text, cut between words, with a mark where it is cut."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rsplit(None, 1)[0]} [...]"
+
+
+def _answer(place: int) -> Any:
+    def cell(row: Any) -> Cell:
+        answer: Compared = row["answer"]
+        same = answer.same[place] if answer.same else None
+        mark = "" if same is None else "same" if same else "differs"
+        return Cell(answer.predicted[place] or UNDEFINED, mark)
+
+    return cell

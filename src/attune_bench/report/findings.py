@@ -1,0 +1,190 @@
+"""What the data say, as the heading of a figure: sentences that are claims, each computed from the rows that are drawn.
+
+A sentence that says significant rests on a corrected p-value below 0.05; a sentence about values alone says no more
+than the values. Each has its own wording where there is nothing to find.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from attune_bench.report.columns import label
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.options import ALPHA
+from attune_data.text import plural, pluralize
+from attune_metrics.metric import Metric
+
+Row = Mapping[str, Any]
+
+
+def of_ranks(rows: pl.DataFrame) -> str:
+    """Say how many models have an interval of a single rank.
+
+    Examples
+    --------
+    >>> of_ranks(pl.DataFrame({"low": [1.0, 2.0], "high": [1.0, 3.0]}))
+    'The interval of 1 of 2 models is a single rank'
+    """
+    known = rows.drop_nulls("low")
+    if known.is_empty():
+        return "No rank has an interval"
+    alone = known.filter(pl.col("low") == pl.col("high")).height
+    every = plural(known.height, "model")
+    return f"The interval of {alone or 'none'} of {every} is a single rank"
+
+
+def of_profiles(table: ScoreTable, rows: pl.DataFrame) -> str:
+    """Say which model has the best value of most metrics; without a test.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> cells = [("a", "x", 1.0), ("b", "x", 0.0), ("a", "y", 1.0), ("b", "y", 0.0)]
+    >>> given = [(model, "u", metric, value) for model, metric, value in cells]
+    >>> table = Scores.from_table(pl.DataFrame(given, schema=["model", "unit", "metric", "value"], orient="row"))
+    >>> of_profiles(table, pl.DataFrame(cells, schema=["model", "metric", "value"], orient="row"))
+    'a has the best value of 2 of 2 metrics'
+    """
+    best: Counter[str] = Counter()
+    compared = 0
+    for (name,), own in rows.drop_nulls("value").group_by("metric", maintain_order=True):
+        metric = table.metrics[name]
+        if metric.higher_is_better is None or own["model"].n_unique() < 2:
+            continue
+        compared += 1
+        values = own.select("model", pl.col("value") * metric.sign)
+        top = values.filter(pl.col("value") == values["value"].max())["model"].to_list()
+        best.update(top if len(top) == 1 else [])
+    if not compared:
+        return ""
+    (most, number), *others = [*best.most_common(2), ("", 0), ("", 0)][:2]
+    if not number or number == others[0][1]:
+        return f"No model alone has the best value of most of the {plural(compared, 'metric')}"
+    return f"{most} has the best value of {number} of {plural(compared, 'metric')}"
+
+
+def of_chance(metric: Metric, rows: pl.DataFrame, chance: float | None) -> str:
+    """Say how many models are better than random answers by their whole interval; nothing where these are not known.
+
+    Examples
+    --------
+    >>> share = Metric(name="x", label="Accuracy")
+    >>> of_chance(share, pl.DataFrame({"low": [0.6, 0.4], "high": [0.7, 0.5]}), 0.5)
+    'The whole interval of 1 of 2 models is better than what random answers score'
+    """
+    known = rows.drop_nulls("low")
+    if chance is None or known.is_empty():
+        return ""
+    end = "low" if metric.sign > 0 else "high"
+    better = sum(metric.sign * (value - chance) > 0 for value in known[end])
+    which = f"{better or 'no'} of {plural(known.height, 'model')}" if better else "no model"
+    return f"The whole interval of {which} is better than what random answers score"
+
+
+def of_differences(rows: Iterable[Row], key: str, more: str, less: str, nothing: str, noun: str = "model") -> str:
+    """Say how many differences are significantly above 0, and how many below.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        With ``p_holm`` and the difference.
+    key : str
+        The difference.
+    more, less : str
+        What a significant difference above and below 0 says, after "of 9 models".
+    nothing : str
+        The sentence where no difference is significant.
+    noun : str
+        What a row is.
+
+    Examples
+    --------
+    >>> rows = [{"p_holm": 0.01, "gap": 0.2}, {"p_holm": 0.8, "gap": -0.1}]
+    >>> of_differences(rows, "gap", "rise", "fall", "No model changes significantly")
+    '1 of 2 models rise significantly'
+    >>> of_differences(rows[1:], "gap", "rise", "fall", "No model changes significantly")
+    'No model changes significantly'
+    """
+    known = [row for row in rows if row[key] is not None]
+    found = [row[key] > 0 for row in known if row["p_holm"] is not None and row["p_holm"] < ALPHA and row[key] != 0]
+    said = [f"{found.count(sign)} {{}}{verb} significantly" for sign, verb in ((True, more), (False, less))
+            if found.count(sign)]  # fmt: skip
+    if not said:
+        return nothing
+    of_all = f"of {plural(len(known), noun)} "
+    return ", ".join([said[0].format(of_all), *(one.format("") for one in said[1:])])
+
+
+def of_wins(rows: Sequence[Row], unit: str) -> str:
+    """Say which model wins against every other on more than half of the units.
+
+    Examples
+    --------
+    >>> rows = [{"model_a": "a", "model_b": "b", "rate": 0.75}, {"model_a": "b", "model_b": "a", "rate": 0.25}]
+    >>> of_wins(rows, "question")
+    'a wins against every other model on more than half of the questions'
+    """
+    least: dict[str, float] = {}
+    for row in rows:
+        least[row["model_a"]] = min(least.get(row["model_a"], 1.0), row["rate"])
+    winners = [model for model, rate in least.items() if rate > 0.5]
+    who = winners[0] if winners else "No model"
+    return f"{who} wins against every other model on more than half of the {pluralize(unit)}"
+
+
+def of_correlations(table: ScoreTable, rows: pl.DataFrame) -> str:
+    """Say which two metrics order the models most alike, whichever end of them is better.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> cells = {"model": ["m"] * 2, "unit": ["u"] * 2, "metric": ["hit", "error"], "value": [1.0, 3.0]}
+    >>> table = Scores.from_table(pl.DataFrame(cells), metrics={"error": {"higher_is_better": False}})
+    >>> of_correlations(table, pl.DataFrame({"metric_a": ["hit"], "metric_b": ["error"], "rho": [-0.9]}))
+    'hit and error, lower is better order the models most alike (-0.90)'
+    """
+    known = rows.drop_nulls("rho")
+    row = known.sort(pl.col("rho").abs(), descending=True, maintain_order=True).row(0, named=True)
+    one, other = (label(table.metrics[row[side]]) for side in ("metric_a", "metric_b"))
+    return f"{one} and {other} order the models most alike ({row['rho']:.2f})"
+
+
+def of_difficulty(rows: pl.DataFrame, unit: str) -> str:
+    """Say on how many units all models have the same value.
+
+    Examples
+    --------
+    >>> of_difficulty(pl.DataFrame({"sd": [0.0, 0.4]}), "question")
+    'All models have the same value on 1 of 2 questions'
+    """
+    same = rows.filter(pl.col("sd") == 0).height
+    if not same:
+        return f"Models differ on every one of the {plural(rows.height, unit)}"
+    return f"All models have the same value on {same} of {plural(rows.height, unit)}"
+
+
+def of_states(ends: Mapping[str, Sequence[tuple[float, float]]], better: Mapping[str, int]) -> str:
+    """Say with how many models a state ends better than it began.
+
+    Parameters
+    ----------
+    ends : mapping of str to sequence of (float, float)
+        By axis the state of each model at the start and at the end.
+    better : mapping of str to int
+        By axis 1 where higher is better, -1 where lower is.
+
+    Examples
+    --------
+    >>> of_states({"anger": [(60, 20), (60, 70)], "trust": [(30, 50), (30, 30)]}, {"anger": -1, "trust": 1})
+    'Anger ends lower than it began with 1 of 2 models, trust ends higher with 1 of 2'
+    """
+    said: list[str] = []
+    for axis, states in ends.items():
+        improved = sum(better[axis] * (last - first) > 0 for first, last in states)
+        where = "higher" if better[axis] > 0 else "lower"
+        number = f"{improved or 'none'} of {plural(len(states), 'model') if not said else len(states)}"
+        said.append(f"{axis} ends {where} {'than it began ' if not said else ''}with {number}")
+    text = ", ".join(said)
+    return text[:1].upper() + text[1:]

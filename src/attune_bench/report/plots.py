@@ -1,0 +1,657 @@
+"""Figures of pages, drawn as SVG: rows of marks on an axis, lines over rounds, points on two axes.
+
+A page needs no library of charts, and its figures have the typeface and the colours of its text. Colours are of Okabe
+and Ito's palette, which colour-blind readers can tell apart, darkened where they would be pale on white; marks that
+differ in colour differ in shape too. Style sheets find colours by the attributes ``fill`` and ``stroke``, and change
+them in the dark.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from html import escape
+from math import ceil, floor, isfinite, log10
+from typing import TypeAlias
+
+from attune_bench.report.drawing import GRID, INK, MUTED, ORANGE, PAPER, SKY, short_names
+from attune_data.issues import Html
+from attune_data.text import sanitize, width, wrapped
+from attune_metrics.metric import Metric
+
+COLOURS = (SKY, ORANGE, "#008a62", "#b5578e", "#8a7000", INK)
+SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
+FONT = "system-ui, sans-serif"
+TEXT, SMALL = 14, 12
+"""Sizes of letters, in pixels."""
+
+WIDE, NARROW = 760, 360
+_STEPS = 5
+_WHOLE = 0.5
+"""The part of the range of a metric that values cover where the axis shows the whole range."""
+
+_LETTER = 0.56
+"""Width of a letter, on average, as a part of its size."""
+
+
+def looks(number: int) -> list[tuple[str, str]]:
+    """Return the colour and the shape of each of a number of models: two of one colour differ in shape.
+
+    Examples
+    --------
+    >>> looks(2)
+    [('#0072b2', 'circle'), ('#d55e00', 'square')]
+    """
+    places = [(place % len(COLOURS), place // len(COLOURS)) for place in range(number)]
+    return [(COLOURS[colour], SHAPES[(colour + turn) % len(SHAPES)]) for colour, turn in places]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """An axis of values in the unit that reports show.
+
+    Attributes
+    ----------
+    low, high : float
+        The two ends.
+    ticks : tuple of (float, str)
+        Round values between the ends, and how they are written.
+    title : str
+        What the values are.
+    broken : tuple of bool
+        Whether the range goes on below `low`, and above `high`.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    title: str = ""
+    broken: tuple[bool, bool] = (False, False)
+
+    def at(self, value: float) -> str:
+        """Return where a value is, in percent of the width."""
+        return f"{100 * (value - self.low) / (self.high - self.low):.1f}%"
+
+
+def axis_of(values: Iterable[float | None], metric: Metric, title: str = "") -> Axis:
+    """Return the axis of values of a metric: its whole range where they cover half of it, else a part of it.
+
+    Parameters
+    ----------
+    values : iterable of float or None
+        What the axis has to show, in the unit of the metric.
+    metric : Metric
+        Its range and scale.
+    title : str
+        What the values are.
+
+    Examples
+    --------
+    >>> share = Metric(name="share", label="Share", low=0, high=1)
+    >>> [text for _, text in axis_of([0.2, 0.71], share).ticks]
+    ['0.0', '0.2', '0.4', '0.6', '0.8', '1.0']
+    >>> near = axis_of([0.61, 0.64], share)
+    >>> [text for _, text in near.ticks], near.broken
+    (['0.61', '0.62', '0.63', '0.64'], (True, True))
+    """
+    known = [value * metric.scale for value in values if value is not None and isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    first, last = metric.low * metric.scale, metric.high * metric.scale
+    if isfinite(last - first) and high - low >= _WHOLE * (last - first):
+        low, high = first, last
+    step = _step((high - low) or abs(high) or 1.0)
+    low, high = max(floor(low / step + 1e-9) * step, first), min(ceil(high / step - 1e-9) * step, last)
+    if low >= high:
+        low, high = max(low - step, first), min(low + step, last)
+    digits = max(0, -floor(log10(step)))
+    places = [place * step for place in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    ticks = tuple((value, f"{value + 0.0:.{digits}f}") for value in (round(place, digits) for place in places))
+    broken = (isfinite(first) and low > first, isfinite(last) and high < last)
+    return Axis(low=low, high=high, ticks=ticks, title=title, broken=broken)
+
+
+def _step(span: float) -> float:
+    """Return the round number, 1, 2 or 5 times a power of ten, that divides a span into about five."""
+    power = 10.0 ** floor(log10(span / _STEPS))
+    return next(times * power for times in (1, 2, 5, 10) if span <= 1.001 * _STEPS * times * power)
+
+
+def whole_axis(low: int, high: int, title: str = "") -> Axis:
+    """Return an axis of whole numbers.
+
+    Examples
+    --------
+    >>> [text for _, text in whole_axis(1, 40).ticks]
+    ['1', '5', '10', '15', '20', '25', '30', '35', '40']
+    """
+    high = max(high, low + 1)
+    step = next(one for one in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if high - low <= 8 * one or one == 1000)
+    inner = [place for place in range(step * (low // step), high + 1, step) if low < place < high]
+    kept = [place for place in inner if place - low >= step / 2 and high - place >= step / 2]
+    ticks = tuple((float(place), str(place)) for place in sorted({low, *kept, high}))
+    return Axis(low=low, high=high, ticks=ticks, title=title)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """A value of a row: a shape, and a line from `low` to `high`.
+
+    Attributes
+    ----------
+    at : float or None
+        Where the shape is; None for a line alone.
+    text : str
+        What the pointer reads.
+    low, high : float or None
+        The two ends of the line; None for a shape alone.
+    shape : str
+        One of `SHAPES`, or ``tick``.
+    colour : str
+        Of both.
+    is_hollow : bool
+        Whether the shape is an outline.
+    shift : float
+        How far from the middle of its row, in pixels.
+    model : str
+        The model that it is of, for the script of the page.
+    """
+
+    at: float | None
+    text: str
+    low: float | None = None
+    high: float | None = None
+    shape: str = "circle"
+    colour: str = SKY
+    is_hollow: bool = False
+    shift: float = 0
+    model: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotRow:
+    """A row: its name and, for each axis, its marks; a row without marks is a heading."""
+
+    name: str
+    marks: Sequence[Sequence[Mark]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowPlot:
+    """Rows of marks on one or more axes, side by side.
+
+    Attributes
+    ----------
+    rows : sequence of PlotRow
+        From the top.
+    axes : sequence of Axis
+        The axes, from the left.
+    lines : mapping of str to float
+        Broken lines across all rows, by name; a line without one is not named. They are on the last axis.
+    key : sequence of (Mark, str)
+        What marks mean.
+    step : int
+        How high a row is, in pixels.
+    numbers : mapping of str to int
+        The number on the page of each name, for names that cannot be told apart when they are cut.
+    sentences : bool
+        Whether names are sentences, which are broken into lines.
+    """
+
+    rows: Sequence[PlotRow]
+    axes: Sequence[Axis]
+    lines: Mapping[str, float] = field(default_factory=dict)
+    key: Sequence[tuple[Mark, str]] = ()
+    step: int = 24
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    sentences: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line over rounds.
+
+    Attributes
+    ----------
+    name : str
+        Whose line it is.
+    states : sequence of float or None
+        Its value at the first round, the next and so on; None where none is known.
+    texts : sequence of str
+        What the pointer reads of each.
+    band : sequence of (float, float) or None
+        The interval of each.
+    colour, shape : str
+        Its look.
+    is_named : bool
+        Whether its name stands beside it.
+    """
+
+    name: str
+    states: Sequence[float | None]
+    texts: Sequence[str] = ()
+    band: Sequence[tuple[float, float] | None] = ()
+    colour: str = SKY
+    shape: str = "circle"
+    is_named: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinePanel:
+    """Lines on one pair of axes, and named values as broken lines."""
+
+    title: str
+    lines: Sequence[Line]
+    levels: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinePlot:
+    """Panels of lines over rounds `first` to `last`, with values from 0 to 100."""
+
+    panels: Sequence[LinePanel]
+    last: int
+    height: int = 170
+    first: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointPlot:
+    """Points on two axes: (x, y, what the pointer reads)."""
+
+    points: Sequence[tuple[float, float, str]]
+    x: Axis
+    y: Axis
+
+
+Plot: TypeAlias = RowPlot | LinePlot | PointPlot
+
+
+def drawn(plot: Plot, total: int, caption: str, kind: str = "") -> Html:
+    """Return a figure as SVG of a width in pixels; `caption` names it for screen readers, `kind` is its class.
+
+    Marks say their texts to a pointer, but for those of the kind ``narrow``, for screens that are touched.
+
+    Examples
+    --------
+    >>> row = PlotRow(name="m", marks=[[Mark(at=0.5, low=0.4, high=0.6, text="m: 0.5")]])
+    >>> plot = RowPlot(rows=[row], axes=[axis_of([0, 1], Metric(name="x", label="x", low=0, high=1), "score")])
+    >>> made = drawn(plot, WIDE, "Scores")
+    >>> made.startswith("<svg"), "<title>m: 0.5</title>" in made
+    (True, True)
+    """
+    if kind == "narrow":
+        plot = _without_texts(plot)
+    if isinstance(plot, RowPlot):
+        height, inside = _rows(plot, total)
+    elif isinstance(plot, LinePlot):
+        height, inside = _lines(plot, total)
+    else:
+        height, inside = _points(plot, total)
+    named = f' class="{kind}"' if kind else ""
+    # As attributes, so that a copy of the figure alone looks the same.
+    return Html(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {height}" role="img" '
+        f'aria-label="{_plain(caption)}"{named} style="max-width: {total}px" font-family="{FONT}" font-size="{TEXT}" '
+        f'fill="{INK}">{"".join(inside)}</svg>'
+    )
+
+
+def _without_texts(plot: Plot) -> Plot:
+    if isinstance(plot, RowPlot):
+        return replace(plot, rows=[
+            replace(row, marks=[[replace(mark, text="") for mark in marks] for marks in row.marks]) for row in plot.rows
+        ])  # fmt: skip
+    if isinstance(plot, LinePlot):
+        return replace(plot, panels=[
+            replace(panel, lines=[replace(line, texts=()) for line in panel.lines]) for panel in plot.panels
+        ])  # fmt: skip
+    return replace(plot, points=[(x, y, "") for x, y, _ in plot.points])
+
+
+def _plain(text: str) -> str:
+    return escape(sanitize(text))
+
+
+def _said(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _length(text: str, size: int = TEXT) -> float:
+    """Return about how wide a text is, in pixels."""
+    return _LETTER * size * width(text)
+
+
+def _label(
+    x: float, y: float, text: str, *, anchor: str = "", size: int = TEXT, colour: str = "", more: str = ""
+) -> str:
+    given = "".join([
+        f' text-anchor="{anchor}"' if anchor else "", f' font-size="{size}"' if size != TEXT else "",
+        f' fill="{colour}"' if colour else "", more,
+    ])  # fmt: skip
+    return f'<text x="{_said(x)}" y="{_said(y)}"{given}>{_plain(text)}</text>'
+
+
+_HALO = f' stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
+
+
+def _rule(x1: float, y1: float, x2: float, y2: float, colour: str, *, wide: float = 1, dashed: bool = False) -> str:
+    dashes = ' stroke-dasharray="4 3"' if dashed else ""
+    thick = "" if wide == 1 else f' stroke-width="{wide:g}"'
+    ends = f'x1="{_said(x1)}" y1="{_said(y1)}" x2="{_said(x2)}" y2="{_said(y2)}"'
+    return f'<line {ends} stroke="{colour}"{thick}{dashes}/>'
+
+
+_OUTLINES: Mapping[str, str] = {
+    "square": "M{l} {t}H{r}V{b}H{l}Z",
+    "diamond": "M{x} {T}L{R} {y}L{x} {B}L{L} {y}Z",
+    "triangle-up": "M{x} {T}L{R} {b}H{L}Z",
+    "triangle-down": "M{x} {B}L{R} {t}H{L}Z",
+    "triangle-right": "M{R} {y}L{l} {B}V{T}Z",
+    "cross": "M{l} {t}L{r} {b}M{r} {t}L{l} {b}",
+    "tick": "M{x} {T}V{B}",
+}
+
+
+def _outline(shape: str, x: float, y: float, radius: float) -> str:
+    """Return the path of a shape."""
+    if shape == "circle":
+        arc = f"a{radius:g} {radius:g} 0 1 0"
+        return f"M{_said(x - radius)} {_said(y)}{arc} {2 * radius:g} 0{arc}-{2 * radius:g} 0"
+    near, far = 0.85 * radius, 1.25 * radius
+    at = {
+        "x": x, "y": y, "l": x - near, "r": x + near, "t": y - near, "b": y + near, "L": x - far, "R": x + far,
+        "T": y - far, "B": y + far,
+    }  # fmt: skip
+    return _OUTLINES[shape].format(**{name: _said(value) for name, value in at.items()})
+
+
+def _paint(shape: str, colour: str, *, hollow: bool = False) -> str:
+    """Return the attributes that paint a shape."""
+    line = shape in ("cross", "tick")
+    stroke = f' stroke="{colour}" stroke-width="2"' if hollow or line else ""
+    return f' fill="{"none" if line else PAPER if hollow else colour}"{stroke}'
+
+
+def _shape(shape: str, x: float, y: float, colour: str, *, radius: float = 4.5, hollow: bool = False) -> str:
+    paint = _paint(shape, colour, hollow=hollow)
+    if shape == "circle":
+        return f'<circle cx="{_said(x)}" cy="{_said(y)}" r="{radius:g}"{paint}/>'
+    return f'<path d="{_outline(shape, x, y, radius)}"{paint}/>'
+
+
+def _titled(text: str, inside: str, model: str = "") -> str:
+    of_model = f' data-model="{_plain(model)}"' if model else ""
+    return f"<g{of_model}>{_title(text)}{inside}</g>" if text or model else inside
+
+
+def _title(text: str) -> str:
+    return f"<title>{_plain(text)}</title>" if text else ""
+
+
+def _key(key: Sequence[tuple[Mark, str]], total: int) -> tuple[int, list[str]]:
+    """Return the height of what marks mean, and its drawing."""
+    found, x, y = [], 2.0, 12
+    for mark, text in key:
+        needed = 20 + _length(text)
+        if x > 2 and x + needed > total:
+            x, y = 2.0, y + 20
+        if mark.low is not None:
+            found.append(_rule(x, y, x + 14, y, mark.colour, wide=2))
+        if mark.at is not None:
+            found.append(_shape(mark.shape, x + 7, y, mark.colour, hollow=mark.is_hollow))
+        found.append(_label(x + 20, y + 5, text))
+        x += needed + 24
+    return (y + 16 if key else 0), found
+
+
+# Rows.
+
+
+def _row_names(plot: RowPlot, total: int) -> tuple[list[list[str]], float]:
+    """Return the lines of each name, and how wide the column of names is."""
+    most = 34 if total >= WIDE else 18
+    rows = plot.rows
+    if plot.sentences:
+        broken = [_sentence(row.name, 48 if total >= WIDE else 24) for row in rows]
+        return broken, max((_length(line, SMALL) for lines in broken for line in lines), default=0) + 12
+    models = [sanitize(row.name) for row in rows if row.marks]
+    short = short_names(models, most, plot.numbers or None)
+    found = [[short[sanitize(row.name)]] if row.marks else wrapped(sanitize(row.name), total // 9) for row in rows]
+    texts = (line for lines, row in zip(found, rows, strict=True) if row.marks for line in lines)
+    return found, max(map(_length, texts), default=0) + 12
+
+
+def _sentence(text: str, columns: int) -> list[str]:
+    """Return a sentence in lines, of which there is room for three.
+
+    Examples
+    --------
+    >>> _sentence("Does it ask before it tells?", 12)
+    ['Does it ask', 'before it', 'tells?']
+    """
+    lines = wrapped(sanitize(text), columns)
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} ..."]
+
+
+_MOST_LINES = 3
+
+
+def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
+    names, left = _row_names(plot, total)
+    top, found = _key(plot.key, total)
+    named = {name: value for name, value in plot.lines.items() if name}
+    top += 20 if named else 6
+    bottom = top + plot.step * len(plot.rows)
+    gap, edge = 44, 16
+    each = (total - left - edge - gap * (len(plot.axes) - 1)) / len(plot.axes)
+    starts = [left + place * (each + gap) for place in range(len(plot.axes))]
+
+    def at(panel: int, value: float) -> float:
+        axis = plot.axes[panel]
+        return starts[panel] + each * (value - axis.low) / (axis.high - axis.low)
+
+    for panel, axis in enumerate(plot.axes):
+        ticks = _thinned(axis.ticks, each)
+        found += [_rule(at(panel, tick), top, at(panel, tick), bottom, GRID) for tick, _ in ticks]
+        found += [
+            _label(at(panel, tick), bottom + 16, text, anchor="middle", size=SMALL, colour=MUTED)
+            for tick, text in ticks
+        ]
+        where = starts[panel] + each / 2
+        lines = wrapped(axis.title, max(12, int((each + gap) / (_LETTER * TEXT)))) if axis.title else []
+        found += [_label(where, bottom + 36 + 17 * line, text, anchor="middle") for line, text in enumerate(lines)]
+    last = len(plot.axes) - 1
+    for name, value in plot.lines.items():
+        x = at(last, value)
+        found.append(_rule(x, top, x, bottom, MUTED, wide=1.5, dashed=True))
+        if name:
+            middle = min(max(x, starts[last] + _length(name, SMALL) / 2), total - _length(name, SMALL) / 2)
+            found.append(_label(middle, top - 6, name, anchor="middle", size=SMALL, colour=MUTED))
+    for place, (row, lines) in enumerate(zip(plot.rows, names, strict=True)):
+        y = top + plot.step * (place + 0.5)
+        if not row.marks:
+            found.append(_label(0, y + 5, " ".join(lines), more=' font-weight="bold"' + _HALO))
+            continue
+        model = next((mark.model for marks in row.marks for mark in marks if mark.model), "")
+        of_model = f' data-model="{_plain(model)}"' if model and all(
+            mark.model == model for marks in row.marks for mark in marks
+        ) else ""  # fmt: skip
+        if plot.sentences:
+            begin = y + 4 - 7 * (len(lines) - 1)
+            found += [_label(0, begin + 14 * line, text, size=SMALL) for line, text in enumerate(lines)]
+        else:
+            found.append(_label(0, y + 5, lines[0], more=of_model))
+        for panel, marks in enumerate(row.marks):
+            for mark in marks:
+                found.append(_mark(mark, y + mark.shift, partial(at, panel)))
+    titles = max(
+        (len(wrapped(axis.title, max(12, int((each + gap) / (_LETTER * TEXT))))) if axis.title else 0)
+        for axis in plot.axes
+    )
+    return int(bottom + 24 + 17 * titles), found
+
+
+def _mark(mark: Mark, y: float, at: Callable[[float], float]) -> str:
+    inside = ""
+    if mark.low is not None and mark.high is not None:
+        inside += _rule(at(mark.low), y, at(mark.high), y, mark.colour, wide=2)
+    if mark.at is not None:
+        inside += _shape(mark.shape, at(mark.at), y, mark.colour, hollow=mark.is_hollow)
+    return _titled(mark.text, inside, mark.model)
+
+
+def _thinned(ticks: Sequence[tuple[float, str]], space: float) -> Sequence[tuple[float, str]]:
+    """Return ticks, every second or fewer of them where all do not fit."""
+    needed = sum(_length(text, SMALL) + 10 for _, text in ticks)
+    return ticks[:: max(1, ceil(needed / max(space, 1)))]
+
+
+# Lines over rounds.
+
+
+def _lines(plot: LinePlot, total: int) -> tuple[int, list[str]]:
+    columns = 2 if total >= WIDE or not any(line.is_named for one in plot.panels for line in one.lines) else 1
+    gap = 20
+    each = (total - gap * (columns - 1)) / columns
+    found: list[str] = []
+    high = plot.height + 56
+    for place, panel in enumerate(plot.panels):
+        x, y = (place % columns) * (each + gap), (place // columns) * high
+        found += _panel(panel, x, y, each, plot.height, (plot.first, plot.last))
+    return high * ceil(len(plot.panels) / columns), found
+
+
+def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, rounds: tuple[int, int]) -> list[str]:
+    first, last = rounds[0], rounds[1] - rounds[0]  # places of states are counted from the first round
+    names = [line.name for line in panel.lines if line.is_named]
+    most = 15
+    short = short_names([sanitize(name) for name in names], most)
+    beside = 16 + max((_length(text, SMALL) for text in short.values()), default=0.0)
+    left, top, wide = x + 30, y + 26, total - 34 - beside
+
+    def across(round_: float) -> float:
+        return left + wide * round_ / max(last, 1)
+
+    def down(state: float) -> float:
+        return top + height * (1 - state / 100)
+
+    found = [_label(x, y + 15, panel.title, more=' font-weight="bold"')]
+    for mark in (0, 50, 100):
+        found.append(_rule(left, down(mark), left + wide, down(mark), GRID))
+        found.append(_label(left - 6, down(mark) + 4, str(mark), anchor="end", size=SMALL, colour=MUTED))
+    ticks = _thinned(whole_axis(*rounds).ticks, wide)
+    found += [
+        _label(across(tick - first), top + height + 16, text, anchor="middle", size=SMALL, colour=MUTED)
+        for tick, text in ticks
+    ]
+    for level in panel.levels.values():
+        found.append(_rule(left, down(level), left + wide, down(level), MUTED, wide=1.5, dashed=True))
+    # Those with a name lie on top.
+    for line in sorted(panel.lines, key=lambda one: one.is_named):
+        found.append(_path(line, across, down))
+    for name, level in panel.levels.items():
+        text = f"{name} {level:.4g}"
+        found.append(_label(left + 2, down(level) - 4, text, size=SMALL, colour=MUTED, more=_HALO))
+    ends = [(line, *end) for line in panel.lines if line.is_named and (end := _end(line)) is not None]
+    spread = _spread([down(state) for _, _, state in ends], 14, top + 4, top + height)
+    for (line, final, state), where in zip(ends, spread, strict=True):
+        begin = across(final) + 6
+        if abs(where - down(state)) > 3 or final < last:
+            found.append(_rule(begin, down(state), left + wide + 6, where, GRID))
+        model = f' data-model="{_plain(line.name)}"'
+        text = short[sanitize(line.name)]
+        found.append(_label(left + wide + 8, where + 4, text, size=SMALL, colour=line.colour, more=_HALO + model))
+    return found
+
+
+def _end(line: Line) -> tuple[int, float] | None:
+    """Return the last round of a line with a state, and the state."""
+    known = [(place, state) for place, state in enumerate(line.states) if state is not None]
+    return known[-1] if known else None
+
+
+def _path(line: Line, across: Callable[[float], float], down: Callable[[float], float]) -> str:
+    known = [(place, state) for place, state in enumerate(line.states) if state is not None]
+    inside = ""
+    band = [(place, *ends) for place, ends in enumerate(line.band) if ends is not None]
+    if band:
+        there = [f"{_said(across(place))} {_said(down(high))}" for place, _, high in band]
+        back = [f"{_said(across(place))} {_said(down(low))}" for place, low, _ in reversed(band)]
+        inside += f'<path d="M{"L".join([*there, *back])}Z" fill="{line.colour}" opacity=".2"/>'
+    points = "L".join(f"{_said(across(place))} {_said(down(state))}" for place, state in known)
+    thick = 2 if line.is_named else 1
+    inside += f'<path d="M{points}" fill="none" stroke="{line.colour}" stroke-width="{thick}"/>'
+    shapes = [(place, _outline(line.shape, across(place), down(state), 3.5)) for place, state in known]
+    if any(line.texts):
+        marks = "".join(f'<path d="{path}">{_title(line.texts[place])}</path>' for place, path in shapes)
+    elif line.is_named:
+        marks = f'<path d="{"".join(path for _, path in shapes)}"/>'
+    else:
+        marks = f"<title>{_plain(line.name)}</title>"
+    return f'<g data-model="{_plain(line.name)}">{inside}<g{_paint(line.shape, line.colour)}>{marks}</g></g>'
+
+
+def _spread(places: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+    """Return places moved as little as it takes for them to be apart, within two ends if there is room.
+
+    Examples
+    --------
+    >>> _spread([10, 12, 50], 14, 0, 100)
+    [4.0, 18.0, 50.0]
+    """
+    order = sorted(range(len(places)), key=places.__getitem__)
+    groups: list[list[float]] = []  # each: centre of its places, number
+    for place in order:
+        groups.append([places[place], 1])
+        while len(groups) > 1 and _first(groups[-1], apart, low, high) < _last(groups[-2], apart, low, high) + apart:
+            centre, number = groups.pop()
+            before = groups[-1]
+            before[0] = (before[0] * before[1] + centre * number) / (before[1] + number)
+            before[1] += number
+    moved = [_first(group, apart, low, high) + apart * step for group in groups for step in range(int(group[1]))]
+    found = [0.0] * len(places)
+    for place, where in zip(order, moved, strict=True):
+        found[place] = where
+    return found
+
+
+def _first(group: Sequence[float], apart: float, low: float, high: float) -> float:
+    extent = apart * (group[1] - 1)
+    return max(low, min(group[0] - extent / 2, high - extent))
+
+
+def _last(group: Sequence[float], apart: float, low: float, high: float) -> float:
+    return _first(group, apart, low, high) + apart * (group[1] - 1)
+
+
+# Points.
+
+
+def _points(plot: PointPlot, total: int) -> tuple[int, list[str]]:
+    total = min(total, 560)
+    height, left, top = 240, 56, 28
+    wide, bottom = total - left - 20, top + height
+
+    def at(point: tuple[float, float]) -> tuple[float, float]:
+        x = left + wide * (point[0] - plot.x.low) / (plot.x.high - plot.x.low)
+        return x, bottom - height * (point[1] - plot.y.low) / (plot.y.high - plot.y.low)
+
+    found = [_label(0, 14, plot.y.title, size=TEXT)]
+    for tick, text in plot.y.ticks:
+        y = at((plot.x.low, tick))[1]
+        found += [_rule(left, y, left + wide, y, GRID),
+                  _label(left - 6, y + 4, text, anchor="end", size=SMALL, colour=MUTED)]  # fmt: skip
+    for tick, text in _thinned(plot.x.ticks, wide):
+        x = at((tick, plot.y.low))[0]
+        found += [_rule(x, top, x, bottom, GRID),
+                  _label(x, bottom + 16, text, anchor="middle", size=SMALL, colour=MUTED)]  # fmt: skip
+    found.append(_label(left + wide / 2, bottom + 38, plot.x.title, anchor="middle"))
+    found.append(f'<g fill="none" stroke="{SKY}" stroke-width="1.5">')
+    together: dict[tuple[str, str], list[str]] = {}
+    for x_value, y_value, text in plot.points:
+        x, y = at((x_value, y_value))
+        together.setdefault((_said(x), _said(y)), []).append(text)
+    for (x_said, y_said), texts in together.items():
+        text = texts[0] if len(texts) == 1 else f"{len(texts)} of: {texts[0]}" if texts[0] else ""
+        found.append(f'<circle cx="{x_said}" cy="{y_said}" r="4">{_title(text)}</circle>')
+    found.append("</g>")
+    return bottom + 48, found

@@ -1,0 +1,144 @@
+"""The ranking at the top of a page: models in their tiers, each with its value and interval on one axis."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+from attune_bench.report.columns import Row, interval, interval_words, label, number, words_under
+from attune_bench.report.elements import breakable
+from attune_bench.report.page_scores import PageScores
+from attune_bench.report.plots import Axis, axis_of
+from attune_bench.report.tables import called, under
+from attune_bench.scores.provenance import kind_of_group
+from attune_bench.scores.table import ScoreTable
+from attune_data.issues import Html, element
+from attune_data.text import plural, sanitize
+from attune_metrics.metric import Metric
+
+
+def ranking_element(page: PageScores, condition: str | None, rows: Sequence[Row], random: float | None) -> Html:
+    """Return the models in their tiers, each with its value and interval on one axis.
+
+    Parameters
+    ----------
+    page : PageScores
+        What the page is about.
+    condition : str or None
+        The condition of the rows.
+    rows : sequence of mapping
+        The rows of `PageScores.ranking` under this condition that have a value.
+    random : float, optional
+        What random answers score on average, in the unit of the metric.
+    """
+    table = page.table
+    metric = table.metric(table.primary)
+    lines = [] if random is None else [(random, "random")]
+    lines += [(row["value"], "baseline") for row in rows if _is_baseline(row)]
+    known = [row[end] for row in rows for end in ("value", "low", "high")]
+    axis = axis_of([*known, *(value for value, _ in lines)], metric)
+    tiers = max((row["tier"] or 0 for row in rows), default=0)
+    heads = [element("th", name, scope="col") for name in (*(["tier"] if tiers else []), "rank", "model")]
+    key = [] if random is None else [element("span", f"\u2506 random answers {number(random, metric)}", class_="key")]
+    top = element("span", element("span", label(metric)), _top(axis), class_="at")
+    heads.append(element("th", *key, top, scope="col", class_="bar"))
+    found = [_row(table, row, metric, axis, lines, tiers) for row in rows]
+    caption = element("caption", f"Ranking by {label(metric)}{words_under(table, condition)}")
+    drawn = element(
+        "table", caption, element("thead", element("tr", *heads)), element("tbody", *found), class_="ranking"
+    )
+    said = " ".join(_said(page, condition, rows, axis))
+    return Html(drawn + element("p", said, class_="quiet"))
+
+
+def _is_baseline(row: Row) -> bool:
+    return kind_of_group(row["model"]) == "baseline"
+
+
+def _said(page: PageScores, condition: str | None, rows: Sequence[Row], axis: Axis) -> list[str]:
+    """Say how the ranking is read: bars, axis, lines, and rank against tier."""
+    rest = f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, condition))}."
+    ends = [f"{name} {end:g}" for name, end, broken in zip(
+        ("below", "above"), (axis.low, axis.high), axis.broken, strict=True
+    ) if broken]  # fmt: skip
+    found = [rest, *([f"The axis leaves out values {' and '.join(ends)}."] if ends else [])]
+    if any(map(_is_baseline, rows)):
+        found.append("Hollow marks and dotted lines: baselines.")
+    has_ranks = any(row["rank_low"] is not None for row in rows)
+    own = " (in brackets: its interval, by resampling)" if has_ranks else ""
+    if any(row["tier"] is not None for row in rows):
+        found.append(
+            f"A rank orders models by the value alone{own}, whereas a tier, the band at the left, ends before the "
+            "first model that is significantly worse than the first of the tier (paired test, Holm-corrected over all "
+            "pairs)."
+        )
+        if any(row["tier_first"] != row["tier_last"] for row in rows):
+            found.append("Thin bands: other tiers with a model from which this one does not differ significantly.")
+    elif has_ranks:
+        found.append(f"A rank orders models by the value alone{own}.")
+    return found
+
+
+def _top(axis: Axis) -> Html:
+    """Return the numbers along the axis, and a mark where it is broken."""
+    numbers = [element("span", text, style=f"left: {axis.at(value)}") for value, text in axis.ticks]
+    breaks = [
+        element("span", "\u2248", class_=f"break {end}")
+        for end, broken in zip(("first", "last"), axis.broken, strict=True)
+        if broken
+    ]
+    return element("span", *numbers, *breaks, class_="plot", aria_hidden="true")
+
+
+def _row(
+    table: ScoreTable,
+    row: Row,
+    metric: Metric,
+    axis: Axis,
+    lines: Sequence[tuple[float, str]],
+    tiers: int,
+) -> Html:
+    rank = "-" if row["rank"] is None else f"{row['rank']:g}"
+    span = "" if row["rank_low"] is None else f"[{row['rank_low']:g}, {row['rank_high']:g}]"
+    value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
+    kind = called(row["model"]).removeprefix(row["model"])
+    marks = [Html(" "), element("small", kind.strip())] if kind else []
+    why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []
+    said = f"{called(row['model'])}: {value} {within}, n = {plural(row['n'], table.provenance.unit)}"
+    shown = element("span", value, Html(" "), element("small", within), *why)
+    cells = [
+        *([_tier(row, tiers)] if tiers else []),
+        element("td", rank, *([Html(" "), element("small", span)] if span else []), class_="rank"),
+        element("th", breakable(row["model"]), *marks, scope="row"),
+        element("td", element("span", shown, _bar(row, metric, axis, lines), class_="at"), class_="bar"),
+    ]
+    return element("tr", *cells, data_model=sanitize(row["model"]), title=said)
+
+
+def _tier(row: Row, tiers: int) -> Html:
+    """Return the tier of a model with its band, and thin bands for tiers that it may as well be in."""
+    tier, first, last = row["tier"], row["tier_first"], row["tier_last"]
+    if tier is None:
+        return element("td", "", class_="tier")
+    also = [Html(" "), element("small", f"{first}\u2013{last}")] if first != last else []
+
+    def band(place: int) -> Html:
+        x = f"{100 * (place - 0.5) / tiers:.1f}%"
+        return element("line", x1=x, x2=x, y1="0", y2="100%", class_="own" if place == tier else "near")
+
+    bands = element("svg", *map(band, range(first, last + 1)), aria_hidden="true")
+    return element("td", bands, str(tier), *also, class_="tier")
+
+
+def _bar(row: Row, metric: Metric, axis: Axis, lines: Sequence[tuple[float, str]]) -> Html:
+    def at(value: float) -> str:
+        return axis.at(value * metric.scale)
+
+    marks = [
+        element("line", x1=axis.at(tick), x2=axis.at(tick), y1="0", y2="100%", class_="grid") for tick, _ in axis.ticks
+    ]
+    marks += [element("line", x1=at(one), x2=at(one), y1="0", y2="100%", class_=kind) for one, kind in lines]
+    if row["low"] is not None:
+        marks.append(element("line", x1=at(row["low"]), x2=at(row["high"]), y1="50%", y2="50%"))
+    if isfinite(row["value"]):
+        hollow = {"class_": "hollow"} if _is_baseline(row) else {}
+        marks.append(element("circle", cx=at(row["value"]), cy="50%", r="4.5", **hollow))
+    return element("span", element("svg", *marks, class_="interval", aria_hidden="true"), class_="plot")

@@ -1,0 +1,280 @@
+"""Which column of anybody's table is what: columns of other names, and tables with a column a metric or a model.
+
+Scores are made of a long table, with the columns ``model, unit, metric, value``. `long_layout` makes one of a table
+
+- with ``model`` and ``unit``, and a column of numbers for each metric,
+- with ``unit``, and a column of numbers for each model.
+"""
+
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+import polars as pl
+
+from attune_bench.scores.table import REPEAT
+from attune_bench.scores.table_files import check_no_pattern, has_numbers
+from attune_data.text import did_you_mean, listed
+from attune_metrics.metric import MetricInputError
+
+REQUIRED = ("model", "unit", "metric", "value")
+OPTIONAL = ("condition", "cluster", REPEAT)
+COLUMNS = (*REQUIRED, *OPTIONAL)
+"""The columns of a long table that are no traits."""
+
+ROW = "\0row"
+"""The column of the number of a row in its file; no column of a file has this name."""
+
+_OTHER_NAMES = {
+    "model": ("model", "system", "llm", "agent", "candidate", "engine"),
+    "unit": (
+        "unit", "item", "id", "question", "prompt", "example", "sample", "task", "scenario", "conversation", "dialogue",
+        "case", "problem", "instance", "doc", "index",
+    ),
+    "metric": ("metric", "measure", "criterion", "dimension", "outcome"),
+    "value": ("value", "score", "result", "rating", "points"),
+    REPEAT: (REPEAT, "seed", "run", "trial", "epoch", "attempt", "iteration", "replicate"),
+    "row": ("index", "id", "row", "unnamed", "no", "number"),
+}  # fmt: skip
+_METRICS = (
+    "accuracy", "acc", "auc", "bleu", "correct", "cost", "em", "error", "f", "kappa", "latency", "loss", "mae", "match",
+    "passed", "precision", "recall", "rouge", "score", "time", "tokens", "wer",
+)  # fmt: skip
+_FURTHER_WORDS = ("id", "ids", "name", "names", "no", "nr", "number", "index", "idx", "s")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
+    """Return a table with the columns of a long table under their own names.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table.
+    columns : mapping of str to str
+        From a name in `COLUMNS` to the name of the column in the table. Where ``value`` is mapped and the table has no
+        column ``metric``, the mapped name is the name of the only metric.
+    name : str
+        What errors call the table.
+
+    Raises
+    ------
+    MetricInputError
+        If the table has no such column, or has a column of the new name already.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"system": ["a"], "item_id": ["q1"], "accuracy": [1.0]})
+    >>> renamed(frame, {"model": "system", "unit": "item_id", "value": "accuracy"}, "the table").row(0, named=True)
+    {'model': 'a', 'unit': 'q1', 'value': 1.0, 'metric': 'accuracy'}
+    """
+    for role, column in columns.items():
+        if role not in COLUMNS:
+            raise MetricInputError(f"columns: no {role!r}; {did_you_mean(role, COLUMNS)}")
+        if column not in frame.columns:
+            raise MetricInputError(f"{name}: no column {column!r} for {role}; {did_you_mean(column, frame.columns)}")
+        if role in frame.columns and role not in columns.values():
+            raise MetricInputError(
+                f"{name}: {column!r} is named as the {role}, and there is a column {role!r} too; leave one out"
+            )
+    if repeated := [column for column in columns.values() if [*columns.values()].count(column) > 1]:
+        raise MetricInputError(f"columns: {repeated[0]!r} is named twice; a column is one thing")
+    frame = frame.rename({column: role for role, column in columns.items()})
+    if "value" in columns and "metric" not in frame.columns:
+        frame = frame.with_columns(metric=pl.lit(columns["value"]))
+    return frame
+
+
+def long_layout(
+    frame: pl.DataFrame, *, metrics: Collection[str] = (), traits: Collection[str] = (), name: str = "the table"
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return a table as a long table, and sentences that say which columns were read as what.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        A long table, which is returned as it is, or a wide one.
+    metrics : collection of str
+        Metrics that are described: their columns are metrics, whatever these contain.
+    traits : collection of str
+        Columns of numbers that are traits of units, neither metrics nor models.
+    name : str
+        What errors call the table.
+
+    Raises
+    ------
+    MetricInputError
+        If the table is neither long nor wide; the text names the columns that are likely meant.
+
+    Examples
+    --------
+    >>> wide = pl.DataFrame({"unit": ["q1", "q2"], "topic": ["work", "home"], "gpt": [1, 0], "claude": [0.5, None]})
+    >>> table, said = long_layout(wide)
+    >>> table.columns, table.height, said
+    (['unit', 'topic', 'model', 'value', 'metric'], 4, ['Columns read as models: gpt, claude.'])
+    """
+    lacking = [column for column in REQUIRED if column not in frame.columns]
+    if not lacking:
+        return frame, []
+    for column in frame.columns:
+        check_no_pattern(column, name)
+    kept = (*COLUMNS, ROW, *traits)
+    others = [column for column in frame.columns if column not in kept and not _is_count_of_rows(frame[column])]
+    numeric = [column for column in others if column in metrics or has_numbers(frame[column])]
+    guesses = {role: guess for role in lacking if (guess := _guess(role, frame.columns, numeric))}
+    if "metric" in lacking and "metric" not in guesses and not {"model", "unit"}.intersection(lacking):
+        if lacking == ["metric"]:
+            return frame.with_columns(metric=pl.lit(_only(metrics))), []
+        if numeric:
+            return _metrics_as_rows(frame, numeric, metrics, kept, name)
+    of_models = {"model", "value"} <= {*lacking} and "unit" not in lacking and not guesses.keys() & {"model", "metric"}
+    if of_models and len(numeric) > 1 and not any(_is_metric(column, metrics) for column in numeric):
+        _check_one_row_a_unit(frame, others, numeric, name)
+        return _models_as_rows(frame, numeric, metrics)
+    raise MetricInputError(_explained(frame, lacking, guesses, numeric, name))
+
+
+def _metrics_as_rows(
+    frame: pl.DataFrame, numeric: Sequence[str], metrics: Collection[str], kept: Collection[str], name: str
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return a table with a column for each metric as a long table."""
+    keys = [column for column in ("model", "condition", "unit", REPEAT) if column in frame.columns]
+    _check_once(frame, keys, kept, name)
+    said: list[str] = []
+    if frame["unit"].n_unique() < frame.height:
+        differing = _differing_in_units(frame)
+        alike = [column for column in numeric if column not in differing and column not in metrics]
+        if len(alike) < len(numeric):
+            numeric = [column for column in numeric if column not in alike]
+            if alike:
+                said.append(f"Columns read as traits, as they are the same for every model: {', '.join(alike)}.")
+        texts = [column for column in differing if column not in kept and column not in numeric]
+        if texts:
+            frame = frame.drop(texts)
+            said.append(f"Columns left out, as they differ between the rows of a unit: {', '.join(texts)}.")
+    said.insert(0, f"Columns read as metrics: {listed(numeric, 12)}.")
+    return _unpivoted(frame, numeric, "metric"), said
+
+
+def _models_as_rows(
+    frame: pl.DataFrame, numeric: Sequence[str], metrics: Collection[str]
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return a table with a column for each model as a long table."""
+    table = _unpivoted(frame, numeric, "model")
+    if "metric" not in frame.columns:
+        table = table.with_columns(metric=pl.lit(_only(metrics)))
+    return table, [f"Columns read as models: {listed(numeric, 12)}."]
+
+
+def _only(metrics: Collection[str]) -> str:
+    """Return the name of the metric of a table with one metric: the one that is described."""
+    return next(iter(metrics)) if len(metrics) == 1 else "value"
+
+
+def _unpivoted(frame: pl.DataFrame, numeric: Sequence[str], called: str) -> pl.DataFrame:
+    is_text = any(frame.schema[column] == pl.String for column in numeric)
+    frame = frame.with_columns(pl.col(numeric).cast(pl.String if is_text else pl.Float64))
+    index = [column for column in frame.columns if column not in numeric]
+    return frame.unpivot(numeric, index=index, variable_name=called, value_name="value")
+
+
+def _differing_in_units(frame: pl.DataFrame) -> list[str]:
+    """Return the columns with several values within a unit."""
+    others = [column for column in frame.columns if column not in (*COLUMNS, ROW)]
+    kinds = frame.group_by("unit").agg(pl.col(others).n_unique())
+    return [column for column in others if (kinds[column] > 1).any()]
+
+
+def _check_once(frame: pl.DataFrame, keys: Sequence[str], kept: Collection[str], name: str) -> None:
+    """Raise if two rows are of one model and unit; name the column that likely tells the rows apart."""
+    repeated = frame.filter(pl.struct(keys).is_duplicated())
+    if repeated.is_empty():
+        return
+    first = repeated.row(0, named=True)
+    second = repeated.filter(*(pl.col(key).eq_missing(pl.lit(first[key])) for key in keys)).row(1, named=True)
+    of = ", ".join(f"{key} {first[key]!r}" for key in keys if first[key] is not None)
+    others = [column for column in frame.columns if column not in kept]
+    apart = [column for column in others if frame.select(*keys, column).is_unique().all()]
+    repeats = [column for column in apart if _is_called(column, REPEAT)]
+    texts = [column for column in apart if frame.schema[column] == pl.String]
+    if repeats and REPEAT not in keys:
+        mend = f"if {repeats[0]!r} numbers the times, {_mapping({REPEAT: repeats[0]})}"
+    elif texts and "condition" not in keys:
+        mend = f"if {texts[0]!r} says how the model was asked, {_mapping({'condition': texts[0]})}"
+    else:
+        mend = "leave one out, or number them in a column repeat"
+    raise MetricInputError(f"{name}, rows {first[ROW]} and {second[ROW]}: both are {of}; {mend}")
+
+
+def _check_one_row_a_unit(frame: pl.DataFrame, others: Sequence[str], numeric: Sequence[str], name: str) -> None:
+    """Raise if a table with a column for each model has two rows of one unit: perhaps a column names the models."""
+    keys = [column for column in ("unit", "metric", "condition", REPEAT) if column in frame.columns]
+    repeated = frame.filter(pl.struct(keys).is_duplicated())
+    if repeated.is_empty():
+        return
+    rows = repeated.filter(unit=repeated["unit"][0])
+    texts = [column for column in others if column not in numeric]
+    apart = [column for column in texts if frame.select(*keys, column).is_unique().all()]
+    mend = f"if {apart[0]!r} names the model, {_mapping({'model': apart[0]})}" if apart else "leave one out"
+    found = f"rows {rows[ROW][0]} and {rows[ROW][1]} are both of unit {rows['unit'][0]!r}"
+    raise MetricInputError(f"{name}: no column 'model', and {found}; {mend}")
+
+
+def _is_count_of_rows(cells: pl.Series) -> bool:
+    """Tell whether a column such as ``index`` counts the rows of the table."""
+    if not (_is_called(cells.name, "row") and cells.dtype.is_integer()):
+        return False
+    return any((cells == pl.int_range(start, start + cells.len(), eager=True)).all() for start in (0, 1))
+
+
+def _is_called(column: str, role: str) -> bool:
+    """Tell whether a column has one of the usual names of a role."""
+    words = [word.lower() for word in _WORD.findall(column)]
+    first = words[0].removesuffix("s") if words else ""
+    return first in _OTHER_NAMES[role] and all(word in _FURTHER_WORDS for word in words[1:])
+
+
+def _is_metric(column: str, metrics: Collection[str]) -> bool:
+    """Tell whether a column is described as a metric or called as one, so that it is no model."""
+    return column in metrics or any(word.lower() in _METRICS for word in _WORD.findall(column))
+
+
+def _guess(role: str, columns: Iterable[str], numeric: Collection[str]) -> str | None:
+    """Return the column that likely has a role: by a usual name, or by a similar one."""
+    # A column of numbers names no model and no metric, unless it is called so; and it is the value of one only.
+    named = role in ("unit", "value")
+    others = [column for column in columns if column not in (*COLUMNS, ROW) and (named or column not in numeric)]
+    usual = [column for column in others if _is_called(column, role)]
+    return next(iter(usual or get_close_matches(role, others, n=1, cutoff=0.75)), None)
+
+
+def _mapping(columns: Mapping[str, str]) -> str:
+    """Return the end of a sentence that says how columns are named."""
+    given = ",".join(f"{role}={column}" for role, column in columns.items())
+    return f"give --columns {shlex.quote(given)}, in Python columns={dict(columns)}"
+
+
+def _joined(names: Iterable[str]) -> str:
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _explained(
+    frame: pl.DataFrame, lacking: Sequence[str], guesses: Mapping[str, str], numeric: Sequence[str], name: str
+) -> str:
+    """Return the sentence that says which columns are missing, and what to do."""
+    columns = [column for column in frame.columns if column != ROW]
+    if guesses:
+        missing, meant = (_joined(each) for each in (guesses, guesses.values()))
+        noun = "column" if len(guesses) == 1 else "columns"
+        return f"{name}: no {noun} {missing}; did you mean {meant}? If so, {_mapping(guesses)}"
+    said = f"{name}: no column {lacking[0]!r}"
+    if len(columns) == 1:
+        return f"{said}; the only column is {columns[0]!r:.80}: between cells are commas, semicolons, tabs or |"
+    has = f"{said}; the table has {listed(columns, 12)}"
+    if "unit" not in lacking and "model" in lacking and numeric:
+        return f"{has}; add a column model, or say which one names the model: --columns model=NAME"
+    if len(lacking) == len(REQUIRED) and len(numeric) == len(columns):
+        return f"{has}; if each row is a unit, number the rows: polars.read_csv(...).with_row_index('unit')"
+    return f"{has}; --columns {lacking[0]}=NAME says which of these it is"

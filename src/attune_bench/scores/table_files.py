@@ -1,0 +1,349 @@
+"""Files of tables: CSV in its usual dialects, workbooks, JSONL and Parquet, read as frames.
+
+The separator of a CSV file, and its encoding, are found from its content. Cells of a CSV file and of a workbook are
+read as text, so that a number is converted once, exactly, and an error can show the cell as it is written.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from attune_data.codebook import parse_toml
+from attune_data.export import from_csv_text
+from attune_data.io.documents import check_input, read_input
+from attune_data.issues import SourceError, shown
+from attune_data.record import panics_as_errors
+from attune_data.references import require
+from attune_data.text import listed, plural
+from attune_metrics.metric import MetricInputError
+
+TABLES_ALONE = (".csv", ".tsv", ".xlsx")
+"""How names of files end that are tables and never records."""
+
+ENDINGS = (*TABLES_ALONE, ".jsonl", ".ndjson", ".parquet")
+"""How names of files of tables end."""
+
+UNDEFINED = ("NA", "N/A", "#N/A", "NaN", "nan")
+"""Texts that R, spreadsheets and Python write where there is no number."""
+
+_MISSING = "NA"  # where there is no text; R reads and writes it, and `to_csv_text` escapes a text that is the same
+
+WRITTEN = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
+"""Values that are written in letters, as text of numbers; None where they are undefined."""
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_NAMED = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
+_NO_NAMES = ("_duplicated_", "__UNNAMED__")  # of columns, in polars
+_SAMPLE = 2**16  # bytes from which the separator is found
+_SAMPLE_ROWS = 50
+_NUMBER = r"^\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*$"
+_CODE = r"^\s*[+-]?0\d"
+_PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)  # of names of columns
+
+
+class FileTable(NamedTuple):
+    """A table as its file has it.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The columns. In a CSV file and a workbook, names and values are text.
+    first_row : int
+        The number of the first row in the file: 2 where the file has a header.
+    assumed : tuple of str
+        What the file does not say and was concluded from its content, each as in "separated by semicolons".
+    """
+
+    frame: pl.DataFrame
+    first_row: int
+    assumed: tuple[str, ...] = ()
+
+
+def read_table(path: str | os.PathLike[str], *, names: Collection[str]) -> FileTable:
+    """Read a CSV, XLSX, JSONL or Parquet table.
+
+    Parameters
+    ----------
+    path : path
+        The file. A CSV file is separated by commas, semicolons, tabs or vertical bars, and encoded as UTF-8, UTF-16,
+        UTF-32 or Windows-1252. Of a workbook, the first sheet is read.
+    names : collection of str
+        Columns of a CSV file or workbook that are kept as text, even if they contain numbers.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read, has another format, or has a row with more or fewer cells than the header.
+    MetricInputError
+        If two columns have the same name.
+    ImportError
+        If the file is a workbook, and the extra ``excel`` is not installed.
+    """
+    target = Path(path)
+    ending = target.suffix.lower()
+    try:
+        check_input(target)
+        with target.open("rb"):  # polars has no message of its own for a folder
+            pass
+        if ending in {".csv", ".tsv"}:
+            return _read_csv(target, names)
+        if ending == ".xlsx":
+            return _read_workbook(target, names)
+        if ending in {".jsonl", ".ndjson"}:
+            _check_flat(target)
+            with panics_as_errors():
+                return FileTable(pl.read_ndjson(target, infer_schema_length=None), 1)
+        if ending == ".parquet":
+            with panics_as_errors():
+                return FileTable(pl.read_parquet(target), 1)
+    except OSError as error:
+        raise unreadable(target, error) from None
+    except pl.exceptions.PolarsError as error:
+        raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
+    hint = "; attune_bench.Scores.read reads a benchmark's own file of scores" if ending == ".json" else ""
+    hint = "; save it as .xlsx or .csv" if ending in {".xls", ".xlsm", ".xlsb", ".ods", ".numbers"} else hint
+    raise SourceError(f"{path} is no table of scores; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{hint}")
+
+
+def unreadable(path: Path, error: OSError) -> SourceError:
+    """Return the error of a file that cannot be read; for a missing file it names the nearest one in the folder."""
+    said = f"{path} cannot be read: {error.strerror or error}"
+    if not isinstance(error, FileNotFoundError):
+        return SourceError(said)
+    if not path.parent.is_dir():
+        return SourceError(f"{said}; there is no folder {path.parent}")
+    with suppress(OSError):
+        files = sorted(one.name for one in path.parent.iterdir() if one.is_file())
+        tables = [name for name in files if name.lower().endswith(ENDINGS)]
+        if near := get_close_matches(path.name, files, n=1) or [one for one in tables if Path(one).stem == path.stem]:
+            return SourceError(f"{said}; did you mean {str(path.with_name(near[0]))!r}?")
+        if tables:
+            return SourceError(f"{said}; the tables in {path.parent.resolve()} are {listed(tables, 8)}")
+    return SourceError(f"{said}; there is no table in {path.parent.resolve()}")
+
+
+def _read_csv(target: Path, names: Collection[str]) -> FileTable:
+    text, assumed = _utf8(target)
+    separator = _separator(text)
+    if separator != ",":
+        assumed.append(f"separated by {_SEPARATORS[separator]}")
+    try:
+        with panics_as_errors():
+            table = pl.read_csv(text, infer_schema=False, separator=separator)
+    except pl.exceptions.PolarsError:
+        _check_ragged(target, text, separator)
+        raise
+    if table.width and table[table.columns[-1]].has_nulls():  # polars fills a row that is too short with nulls
+        _check_ragged(target, text, separator)
+    return _typed(table, target, names, assumed)
+
+
+def _utf8(target: Path) -> tuple[bytes, list[str]]:
+    """Return the content of a text file as UTF-8, and what was assumed of its encoding."""
+    data = target.read_bytes()
+    if data.startswith((b"PK\x03\x04", b"PAR1", b"\x1f\x8b")):
+        raise SourceError(
+            f"{target} is no text but a workbook, an archive or Parquet; give the file the ending of its format"
+        )
+    encoding = json.detect_encoding(data[:4])  # by its mark or its zeros, as any text that begins with a Latin letter
+    try:
+        if not encoding.startswith("utf-8"):
+            return data.decode(encoding).encode(), []
+        data.decode()
+    except UnicodeDecodeError as error:
+        if not encoding.startswith("utf-8"):
+            raise SourceError(f"{target} begins as {encoding.upper()} and is not: {error.reason}") from None
+        return data.decode("cp1252", "replace").encode(), ["encoded as Windows-1252, because it is not UTF-8"]
+    return data, []
+
+
+def _separator(text: bytes) -> str:
+    r"""Return the separator by which most of the first rows have as many cells as the header, and the header most.
+
+    Examples
+    --------
+    >>> _separator(b"model;unit;value\na;q1;0,5\n"), _separator(b"model,unit,a|b|c|d\nm,q1,x\n")
+    (';', ',')
+    """
+    sample = text[:_SAMPLE].decode("utf-8-sig", "replace")
+
+    def fit(separator: str) -> tuple[float, int]:
+        rows: list[list[str]] = []
+        with suppress(csv.Error):
+            rows += islice(csv.reader(io.StringIO(sample, newline=""), delimiter=separator), _SAMPLE_ROWS)
+        width = len(rows[0]) if rows else 0
+        # The sample may end within a row.
+        whole = [row for row in rows[1:] if row][: None if len(text) <= _SAMPLE else -1]
+        return (sum(len(row) == width for row in whole) / max(1, len(whole)) if width > 1 else -1.0), width
+
+    return max(_SEPARATORS, key=fit)
+
+
+def _check_ragged(target: Path, text: bytes, separator: str) -> None:
+    """Refuse a CSV file in which a row has more or fewer cells than the header."""
+    lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8-sig", errors="replace", newline="")
+    with lines, suppress(csv.Error):
+        rows = csv.reader(lines, delimiter=separator)
+        width = len(next(rows, ()))
+        for number, row in enumerate(rows, start=2):
+            if row and len(row) != width:
+                found = f"{target}, row {number}: {plural(len(row), 'cell')}, and the header has {width}"
+                mend = f"a text with {_NAMED[separator]} is in quotes, an undefined value is an empty cell"
+                is_cut = separator == "," and len(row) == width + 1 and row[-1].isdigit()
+                if is_cut and row[-2].strip("+- ").isdigit():
+                    mend = f"write {row[-2]},{row[-1]} as {row[-2]}.{row[-1]}, or in quotes"
+                raise SourceError(f"{found}; {mend}")
+
+
+def _read_workbook(target: Path, names: Collection[str]) -> FileTable:
+    library = require("fastexcel", "excel")
+    try:
+        sheets: list[str] = library.read_excel(target).sheet_names
+        texts, numbers = (
+            pl.read_excel(
+                target, engine="calamine", read_options={"dtypes": dtype}, drop_empty_rows=False, drop_empty_cols=False
+            )
+            for dtype in ("string", "float")
+        )
+    except library.FastExcelError as error:
+        said = str(error).splitlines()[0]
+        raise SourceError(f"{target} cannot be read as a workbook: {said:.200}") from None
+    # As text, a number is rounded.
+    table = texts.with_columns(
+        texts[name].zip_with(
+            (texts[name].cast(pl.Float64, strict=False) == numbers[name]).fill_null(value=True),
+            numbers[name].cast(pl.String),
+        )
+        for name in texts.columns
+    )
+    table = table.filter(~pl.all_horizontal(pl.all().is_null()))
+    assumed = [f"the sheet {sheets[0]!r}, the first of {len(sheets)}"] if len(sheets) > 1 else []
+    return _typed(table, target, names, assumed)
+
+
+def _check_flat(target: Path) -> None:
+    """Refuse rows that contain lists or objects: polars would spend minutes on finding one type that fits all rows."""
+    with target.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.count(b"{") < 2 and b"[" not in line:
+                continue
+            try:
+                row = json.loads(line)
+            except RecursionError:
+                raise SourceError(f"{target}, row {number}: nested deeply; a table has text and numbers only") from None
+            except ValueError:  # polars says what it is
+                continue
+            for column, cell in row.items() if isinstance(row, dict) else ():
+                if isinstance(cell, dict | list):
+                    found = f"{target}, row {number}: {column} is {shown(cell)}"
+                    raise SourceError(f"{found}; a table has text and numbers only")
+
+
+def check_no_pattern(name: str, place: str) -> None:
+    """Refuse the name of a metric or a trait that polars would read as a pattern for column names."""
+    if _PATTERN.fullmatch(name):
+        raise MetricInputError(f"{place}: {name!r} would stand for columns of other names; give it another name")
+
+
+def has_numbers(cells: pl.Series) -> bool:
+    """Tell whether a column has numbers, or true and false: of a column of text, at least half of its filled cells."""
+    if cells.dtype != pl.String:
+        return (cells.dtype.is_numeric() or cells.dtype == pl.Boolean) and cells.count() > 0
+    texts = cells.str.strip_chars().str.to_lowercase()
+    filled = texts.filter(~texts.is_in([text for text, number in WRITTEN.items() if number is None]))
+    if filled.is_empty() or filled.str.contains(_CODE).any():
+        return False
+    numbers = filled.str.contains(_NUMBER) | filled.is_in(["true", "false"])
+    return 2 * int(numbers.sum()) >= filled.len()
+
+
+def _typed(table: pl.DataFrame, path: Path, names: Collection[str], assumed: Sequence[str]) -> FileTable:
+    """Return a table of text with a column converted to numbers, or to lists of texts, if all its cells can be.
+
+    The columns `names` stay text, so that an error can name the row of the first value that is not a number. A column
+    with codes such as 007 stays text too, because 007 as a number would become 7. In each column, NA is undefined.
+    """
+    # R and pandas write the numbers of rows under no name; spreadsheets write empty columns.
+    nameless = [column for column in table.columns if not column.strip() or column.startswith(_NO_NAMES)]
+    filled = [column for column in nameless if table[column].count()]
+    said = [*assumed, *([f"{plural(len(filled), 'column')} without a name left out"] if filled else [])]
+    table = table.drop(nameless).rename(lambda name: from_csv_text(name.strip()))
+    undefined: list[str] = []
+    for column in table.columns:
+        first, renamed, _ = column.partition("_duplicated_")
+        if renamed and first in table.columns:
+            raise MetricInputError(f"{path}: two columns are called {first!r}; rename one, or leave it out")
+        if column not in names:
+            check_no_pattern(column, str(path))
+        cells = table[column]
+        if (is_missing := (cells == _MISSING).fill_null(value=False)).any():
+            cells = cells.set(is_missing, None)
+            undefined.append(column)
+        table = table.with_columns(cells if column in names else _converted(cells))
+    texts = [column for column in table.select(pl.col(pl.String)).columns if column != "value"]
+    said += [
+        f"NA in {column} is undefined" for column in undefined if column in texts and not has_numbers(table[column])
+    ]
+    escaped = [column for column in texts if table[column].str.starts_with("'").any()]
+    table = table.with_columns(pl.col(escaped).map_elements(from_csv_text, return_dtype=pl.String))
+    return FileTable(table, 2, tuple(said))
+
+
+def _converted(cells: pl.Series) -> pl.Series:
+    """Return cells as numbers, or as lists of texts, if all are such; otherwise as they are."""
+    if (lists := _lists(cells)) is not None:
+        return lists
+    if cells.str.contains(_CODE).any():
+        return cells
+    defined = cells.set(cells.is_in(UNDEFINED).fill_null(value=False), None)
+    for dtype in (pl.Int64, pl.Float64):
+        with suppress(pl.exceptions.InvalidOperationError):
+            return defined.cast(dtype)
+    return cells
+
+
+def _lists(cells: pl.Series) -> pl.Series | None:
+    """Return a trait's cells as lists of texts if all are such lists in JSON, as `to_csv` writes them; otherwise None.
+
+    An empty cell is allowed and stays null.
+    """
+    given = cells.drop_nulls()
+    if given.is_empty() or not given.str.starts_with("[").all():
+        return None
+    try:
+        found = [None if cell is None else json.loads(cell) for cell in cells]
+    except (ValueError, RecursionError):
+        return None
+    if any(not isinstance(one, str) for one in chain.from_iterable(one or () for one in found)):
+        return None
+    return pl.Series(cells.name, found, pl.List(pl.String))
+
+
+def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read the TOML file that describes a table: its metrics, and what its units are called.
+
+    Raises
+    ------
+    SourceError
+        Where the file cannot be read.
+    """
+    try:
+        content = parse_toml(read_input(path))
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise SourceError(f"{path} is no TOML: {error}") from None
+    metrics = content.pop("metrics", {})
+    if not isinstance(metrics, dict):
+        raise SourceError(f"{path}: metrics is {metrics!r:.60}; expected a table [metrics.NAME] for each metric")
+    return metrics, content

@@ -1,0 +1,123 @@
+"""`figure` writes one figure of scores, or says in one line why it cannot."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from commands import QUICK, Call, Scored
+
+from attune_bench import Scores
+from attune_bench.cli.figures import KINDS
+from attune_bench.report import figures
+
+BEGINNINGS = {".pdf": b"%PDF", ".svg": b"<svg", ".png": b"\x89PNG", ".html": b"<!DOCTYPE html>"}
+
+
+@pytest.mark.parametrize(
+    "ending", [pytest.param(one, marks=pytest.mark.slow) if one in {".pdf", ".html"} else one for one in BEGINNINGS]
+)
+def test_the_name_of_the_file_says_its_format(call: Call, results_csv: Path, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"figure{ending}"
+    status, out, err = call("figure", results_csv, "-o", path, *QUICK)
+    assert (status, err) == (0, "")
+    assert out.startswith(f"{path}: scores of 2 models, ")
+    assert path.read_bytes().startswith(BEGINNINGS[ending])
+
+
+def test_the_figure_is_of_the_library(call: Call, episodes: Scored, tmp_path: Path) -> None:
+    read = Scores.read(episodes.scores)
+    for kind, drawn in (
+        ("scores", read.plot(resamples=200)),
+        ("ranks", figures.ranks(read, resamples=200)),
+        ("unit_difficulty", figures.unit_difficulty(read)),
+        ("profile", figures.profiles(read, resamples=200)),
+    ):
+        figures.save(drawn, tmp_path / "expected.svg")
+        call("figure", episodes.scores, "--kind", kind, "-o", tmp_path / "found.svg", *QUICK)
+        assert (tmp_path / "found.svg").read_bytes() == (tmp_path / "expected.svg").read_bytes(), kind
+
+
+def test_a_profile_is_of_one_model_where_it_is_named(call: Call, results_csv: Path, tmp_path: Path) -> None:
+    path = tmp_path / "figure.svg"
+    asked = ("figure", results_csv, "--kind", "profile", "--metric", "accuracy", "--model", "beta", "-o", path)
+    assert call(*asked, *QUICK)[0] == 0
+    expected = figures.profile(Scores.read(results_csv), "beta", metrics=["accuracy"], resamples=200)
+    figures.save(expected, tmp_path / "expected.svg")
+    assert path.read_bytes() == (tmp_path / "expected.svg").read_bytes()
+
+
+def test_values_of_few_people_are_not_drawn(call: Call, tmp_path: Path) -> None:
+    table, path = tmp_path / "results.csv", tmp_path / "figure.svg"
+    rows = [
+        f"{model},{unit},accuracy,{unit % 2},p{unit}" for model, n in (("many", 8), ("few", 3)) for unit in range(n)
+    ]
+    table.write_text("\n".join(["model,unit,metric,value,cluster", *rows]))
+    table.with_suffix(".toml").write_text('private = true\ncluster = "participant"\n')
+    status, out, _ = call("figure", table, "-o", path, *QUICK)
+    assert status == 0
+    assert out.splitlines()[1:] == ["not drawn, as they rest on fewer than 5 participants (--small-cells): few"]
+    assert ("few" in path.read_text(), "many" in path.read_text()) == (False, True)
+    status, out, _ = call("figure", table, "-o", path, "--small-cells", *QUICK)
+    assert (status, out.count("\n"), "few" in path.read_text()) == (0, 1, True)
+
+
+MISTAKES = {
+    "ending": (("-o", "f.jpg"), "--output f.jpg has to end in .pdf, .svg, .png or .html"),
+    "folder": (("-o", "none/f.svg"), "no such folder: none; create it or choose another --output"),
+    "kind": (("-o", "f.svg", "--kind", "bars"), "'bars' is not one of"),
+    "metric": (("-o", "f.svg", "--metric", "acuracy"), "no metric 'acuracy'; did you mean 'accuracy'?"),
+    "metrics": (("-o", "f.svg", "--metric", "a", "b"), "--kind scores draws one metric; name one with --metric"),
+    "model": (("-o", "f.svg", "--model", "beta"), "--model is for --kind profile"),
+    "unknown-model": (
+        ("-o", "f.svg", "--kind", "profile", "--metric", "accuracy", "--model", "bta"),
+        "no model 'bta'; did",
+    ),
+    "condition": (("-o", "f.svg", "--condition", "x"), "no condition 'x'; expected one of none"),
+    "no-range": (("-o", "f.svg", "--kind", "profile"), "no metric declares a finite range, which a profile draws"),
+    "few-models": (
+        ("-o", "f.svg", "--kind", "metric_correlation"),
+        "--kind metric_correlation needs scores of at least six",
+    ),
+    "one-condition": (
+        ("-o", "f.svg", "--kind", "condition_differences"),
+        "--kind condition_differences needs scores of a model",
+    ),
+    "no-output": ((), "Missing option '--output'"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line(
+    call: Call, results_csv: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], words: str
+) -> None:
+    monkeypatch.chdir(results_csv.parent)
+    before = sorted(results_csv.parent.iterdir())
+    status, out, err = call("figure", "results.csv", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+    assert sorted(results_csv.parent.iterdir()) == before
+
+
+def test_several_conditions_need_one(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    rows = [f"m,{unit},accuracy,{unit % 2},{mode}" for mode in ("plain", "hinted") for unit in range(4)]
+    table.write_text("\n".join(["model,unit,metric,value,condition", *rows]))
+    asked = ("figure", table, "-o", tmp_path / "f.svg")
+    assert "a figure shows one condition; choose one of hinted, plain with --condition" in call(*asked)[2]
+    assert call(*asked, "--condition", "plain")[0] == 0
+
+
+def test_without_the_extra_the_error_names_it(
+    call: Call, results_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    status, _, err = call("figure", results_csv, "-o", tmp_path / "f.svg")
+    assert status == 2
+    assert "pip install 'attune-bench[plots]'" in err
+    assert not (tmp_path / "f.svg").exists()
+
+
+def test_every_kind_is_a_function_of_figures() -> None:
+    assert {getattr(figures, "profiles" if kind == "profile" else kind).__module__ for kind in KINDS} == {
+        figures.__name__
+    }

@@ -1,0 +1,76 @@
+"""`run --html`: asked, scored and shown by one command, which says what the page lacks."""
+
+from pathlib import Path
+
+import pytest
+from commands import Call
+from model_server import Json, ModelServer, reply, said
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+RUN = ("run", "local", "m", "demo")
+
+
+@pytest.mark.slow
+def test_a_run_ends_with_its_page(call: Call) -> None:
+    with ModelServer() as server:
+        asked = (*RUN, "--base-url", server.url, "--limit", 8, "--html", "page.html")
+        status, out, err = call(*asked)
+        assert (status, err) == (0, "")
+        assert "page.html: " in out
+        assert "of 8 conversations" not in out
+        assert "One model stands alone on the page; --baselines adds models to compare it with" in out
+        assert out.splitlines()[-1] == "next: attune-bench score --results results --data demo"
+        alone, calls = Path("page.html").read_text(encoding="utf-8"), server.calls
+        assert "baseline/prior" not in alone
+        status, out, err = call(*asked, "--baselines")
+        assert (status, err, server.calls) == (0, "", calls), "nothing is asked twice"
+        assert "--baselines" not in out
+        assert "baseline/prior" in Path("page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_page_of_an_incomplete_run_is_of_the_finished_part(call: Call) -> None:
+    too_long = reply("400 Bad Request", '{"error": {"message": "too long"}}')
+
+    def fault(number: int, _body: Json) -> bytes | None:
+        return too_long if number > 150 else None
+
+    with ModelServer(fault) as server:
+        asked = (*RUN, "--base-url", server.url, "--limit", 8, "--concurrency", 1, "--html", "page.html")
+        status, out, err = call(*asked)
+    assert (status, Path("page.html").exists()) == (1, True)
+    finished = len([*Path("results").glob("[!._]*.json")])
+    assert 0 < finished < 8
+    assert f"page.html is of {finished} of 8 conversations; the others are not finished" in out
+    assert f"{8 - finished} conversations not finished" in err
+
+
+def test_there_is_no_page_of_a_run_that_could_not_be_read(call: Call) -> None:
+    with ModelServer(lambda *_: said("Hm.")) as server:
+        status, out, _ = call(*RUN, "--base-url", server.url, "--limit", 1, "--html", "page.html")
+    assert (status, "page.html" in out, Path("page.html").exists()) == (1, False, False)
+
+
+def test_too_few_people_for_a_page_are_told_how_to_show_them(call: Call) -> None:
+    with ModelServer() as server:
+        status, _, err = call(*RUN, "--base-url", server.url, "--limit", 1, "--html", "page.html")
+    assert (status, Path("page.html").exists(), Path("results").exists()) == (2, False, True)
+    assert "page.html is not written: every model was run on fewer than 5 participants" in err
+    assert "(--small-cells); try attune-bench report --results results --data demo --html page.html" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--html", "page.txt"), "page.txt is no name for a page"),
+        (("--html", "no/page.html"), "no such folder: no"),
+        (("--baselines",), "--baselines is for the page; give --html FILE too"),
+        (("--benchmark", "eqbench", "--html", "page.html", "--baselines"), "EQ-Bench v2 has no baselines"),
+    ],
+)
+def test_what_no_page_can_be_is_refused_before_the_first_call(options: tuple[str, ...], words: str, call: Call) -> None:
+    with ModelServer() as server:
+        status, out, err = call(*RUN, "--base-url", server.url, "--limit", 1, *options)
+        assert (status, out, server.calls) == (2, "", 0)
+    assert words in err

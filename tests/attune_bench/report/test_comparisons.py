@@ -1,0 +1,99 @@
+"""Comparisons as text: the matrix of signs above five models, and the sentence to quote of two models."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from attune_bench import Scores
+from attune_bench.report.comparisons import comparison_tables, has_matrix, quotes
+from attune_bench.report.document import Document, json_content, render
+from attune_bench.stats.options import AnalysisOptions
+
+OPTIONS: dict[str, Any] = {"resamples": 2000}
+
+
+def scores_of(values: Mapping[str, Sequence[float | None]], **metric: Any) -> Scores:
+    rows = [(model, f"u{unit}", "hit", value) for model, own in values.items() for unit, value in enumerate(own)]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    return Scores.from_table(frame, metrics={"hit": {"label": "Hits", "digits": 1, **metric}})
+
+
+def quote(scores: Scores, *models: str, margin: float | None = None) -> str:
+    """Return the sentence to quote, without its interval."""
+    options = {**OPTIONS, "metrics": ["hit"], "margin": margin}
+    frame = scores.compare(*models, **options) if models else scores.compare_all(**options)
+    [said] = quotes(scores, frame, AnalysisOptions(**OPTIONS))
+    return re.sub(r", 95% interval \[[^]]*\]", "", said)
+
+
+HIGH, LOW = [2.0 + unit % 3 / 10 for unit in range(10)], [1.0 + unit % 2 / 10 for unit in range(10)]
+
+
+def test_a_significant_difference_is_quoted_from_the_better_model() -> None:
+    said = "a scores higher than b in Hits: difference 1.0, p = 0.0020 (paired permutation test), n = 10 units."
+    assert quote(scores_of({"a": HIGH, "b": LOW})) == said
+    assert quote(scores_of({"a": HIGH, "b": LOW}), "b", "a") == said
+    lower = quote(scores_of({"a": HIGH, "b": LOW}, higher_is_better=False))
+    assert lower.startswith("b scores lower (better) than a in Hits: difference -1.0, ")
+
+
+def test_no_significant_difference_is_quoted_with_what_could_have_been_found() -> None:
+    close = {"a": [value + unit % 3 / 2 - 0.4 for unit, value in enumerate(HIGH)], "b": HIGH}
+    said = quote(scores_of(close))
+    assert said.startswith("No significant difference between a and b in Hits: 0.0, p = ")
+    assert re.search(r", smallest detectable difference \d\.\d \(80% power\), n = 10 units\.$", said)
+    # Of 5 units no p-value is below 2 / 2^5.
+    few = quote(scores_of({"a": HIGH[:5], "b": LOW[:5]}))
+    assert few.endswith(
+        "p = 0.0625 (paired permutation test), and no difference could have been significant, n = 5 units."
+    )
+
+
+def test_the_two_best_models_are_quoted_with_the_p_of_their_family() -> None:
+    values = {"c": LOW, "baseline/x": [value + 5 for value in HIGH], "a": HIGH, "b": [value / 2 for value in LOW]}
+    said = quote(scores_of(values))
+    assert said.startswith("a scores higher than c in Hits: ")
+    assert "Holm-corrected over 6 pairs, p = 0.0117" in said
+    assert "Holm" not in quote(scores_of(values), "a", "c")
+
+
+def test_a_margin_is_quoted_where_the_difference_is_within_it() -> None:
+    within = "; within the margin of 1.5, they are practically the same."
+    assert quote(scores_of({"a": HIGH, "b": LOW}), margin=1.5).endswith(within)
+    assert "practically" not in quote(scores_of({"a": HIGH, "b": LOW}), margin=0.5)
+    assert "practically" not in quote(scores_of({"a": HIGH, "b": LOW}))
+
+
+def test_pairs_without_a_test_and_strata_are_not_quoted() -> None:
+    apart = scores_of({"a": [*HIGH, *[None] * 10], "b": [*[None] * 10, *LOW]})
+    frame = apart.compare_all(metrics=["hit"], **OPTIONS)
+    assert quotes(apart, frame, AnalysisOptions(**OPTIONS)) == []
+    scores = scores_of({"a": HIGH, "b": LOW})
+    strata = scores.compare_all(metrics=["hit"], **OPTIONS).with_columns(stratum=pl.lit("all"))
+    assert quotes(scores, strata, AnalysisOptions(**OPTIONS)) == []
+
+
+@pytest.mark.parametrize("models", [5, 6])
+def test_above_five_models_text_has_a_matrix_and_json_every_pair(models: int) -> None:
+    steps = {f"m{place}": [10.0 - place + unit % 2 / 10 for unit in range(20)] for place in range(models - 1)}
+    steps["same"] = [9.99 + unit % 2 / 10 + unit % 3 / 100 for unit in range(20)]
+    scores = scores_of(steps)
+    frame = scores.compare_all(metrics=["hit"], **OPTIONS)
+    made = Document(comparison_tables(scores, frame, full=False))
+    text = render(made, columns=80)
+    assert has_matrix(frame) == (models > 5)
+    if models > 5:
+        lines = [line.split() for line in text.splitlines() if re.match(r"\d ", line)]
+        assert [line[1] for line in lines[-4:]] == ["m1", "m2", "m3", "m4"]
+        assert lines[0][2:] == ["=", "+", "+", "+", "+"]
+        assert lines[-1][2:] == ["-", "-", "-", "-", "-"]
+    else:
+        assert re.search(r"A +B +A minus B +differ +p +Holm p +n$", text, re.MULTILINE)
+    pairs = json_content(made)["comparisons"]
+    assert len(pairs) == models * (models - 1) / 2
+    whole = Document(comparison_tables(scores, frame))
+    assert pairs == json_content(whole)["comparisons"]
+    assert re.search(r"A +B +A minus B +differ .* p min +mde$", render(whole, columns=120), re.MULTILINE)
