@@ -1,18 +1,20 @@
-"""The Makefile says at once what a machine lacks, before anything is installed."""
+"""The Makefile and pip say at once what a machine lacks, before anything is installed."""
 
+import importlib.util
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 MAKE = shutil.which("make") or ""
 
-pytestmark = pytest.mark.skipif(not MAKE, reason="make is not installed")
 
-
+@pytest.mark.skipif(not MAKE, reason="make is not installed")
 @pytest.mark.parametrize(
     ("lack", "said"),
     [
@@ -39,3 +41,39 @@ def test_a_machine_without_what_is_needed_gets_one_line(target: str, lack: str, 
     assert len(lines) == 1
     assert said in lines[0]
     assert not (tmp_path / "began").exists()
+
+
+def test_the_build_refuses_an_older_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hook = ROOT / project["tool"]["hatch"]["metadata"]["hooks"]["custom"]["path"]
+    interface = ModuleType("interface")
+    interface.MetadataHookInterface = object  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", interface)
+    spec = importlib.util.spec_from_file_location("old_python", hook)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.OldPython().update(project["project"])
+    monkeypatch.setattr(sys, "version_info", (3, 10, 13, "final", 0))
+    monkeypatch.setattr(sys, "version", "3.10.13 (main)")
+    with pytest.raises(SystemExit) as stopped:
+        module.OldPython().update(project["project"])
+    assert stopped.value.code == (
+        "attune-bench needs Python 3.11 or newer, and this is Python 3.10.13: make an environment with a newer one, "
+        "such as python3.11 -m venv .venv"
+    )
+
+
+@pytest.mark.slow
+def test_pip_of_an_older_python_says_which_python_is_needed(tmp_path: Path) -> None:
+    for python in filter(None, map(shutil.which, ("python3.10", "python3.9", "python3.8"))):
+        # A shim of pyenv may be there without its Python.
+        if subprocess.run([python, "-m", "venv", tmp_path], capture_output=True, check=False).returncode == 0:
+            break
+    else:
+        pytest.skip("no older Python is installed")
+    command = [str(tmp_path / "bin" / "pip"), "install", "--no-deps", f"{ROOT}[plots]"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "attune-bench needs Python 3.11 or newer, and this is Python 3." in done.stdout + done.stderr

@@ -397,8 +397,8 @@ def ask(
 ) -> int:
     """Run a task with the options of a command, say what came of it, and return the exit status.
 
-    What was made is called `made`, and is scored as results of `benchmark`, where it is given. Results that can be
-    read are given to `report`.
+    What was made is called `made`, and is scored as results of `benchmark`, where it is given. `report` is called with
+    the outcome.
     """
     options = replace(options, command=_command(ctx, servers, output))
 
@@ -430,8 +430,8 @@ def ask(
             if role != "model" or len(servers) == 1:
                 note_server(output, server.provider, server.url)
     status = report_outcome(outcome, made)
+    report(outcome)
     if outcome.finished and not outcome.is_unreadable and benchmark is not None:
-        report(outcome)
         forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
         line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
         emit(f"next: {line}")
@@ -562,6 +562,9 @@ def _write_report(
 ) -> None:
     """Score the results in the folder of a run, and write a page of them, where one is wanted."""
     if html is None:
+        return
+    if not outcome.finished or outcome.is_unreadable:
+        warn(f"{html} is not written: {'no answer could be read' if outcome.finished else 'nothing is finished'}")
         return
     folder = str(outcome.folder)
     with progress() as phase:

@@ -433,7 +433,7 @@ def _difference_findings(asked: DataPage) -> list[str]:
     for family, row in apart[:_NAMED]:
         metric = asked.table.metrics[row["metric"]]
         values = f"{_value(row['value'], metric)} against {_value(row['other'], metric)}"
-        found.append(f"{family.title}, {metric.label}: {values}, Holm p {p_value(row['p_holm'])}.")
+        found.append(f"{family.title}, {_quoted(metric.label)}: {values}, Holm p {p_value(row['p_holm'])}.")
     if len(apart) > _NAMED:
         found.append(f"{len(apart) - _NAMED} more differ.")
     if not apart:
@@ -453,6 +453,10 @@ def _value(value: float, metric: Metric) -> str:
 _PERCENT = 100
 
 
+def _quoted(label: str) -> str:
+    return f'"{label}"' if label.endswith("?") else label
+
+
 def _pair_finding(asked: DataPage, family: Family, frame: pl.DataFrame) -> str:
     both = " and ".join(family.ends)
     both = f"{both[:1].upper()}{both[1:]}"
@@ -467,9 +471,8 @@ def _pair_finding(asked: DataPage, family: Family, frame: pl.DataFrame) -> str:
     widest = max(apart.to_dicts(), key=lambda row: abs(row["value"]))
     metric, end = asked.table.metrics[widest["metric"]], asked.table.metrics[family.pairs[widest["metric"]][0]]
     first, second = family.ends
-    quoted = f'"{metric.label}"' if metric.label.endswith("?") else metric.label
     values = f"{first} {_value(widest['first'], end)}, {second} {_value(widest['second'], end)}"
-    return f"{both} differ significantly in {counted}; most in {quoted}: {values}."
+    return f"{both} differ significantly in {counted}; most in {_quoted(metric.label)}: {values}."
 
 
 def _section(asked: DataPage, family: Family, frame: pl.DataFrame) -> Section:

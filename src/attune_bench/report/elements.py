@@ -43,7 +43,7 @@ _DARK = {
 }
 # Figures are drawn once, for light; by their colours style sheets find what to change in the dark.
 _RECOLOURED = "\n".join(
-    f'  svg [{attribute}="{light}"] {{ {attribute}: {dark}; }}'
+    f'  svg[{attribute}="{light}"], svg [{attribute}="{light}"] {{ {attribute}: {dark}; }}'
     for light, dark in _DARK.items()
     for attribute in ("fill", "stroke")
 )

@@ -6,7 +6,7 @@ differ in colour differ in shape too. Style sheets find colours by the attribute
 them in the dark.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
@@ -569,11 +569,27 @@ def _end(line: Line) -> tuple[int, float] | None:
     return known[-1] if known else None
 
 
+def _runs(band: Sequence[tuple[float, float] | None]) -> Iterator[list[tuple[int, float, float]]]:
+    """Yield the intervals of neighbouring rounds: a band ends where a round has no interval.
+
+    Examples
+    --------
+    >>> list(_runs([(1, 2), (2, 3), None, (4, 5)]))
+    [[(0, 1, 2), (1, 2, 3)], [(3, 4, 5)]]
+    """
+    run: list[tuple[int, float, float]] = []
+    for place, ends in enumerate([*band, None]):
+        if ends is not None:
+            run.append((place, *ends))
+        elif run:
+            yield run
+            run = []
+
+
 def _path(line: Line, across: Callable[[float], float], down: Callable[[float], float]) -> str:
     known = [(place, state) for place, state in enumerate(line.states) if state is not None]
     inside = ""
-    band = [(place, *ends) for place, ends in enumerate(line.band) if ends is not None]
-    if band:
+    for band in _runs(line.band):
         there = [f"{_said(across(place))} {_said(down(high))}" for place, _, high in band]
         back = [f"{_said(across(place))} {_said(down(low))}" for place, low, _ in reversed(band)]
         inside += f'<path d="M{"L".join([*there, *back])}Z" fill="{line.colour}" opacity=".2"/>'

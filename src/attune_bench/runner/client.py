@@ -35,6 +35,8 @@ _REFUSALS = {
     402: "asks for payment",
     404: "knows no such model, or is at another URL",
 }
+# What OpenRouter, LM Studio and others say under the status 400.
+_NO_MODEL = re.compile(r"valid model|model.{0,100}(not found|not exist|unknown)|unknown model", re.IGNORECASE)
 _NAMED_MODELS = 10
 _MOST_MODELS = 1_000
 _LONGEST_LISTING = 10.0  # seconds
@@ -74,6 +76,11 @@ class Fault:
     def explained(self) -> str:
         """Return the reason, with what its status says of all calls."""
         return f"{self.reason}; it {_REFUSALS[self.status]}" if self.status in _REFUSALS else self.reason
+
+
+def _may_lack_model(fault: Fault) -> bool:
+    """Tell whether a server may have refused a call as it has no such model."""
+    return fault.status == 404 or (fault.status == 400 and _NO_MODEL.search(fault.reason) is not None)
 
 
 def models_text(model: str, known: Sequence[str]) -> str:
@@ -481,8 +488,7 @@ class Client:
                         self._count(call, result)
                         return result
                     # Within the turn, as other calls would be refused meanwhile.
-                    known = await self._known_models() if result.status == 404 else []
-                    result = self._named_refusal(call, result)
+                    result = self._named_refusal(call, await self._named_models(call, result))
                     if not result.charged:
                         price = 0.0
                         await self._budget.note(bound, charged=False)
@@ -493,9 +499,7 @@ class Client:
                 await self._budget.settle(bound, price)
             faults += 1
             tries += result.status != 429
-            is_unknown = known and call.model not in known
-            explained = f"{result.reason}; {models_text(call.model, known)}" if is_unknown else result.explained()
-            reason = self._said(explained)
+            reason = self._said(result.explained())
             if result.fatal:
                 self.stopped = reason
             if not result.retried:
@@ -548,15 +552,19 @@ class Client:
         reason = f"{fault.reason}; where the server takes no JSON schemas, --free-json asks without them"
         return replace(fault, reason=reason, fatal=fault.fatal or names_schema)
 
-    async def _known_models(self) -> list[str]:
-        """Return the models that the server lists, once asked; empty where it lists none."""
+    async def _named_models(self, call: Call, fault: Fault) -> Fault:
+        """Return a fault, which names the models that the server has where it lacks the model of the call."""
+        if not _may_lack_model(fault):
+            return fault
         async with self._listing:
             if self._models is None:
                 self._models = await self._get_models()
-        return self._models
+        if not self._models or call.model in self._models:
+            return fault
+        return Fault(f"{fault.reason}; {models_text(call.model, self._models)}", fatal=True)
 
     async def _get_models(self) -> list[str]:
-        """Ask the server for its models."""
+        """Return the models that the server lists; empty where it lists none."""
         data = bytearray()
         try:
             async with (

@@ -37,9 +37,10 @@ _OTHER_NAMES = {
     REPEAT: (REPEAT, "seed", "run", "trial", "epoch", "attempt", "iteration", "replicate"),
     "row": ("index", "id", "row", "unnamed", "no", "number"),
 }  # fmt: skip
-_METRICS = (
-    "accuracy", "acc", "auc", "bleu", "correct", "cost", "em", "error", "f", "kappa", "latency", "loss", "mae", "match",
-    "passed", "precision", "recall", "rouge", "score", "time", "tokens", "wer",
+_WORDS_OF_METRICS = (
+    "accuracy", "acc", "auc", "average", "bleu", "correct", "cost", "em", "error", "exact", "f", "kappa", "latency",
+    "loss", "macro", "mae", "match", "mean", "micro", "passed", "precision", "rate", "recall", "rouge", "score", "time",
+    "tokens", "wer",
 )  # fmt: skip
 _FURTHER_WORDS = ("id", "ids", "name", "names", "no", "nr", "number", "index", "idx", "s")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -123,6 +124,8 @@ def long_layout(
     others = [column for column in frame.columns if column not in kept and not _is_count_of_rows(frame[column])]
     numeric = [column for column in others if column in metrics or has_numbers(frame[column])]
     guesses = {role: guess for role in lacking if (guess := _guess(role, frame.columns, numeric))}
+    if "metric" in lacking and "metric" not in guesses and len(numeric) > 1:
+        guesses.pop("value", None)  # It would be one of several metrics.
     if "metric" in lacking and "metric" not in guesses and not {"model", "unit"}.intersection(lacking):
         if lacking == ["metric"]:
             return frame.with_columns(metric=pl.lit(_only(metrics))), []
@@ -237,7 +240,8 @@ def _is_called(column: str, role: str) -> bool:
 
 def _is_metric(column: str, metrics: Collection[str]) -> bool:
     """Tell whether a column is described as a metric or called as one, so that it is no model."""
-    return column in metrics or any(word.lower() in _METRICS for word in _WORD.findall(column))
+    words = [word.lower() for word in _WORD.findall(column)]
+    return column in metrics or (bool(words) and all(word in _WORDS_OF_METRICS for word in words))
 
 
 def _guess(role: str, columns: Iterable[str], numeric: Collection[str]) -> str | None:
@@ -274,7 +278,9 @@ def _explained(
         return f"{said}; the only column is {columns[0]!r:.80}: between cells are commas, semicolons, tabs or |"
     has = f"{said}; the table has {listed(columns, 12)}"
     if "unit" not in lacking and "model" in lacking and numeric:
-        return f"{has}; add a column model, or say which one names the model: --columns model=NAME"
+        rest = [column for column in columns if column not in numeric]
+        made = f"polars.read_csv(...).unpivot({[*numeric]}, index={rest}, variable_name='model')"
+        return f"{has}; add a column model, or name it with --columns model=NAME; if {numeric[0]!r} is a model: {made}"
     if len(lacking) == len(REQUIRED) and len(numeric) == len(columns):
         return f"{has}; if each row is a unit, number the rows: polars.read_csv(...).with_row_index('unit')"
     return f"{has}; --columns {lacking[0]}=NAME says which of these it is"

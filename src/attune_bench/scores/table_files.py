@@ -142,6 +142,7 @@ def _read_csv(target: Path, names: Collection[str]) -> FileTable:
             table = pl.read_csv(text, infer_schema=False, separator=separator)
     except pl.exceptions.PolarsError:
         _check_ragged(target, text, separator)
+        _check_quotes(target, text, separator)
         raise
     if table.width and table[table.columns[-1]].has_nulls():  # polars fills a row that is too short with nulls
         _check_ragged(target, text, separator)
@@ -189,10 +190,13 @@ def _separator(text: bytes) -> str:
     return max(_SEPARATORS, key=fit)
 
 
+def _lines(text: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8-sig", errors="replace", newline="")
+
+
 def _check_ragged(target: Path, text: bytes, separator: str) -> None:
     """Refuse a CSV file in which a row has more or fewer cells than the header."""
-    lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8-sig", errors="replace", newline="")
-    with lines, suppress(csv.Error):
+    with _lines(text) as lines, suppress(csv.Error):
         rows = csv.reader(lines, delimiter=separator)
         width = len(next(rows, ()))
         for number, row in enumerate(rows, start=2):
@@ -203,6 +207,18 @@ def _check_ragged(target: Path, text: bytes, separator: str) -> None:
                 if is_cut and row[-2].strip("+- ").isdigit():
                     mend = f"write {row[-2]},{row[-1]} as {row[-2]}.{row[-1]}, or in quotes"
                 raise SourceError(f"{found}; {mend}")
+
+
+def _check_quotes(target: Path, text: bytes, separator: str) -> None:
+    """Refuse a CSV file with a quotation mark that is not closed."""
+    whole = 0
+    with _lines(text) as lines:
+        try:
+            for _ in csv.reader(lines, delimiter=separator, strict=True):
+                whole += 1
+        except csv.Error as error:
+            if "unexpected end" in str(error):
+                raise SourceError(f"{target}, row {whole + 1}: a quotation mark is opened and not closed") from None
 
 
 def _read_workbook(target: Path, names: Collection[str]) -> FileTable:

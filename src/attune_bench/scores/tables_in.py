@@ -307,7 +307,9 @@ def _numbers(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
     for row in wrong.arg_true().head(1).to_list():
         number = numbers[row]
         why = "is infinite" if number is not None and isinf(number) else "is no number"
-        raise MetricInputError(f"{_of_value(table, row, name)} {why}; leave it empty where it is undefined")
+        is_percent = isinstance(given[row], str) and given[row].rstrip().endswith("%")
+        mend = "write it without the percent sign" if is_percent else "leave it empty where it is undefined"
+        raise MetricInputError(f"{_of_value(table, row, name)} {why}; {mend}")
     return table.with_columns(numbers.fill_nan(None).alias("value")), with_commas
 
 

@@ -54,6 +54,15 @@ def test_a_model_that_the_server_does_not_have(call: Call, monkeypatch: pytest.M
     assert KEY not in out + err + "".join(path.read_text() for path in Path("runs").iterdir() if path.is_file())
 
 
+@pytest.mark.parametrize("status", ["404 Not Found", "400 Bad Request"])
+def test_a_server_says_in_its_words_that_it_has_no_such_model(status: str, call: Call) -> None:
+    refused = reply(status, json.dumps({"error": {"message": "gemma-3 is not a valid model ID"}}))
+    with ModelServer(lambda *_: refused, models=["vendor/large"]) as server:
+        exit_status, _, err = call(*RUN, "--base-url", server.url)
+        assert (exit_status, server.calls) == (1, 1)
+    assert "(gemma-3 is not a valid model ID); it has no model 'gemma-3'; it has vendor/large" in err
+
+
 @pytest.mark.parametrize("models", [None, ["gemma-3"]])
 def test_a_404_of_another_reason_lists_no_models(models: list[str] | None, call: Call) -> None:
     with ModelServer(lambda *_: reply("404 Not Found", "{}"), models=models) as server:

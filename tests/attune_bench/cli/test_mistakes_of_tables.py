@@ -157,6 +157,18 @@ def test_a_ragged_row(call: Call, row: str) -> None:
     assert message in told(call, "compare", write("results.csv", f"{long_text()}{row}\n"))
 
 
+def test_a_quotation_mark_that_is_not_closed(call: Call) -> None:
+    path = write("results.csv", long_text().replace("gpt,q3,hit,", 'gpt,q3,hit,"'))
+    assert "results.csv, row 4: a quotation mark is opened and not closed" in told(call, "compare", path)
+
+
+def test_percent_signs(call: Call) -> None:
+    path = write("results.csv", "model,unit,metric,value\na,q1,hit,53%\n")
+    assert "row 2: value '53%' of metric 'hit' is no number; write it without the percent sign" in told(
+        call, "compare", path
+    )
+
+
 @pytest.mark.parametrize("words", [("compare",), ("rank",), ("report",), ("report", "--html", "page.html")])
 def test_models_without_a_common_unit(call: Call, words: tuple[str, ...]) -> None:
     text = "model,unit,metric,value\n" + "".join(f"{model},{model}-{unit},hit,{value}\n" for model, unit, value in LONG)

@@ -48,8 +48,16 @@ def test_the_page_of_an_incomplete_run_is_of_the_finished_part(call: Call) -> No
 
 def test_there_is_no_page_of_a_run_that_could_not_be_read(call: Call) -> None:
     with ModelServer(lambda *_: said("Hm.")) as server:
-        status, out, _ = call(*RUN, "--base-url", server.url, "--limit", 1, "--html", "page.html")
-    assert (status, "page.html" in out, Path("page.html").exists()) == (1, False, False)
+        status, _, err = call(*RUN, "--base-url", server.url, "--limit", 1, "--html", "page.html")
+    assert (status, Path("page.html").exists()) == (1, False)
+    assert "page.html is not written: no answer could be read" in err
+
+
+def test_there_is_no_page_of_a_run_of_which_nothing_is_finished(call: Call) -> None:
+    with ModelServer(lambda *_: reply("401 Unauthorized", "{}")) as server:
+        status, _, err = call(*RUN, "--base-url", server.url, "--limit", 1, "--html", "page.html")
+    assert (status, Path("page.html").exists()) == (1, False)
+    assert "page.html is not written: nothing is finished" in err
 
 
 def test_too_few_people_for_a_page_are_told_how_to_show_them(call: Call) -> None:

@@ -415,7 +415,11 @@ def test_one_wrong_cell_makes_no_trait_of_a_metric(tmp_path: Path) -> None:
         ("model,unit,hit\na,q1,1\na,q1,0\n", "leave one out, or number them in a column repeat"),
         ("unit,vendor,x,y\nq1,a,1,0\nq1,b,0,1\n", "no column 'model', and rows 2 and 3 are both of unit 'q1'; if "
          "'vendor' names the model, give --columns model=vendor, in Python"),
-        ("unit,accuracy,f1\nq1,1,0.5\n", "no column 'model'; the table has unit, accuracy, f1; add a column model, or"),
+        ("unit,accuracy,f1\nq1,1,0.5\n", "no column 'model'; the table has unit, accuracy, f1; add a column model, or "
+         "name it with --columns model=NAME; if 'accuracy' is a model: polars.read_csv(...).unpivot(['accuracy', "
+         "'f1'], index=['unit'], variable_name='model')"),
+        ("system,item,score,f1\na,q1,1,0.5\n", "If so, give --columns model=system,unit=item, in Python"),
+        ("system,item,score\na,q1,1\n", "If so, give --columns model=system,unit=item,value=score, in Python"),
         ("item,gpt,claude\nq1,1,0\n", "no column 'unit'; did you mean 'item'? If so, give --columns unit=item"),
         ("gpt,claude\n1,0\n", "if each row is a unit, number the rows: polars.read_csv(...).with_row_index('unit')"),
         ("a/b/c\n1/2/3\n", "the only column is 'a/b/c': between cells are commas, semicolons, tabs or |"),
@@ -437,5 +441,10 @@ def test_the_offered_lines_work(tmp_path: Path) -> None:
     asked = tmp_path / "asked.csv"
     asked.write_text("model,unit,prompt,hit\na,q1,plain,1\na,q1,cot,0\n")
     assert Scores.read(asked, columns={"condition": "prompt"}).conditions == ("cot", "plain")
+    models = pl.DataFrame({"unit": ["q1"], "accuracy": [1], "f1": [0]})
+    long = models.unpivot(["accuracy", "f1"], index=["unit"], variable_name="model")
+    assert Scores.from_table(long).models == ("accuracy", "f1")
+    several = pl.DataFrame({"system": ["a"], "item": ["q1"], "score": [1], "f1": [0.5]})
+    assert list(Scores.from_table(several, columns={"model": "system", "unit": "item"}).metrics) == ["score", "f1"]
     numbered = pl.DataFrame({"gpt": [1, 0], "claude": [1, 1]}).with_row_index("unit")
     assert Scores.from_table(numbered).models == ("claude", "gpt")

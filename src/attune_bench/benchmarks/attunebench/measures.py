@@ -112,7 +112,7 @@ def _emotions_by_turn(tables: Tables, values: Values, metrics: dict[str, Metric]
             continue
         for number in range(1, last + 1):
             name = f"turn {number} {affect}"
-            metrics[name] = _share(name, f"turn {number}, {said}")
+            metrics[name] = _share(name, f"turn {number}, {said.removesuffix(' emotion')} emotion")
             values[name] = of_turns.filter(turn_number=number).unique(_KEY, keep="last").select(_KEY, "value")
             found[name] = Place(said, number)
     return Family(
