@@ -270,7 +270,7 @@ def options() -> set[str]:
 
 
 def test_options_exist() -> None:
-    known = options()
+    known = {*options(), "--help-all"}
     for page in PAGES:
         of_other_tools = {"--schemafile", "--model", *OF_HARNESSES.get(page.name, ())}
         assert set(OPTIONS.findall(page.read_text(encoding="utf-8"))) - {*known, *of_other_tools} == set(), page

@@ -121,6 +121,30 @@ def to_markdown(text: str) -> str:
     return _MARKUP.sub(lambda found: {"<": "&lt;", "&": "&amp;"}.get(found[0], f"\\{found[0]}"), sanitize(text))
 
 
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\u2212": "$-$",
+    **{sign: f"${sign}$" for sign in "<>|"},
+    **{sign: f"\\{sign}" for sign in "&%_#${}"},
+}
+_OF_LATEX = re.compile(r"(?<![\w.])-(?=\d)|[" + re.escape("".join(_LATEX)) + "]")
+
+
+def to_latex(text: str) -> str:
+    r"""Return text on one line that LaTeX shows as it is: no command, no end of a table's cell, minus signs as such.
+
+    Examples
+    --------
+    >>> print(to_latex("a_b & 5% of {x}"), to_latex("-0.5 [-1.0, <0.1]"), to_latex("[few]"))
+    a\_b \& 5\% of \{x\} $-$0.5 [$-$1.0, $<$0.1] {}[few]
+    """
+    shown = _OF_LATEX.sub(lambda found: _LATEX.get(found[0], "$-$"), sanitize(text))
+    # At the beginning of a row these would belong to the end of the row before.
+    return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown
+
+
 _ROWS = 2**16
 _ROWS_OF_RECORDS = 256
 

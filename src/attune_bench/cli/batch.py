@@ -97,7 +97,9 @@ def export(
     benchmark: str | None,
     **given: Any,
 ) -> int:
-    """Write the calls that the benchmark of DATA makes to MODEL as lines of OpenAI's batch format.
+    """Write the calls of a run for a batch service.
+
+    They are the calls that the benchmark of DATA makes to MODEL, as lines of OpenAI's batch format.
 
     PROVIDER, MODEL and DATA are as for run; nothing is sent. A file has the calls to one model, at most 50,000 and
     200 MB; further ones are called NAME-2.jsonl and so on. The manifest beside them, NAME.manifest.json, belongs to
@@ -148,7 +150,9 @@ def export(
 def import_(
     calls: Path, answers: tuple[Path, ...], output: Path, prices: Path | None, partial: bool, benchmark: str | None
 ) -> int:
-    """Take the ANSWERS to a file of CALLS, and write the results that they are enough for.
+    """Take the ANSWERS to a file of CALLS; write results.
+
+    Results are written of the units that the answers are enough for.
 
     ANSWERS are the files that the service gave, its file of errors too; the order of lines does not matter. Every call
     needs one line, but for --partial. Lines that are errors are listed. attune-bench run with the same arguments and

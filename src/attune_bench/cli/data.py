@@ -271,7 +271,7 @@ def _print_schema(kind: str | None, *, tables: bool) -> None:
 @click.argument("name", required=False)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of NAME, a kind of record or a codebook's file.")
 @click.option("--tables", is_flag=True, help="For --schema: the columns of the tables of NAME instead, by table.")
-@format_option()
+@format_option("table", "markdown", "csv", "json")
 @click.pass_context
 def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool, format: str) -> None:  # noqa: A002
     """Print what columns mean: of the tables of records, and of what analyses print and write.

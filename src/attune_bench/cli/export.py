@@ -303,7 +303,9 @@ _entries = click.argument("entries", metavar="ENTRY", nargs=-1, required=True, t
 @click.option("--small-cells", is_flag=True, help="Show values of fewer than 5 people, too.")
 @sampling_options()
 def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: Any) -> None:
-    """Write the site of a leaderboard: a page for any browser, and board.json with every number.
+    """Write the site of a leaderboard.
+
+    The site is a page for any browser, and board.json with every number.
 
     An ENTRY is a file of scores, or a TOML file that describes one. Models are in tiers by the main
     metric. Those that may not be compared are on boards of their own. Values that rest on fewer than 5 people are left
@@ -343,7 +345,7 @@ def _read(paths: Sequence[Path], *, small_cells: bool) -> list[Entry]:
 @verb("leaderboard check scores.json")
 @_entries
 def check(entries: tuple[Path, ...]) -> int:
-    """List all that is wrong with entries of a leaderboard, a line each.
+    """List all that is wrong with entries, a line each.
 
     An ENTRY is a TOML file beside its scores, or a file of scores. Exits with 1 where anything is wrong.
     """

@@ -70,7 +70,9 @@ def agree(
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
-    """Is a judge as close to an expert as another expert is? By dimension, from RATINGS of the same items.
+    """Compare judges with experts who rated the same items.
+
+    Is a judge as close to an expert as another expert is? The answer is by dimension, from RATINGS.
 
     RATINGS is a CSV, XLSX, JSONL or Parquet table with the columns item, rater, dimension, rating, and optional dataset
     and cluster, of items that belong together. No scores are needed.
@@ -99,7 +101,9 @@ def agree(
 @mixed_option
 @analysis_options
 def correct(scores: Path, labels: Path, metric: str | None, format: Format, **given: Any) -> None:  # noqa: A002
-    """Correct a judge's scores by people's ratings of a random part of what it scored.
+    """Correct a judge's scores by people's ratings of a part.
+
+    The part is a random part of what the judge scored.
 
     Prints for every rated model, and for every two that people rated on the same units, what the judge says, what
     people say and the judge corrected; and which corrected differences are significant.
@@ -129,7 +133,9 @@ def correct(scores: Path, labels: Path, metric: str | None, format: Format, **gi
 )
 @click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="The sheet, a name in .csv.")
 def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, output: Path, **given: Any) -> None:
-    """Draw units at random for people to rate, and write a sheet with an empty column rating.
+    """Draw units at random for people to rate.
+
+    Writes a sheet with an empty column rating.
 
     Rows are in the order in which units were drawn: who stops early has rated a random part. The sheet has no scores,
     so that nobody rates with the judge in view.
@@ -168,9 +174,9 @@ def plan_(
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
-    """Say how many ratings an interval of a width needs, from a pilot or from stated numbers.
+    """Say how many ratings an interval of a width needs.
 
-    A pilot is SCORES that a judge gave, and --labels; or state --sd, --correlation and --scored.
+    Give a pilot, which is SCORES of a judge and --labels; or state --sd, --correlation and --scored.
 
     JSON: rows under plan; attune-bench columns "ratings needed" describes their columns.
     """

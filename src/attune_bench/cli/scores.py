@@ -560,11 +560,17 @@ def analyze(
         for made in documents.values()
     ]
     if left_out:
-        left = [fill(f"- {key}: {why}", columns_of_terminal(), subsequent_indent="  ") for key, why in left_out.items()]
-        blocks.append("\n".join(["Left out:", "", *left]))
+        blocks.append(_left_out(left_out, format))
     if format == "table" and signed:
         blocks.append(signature_line("\n".join(signed)))
     emit("\n\n".join(blocks))
+
+
+def _left_out(reasons: Mapping[str, str], format: Format) -> str:  # noqa: A002
+    """Return a list of what was left out and why; for LaTeX as comments."""
+    columns, comment = columns_of_terminal(), "% " if format == "latex" else ""
+    left = [fill(f"- {key}: {why}", columns, subsequent_indent="  ") for key, why in reasons.items()]
+    return "\n".join(f"{comment}{line}".rstrip() for line in "\n".join(["Left out:", "", *left]).splitlines())
 
 
 def _analyses() -> set[str]:

@@ -189,7 +189,7 @@ def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -
     said = f"{number(difference + 0.0, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
     p = p_value(row["p_holm"])
     corrected = f"Holm-corrected over {family['family']} pairs, " if family["family"] > 1 else ""
-    said += f", {corrected}p {p if p.startswith('<') else f'= {p}'} (paired permutation test)"
+    said += f", {corrected}p {f'< {p[1:]}' if p.startswith('<') else f'= {p}'} (paired permutation test)"
     size = plural(row["n"], held.unit)
     if has_clusters(table) and row["clusters"] != row["n"]:
         size += f" by {plural(row['clusters'], held.cluster)}"

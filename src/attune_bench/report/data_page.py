@@ -50,7 +50,7 @@ from attune_data.collection import Collection
 from attune_data.description import describe
 from attune_data.issues import element
 from attune_data.licences import named_licences
-from attune_data.text import listed, plural, sanitize, width
+from attune_data.text import listed, plural, pluralize, sanitize, width
 from attune_metrics.metric import Metric, SkewedScoresWarning
 from attune_metrics.stats.comparison import holm
 
@@ -126,7 +126,7 @@ class DataPage:
         values = table.values
         if len(joined) < len(family.metrics):
             name = joined[0] if len(joined) == 1 else f"{len(joined)} others"
-            label = f"{len(joined)} others, each of few {table.provenance.cluster}s"
+            label = f"{len(joined)} others, each of few {pluralize(table.provenance.cluster)}"
             kept[name] = replace(table.metrics[joined[0]], name=name, label=label)
             values = values.with_columns(pl.max_horizontal(joined).alias(name))
         return replace(table, values=values, metrics=kept)
@@ -373,7 +373,7 @@ def title(asked: DataPage) -> str:
     if apart:
         return f"{asked.name} and {_OTHERS} differ in {len(apart)} of {plural(tests, 'measure')}"
     if not any(_reaches(frame) for _, frame in asked.families):
-        return f"{asked.name} and {_OTHERS}: too few {asked.table.provenance.cluster}s to show a difference"
+        return f"{asked.name} and {_OTHERS}: too few {pluralize(asked.table.provenance.cluster)} to show a difference"
     return f"{asked.name} and {_OTHERS}: no significant difference"
 
 
@@ -418,8 +418,8 @@ def findings(asked: DataPage) -> list[str]:
     if few < FEW:
         group = "the smaller group" if asked.others is not None else "the group"
         said.append(
-            f"Only {few} {asked.table.provenance.cluster}s are in {group}: intervals cover too rarely where values are "
-            "skewed, and only large differences can show."
+            f"Only {few} {pluralize(asked.table.provenance.cluster)} are in {group}: intervals cover too rarely where "
+            "values are skewed, and only large differences can show."
         )
     return said
 
@@ -540,12 +540,12 @@ def _key(family: Family) -> str:
 
 def _note(asked: DataPage, frame: pl.DataFrame) -> str:
     held = asked.table.provenance
-    said = f"In brackets: {interval_words(asked.table, AnalysisOptions(**asked.options))}. n: {held.unit}s"
-    said += f" ({held.cluster}s)."
+    said = f"In brackets: {interval_words(asked.table, AnalysisOptions(**asked.options))}. n: {pluralize(held.unit)}"
+    said += f" ({pluralize(held.cluster)})."
     if asked.others is not None:
         said += (
-            f" Difference: {asked.name} minus {_OTHERS}, unpaired; p: by resampling the {held.cluster}s of both; Holm "
-            f"p: corrected for the {plural(frame['p'].count(), 'test')} of this table."
+            f" Difference: {asked.name} minus {_OTHERS}, unpaired; p: by resampling the {pluralize(held.cluster)} of "
+            f"both; Holm p: corrected for the {plural(frame['p'].count(), 'test')} of this table."
         )
     elif "p" in frame.columns:
         said += (
@@ -730,21 +730,21 @@ def _methods(asked: DataPage, *, skewed: bool) -> Section:
         held, chosen = asked.table.provenance, AnalysisOptions(**asked.options)
         unit, cluster = held.unit, held.cluster
         said.append(
-            f"A value is a mean over {unit}s. {interval_words(asked.table, chosen)[:1].upper()}"
-            f"{interval_words(asked.table, chosen)[1:]}: {cluster}s are drawn, each with all their {unit}s, "
-            f"{chosen.resamples:,} times, seed {chosen.seed}."
+            f"A value is a mean over {pluralize(unit)}. {interval_words(asked.table, chosen)[:1].upper()}"
+            f"{interval_words(asked.table, chosen)[1:]}: {pluralize(cluster)} are drawn, each with all their "
+            f"{pluralize(unit)}, {chosen.resamples:,} times, seed {chosen.seed}."
         )
         if asked.others is not None:
             said.append(
-                f"{_OTHERS[:1].upper()}{_OTHERS[1:]} are all {unit}s that are not in the group and have a known value "
-                "of the traits that it was chosen by. Groups differ in more than these traits: a difference is "
-                "observed, not caused."
+                f"{_OTHERS[:1].upper()}{_OTHERS[1:]} are all {pluralize(unit)} that are not in the group and have a "
+                "known value of the traits that it was chosen by. Groups differ in more than these traits: a "
+                "difference is observed, not caused."
             )
         if hides(asked.table, small_cells=asked.small_cells):
             said.append(
-                f"Values that rest on fewer than {MIN_CLUSTERS} {cluster}s, and values from which such a value would "
-                "follow, are not shown; what few of them have is counted together. Several pages taken together can "
-                "tell more than one."
+                f"Values that rest on fewer than {MIN_CLUSTERS} {pluralize(cluster)}, and values from which such a "
+                "value would follow, are not shown; what few of them have is counted together. Several pages taken "
+                "together can tell more than one."
             )
         if skewed:
             said.append(

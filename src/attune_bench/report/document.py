@@ -20,7 +20,7 @@ from attune_bench.scores.provenance import kind_of_group, people_among, setting_
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import AnalysisOptions
-from attune_data.export import to_csv, to_markdown
+from attune_data.export import to_csv, to_latex, to_markdown
 from attune_data.issues import Html, page, table, tag
 from attune_data.text import WIDTH, Tone, grid, sanitize, toned, width, wrapped
 from attune_metrics.signature import short_signature
@@ -181,7 +181,7 @@ def _parts(widths: Sequence[int], keys: int, columns: int, *, marked: bool) -> I
         yield range(0)
 
 
-Format = Literal["table", "markdown", "csv", "json"]
+Format = Literal["table", "markdown", "latex", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
@@ -246,6 +246,8 @@ def render(
         if document.signature:
             frame = frame.with_columns(signature=pl.lit(document.signature))
         return to_csv(frame).rstrip("\n")
+    if format == "latex":
+        return _latex(document)
     return _markdown(document) if format == "markdown" else _text(document, columns, colours=colours)
 
 
@@ -286,6 +288,29 @@ def _markdown(document: Document) -> str:
     return "\n\n".join(
         [*blocks, *map(to_markdown, [*footnotes, *document.notes, *document.warnings]), *quoted, *signature]
     )
+
+
+def _latex(document: Document) -> str:
+    """Return tables for LaTeX with the package booktabs, notes below them, the signature as a comment."""
+    tables, footnotes = text_tables(document.tables)
+    blocks = ["% \\usepackage{booktabs}", *(to_latex(text) for text in (*document.answer, document.head) if text)]
+    for one in tables:
+        notes = [rf"\par {{\footnotesize {' '.join(map(to_latex, one.notes))}}}"] if one.notes else []
+        if not one.head:
+            blocks += [to_latex(one.title), *notes]
+            continue
+        places = "".join("l" if place == 0 or place in one.left else "r" for place in range(len(one.head)))
+        head, *rows = [rf"{' & '.join(map(to_latex, line))} \\" for line in (one.head, *one.rows)]
+        title = [rf"\caption{{{to_latex(one.title)}}}"] if one.title else []
+        lines = [
+            r"\begin{table}", r"\centering", *title, rf"\begin{{tabular}}{{{places}}}", r"\toprule", head, r"\midrule",
+            *rows, r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}",
+        ]  # fmt: skip
+        blocks.append("\n".join(lines))
+    said = [to_latex(text) for text in (*footnotes, *document.notes, *document.warnings)]
+    blocks += [f"{{\\footnotesize {' '.join(said)}\\par}}"] if said else []
+    blocks += [to_latex(text) for text in document.quotes]
+    return "\n\n".join([*blocks, *([f"% {document.signature}"] if document.signature else [])])
 
 
 def _text(document: Document, columns: int, *, colours: bool) -> str:

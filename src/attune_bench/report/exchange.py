@@ -20,7 +20,7 @@ from attune_data.display import Compared, Message, Part, parts_html
 from attune_data.issues import element
 from attune_data.record import is_generated
 from attune_data.references import resolve
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import MetricInputError
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def _shown(
     differ = "" if len(rows) == 1 else ", and on which the models do not all answer alike"
     most = f" of the best {plural(len(rows), 'model')}" if len(rows) > 1 else ""
     rule = (
-        f"Chosen by a rule, not for its content: the first turn, in the order of the {unit}s, with an answer of the "
-        f"{whose}{differ}. Answers{most}."
+        f"Chosen by a rule, not for its content: the first turn, in the order of the {pluralize(unit)}, with an answer "
+        f"of the {whose}{differ}. Answers{most}."
     )
     notes = [element("p", text, class_="quiet") for text in (rule, *terms_of(records, rows))]
     inside = element("div", element("div", *said), element("div", table, *notes), class_="exchange attune")

@@ -602,7 +602,7 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
         return []
     matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
     if frame.height > _TABLED:
-        command = element("code", f"attune-bench compare --metric {name} --format csv")
+        command = element("code", f"attune-bench compare SCORES --metric {name} --format csv")
         said = f"The numbers of all {frame.height:,} pairs are what "
         return [*matrices, Markup(element("p", said, command, " prints.", class_="quiet"))]
     exchanges = exchanges_of_all(table, page.chosen.resamples)

@@ -36,7 +36,7 @@ def report_document(
     ----------
     table : ScoreTable
         The scores.
-    format : {"table", "markdown", "csv", "json"}
+    format : {"table", "markdown", "latex", "csv", "json"}
         What it is for.
     **options
         ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see

@@ -469,7 +469,7 @@ class Scores(ScoreTable):
 
         Parameters
         ----------
-        format : {"table", "markdown", "csv", "json", "html"}
+        format : {"table", "markdown", "latex", "csv", "json", "html"}
             HTML is a whole page.
         data, results, small_cells, margin, labels, label_metric, transcripts
             For HTML: what was scored against, what was scored, whether to show what rests on few people, the smallest

@@ -92,6 +92,14 @@ def test_two_models_in_markdown(call: Call, make_scores: Make, tmp_path: Path) -
     assert call("compare", "--scores", tmp_path / "scores.json", *each, *QUICK)[1] == out
 
 
+def test_tables_for_latex(call: Call, demo_scores: Path) -> None:
+    for command in ("compare", "rank"):
+        status, out, err = call(command, demo_scores, "--format", "latex", *QUICK)
+        assert (status, err) == (0, "")
+        assert out.count("\\begin{tabular}") == out.count("\\bottomrule") == 1
+        assert "\nsignature: " not in out
+
+
 def test_long_names_are_wrapped(call: Call, make_scores: Make, tmp_path: Path) -> None:
     names = [f"vendor/a-model-with-a-long-name-of-version-{i}" for i in range(3)]
     make_scores(names, conversations=3).write(tmp_path / "scores.json")

@@ -90,6 +90,14 @@ def test_help_of_a_command(call: Call, command: str) -> None:
     assert "more:" not in everything
 
 
+@pytest.mark.parametrize("group", ["batch", "judge", "leaderboard"])
+def test_a_group_says_in_a_line_what_each_command_does(call: Call, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = re.findall(r"^  [a-z]+  +(.*)$", call(group, "--help")[1], re.MULTILINE)
+    assert len(lines) >= 2
+    assert all(line.endswith(".") and not line.endswith("...") for line in lines), lines
+
+
 def test_statistics_are_folded(call: Call) -> None:
     few, every = (LISTED.findall(call("compare", flag)[1]) for flag in ("--help", "--help-all"))
     statistics = {"--interval", "--weight", "--unit", "--level", "--seed", "--resamples", "--allow-mixed", "--scores"}

@@ -401,7 +401,7 @@ def test_the_numbers_of_very_many_pairs_are_those_of_a_command() -> None:
     assert "All pairs, with their numbers" in page_of(25)
     drawn = section(page_of(26), "Comparisons")
     assert "All pairs" not in drawn
-    assert "The numbers of all 325 pairs are what <code>attune-bench compare --metric hit --format csv" in drawn
+    assert "The numbers of all 325 pairs are what <code>attune-bench compare SCORES --metric hit --format csv" in drawn
 
 
 def text_answer(scores: Scores) -> str:
