@@ -54,8 +54,9 @@ from attune_bench.cli.scored import (
     score_sources,
     scored_benchmark,
 )
-from attune_bench.report.data_page import DataPage, data_document, data_html, data_page
+from attune_bench.report.data_page import data_document, data_html
 from attune_bench.report.document import render
+from attune_bench.report.measures import MeasuredGroup, measured_group
 from attune_bench.report.text import demo_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
@@ -185,13 +186,13 @@ def describe(
 
 def _asked(
     kind: Kind[Any, Any], records: Collection[Any], benchmark: str | None, traits: dict[str, list[str]], **options: Any
-) -> DataPage:
+) -> MeasuredGroup:
     """Return what a page of records is made of."""
     with mistakes():
         of = benchmark_named(benchmark) if benchmark is not None else benchmark_of_kind(kind, "data", "results")
         is_data = of is not None and of.data is not None and kind_of(of.data) is kind
         measured = resolve(of.measures)(records) if of is not None and is_data and of.measures else None
-        return data_page(records, traits, measures=measured, **options)
+        return measured_group(records, traits, measures=measured, **options)
 
 
 @verb("validate demo --results demo")

@@ -60,7 +60,7 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: boo
         within = f"{count['stratum']}: " if "stratum" in count else ""
         named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
         own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
-        title = f"{named}: {significant_words(count, own)}"
+        title = f"{named}: {significant_words(table, count, own)}"
         if not full and (matrix := _matrix(table, count["metric"], own.to_dicts())) is not None:
             return Table("comparisons", title, *matrix)
         # Why there is no mde is of no use without its column.

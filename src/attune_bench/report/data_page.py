@@ -1,19 +1,12 @@
-"""The page of the data: what the records of a source, or of a subgroup of it, say; a subgroup against the others.
-
-Intervals resample the people, and values that rest on few of them are hidden, as on pages of scores. Two groups are
-compared as `attune_bench.stats.subgroups` compares a stratum with its complement; p-values are corrected by Holm's
-method over the measures of a section.
-"""
+"""The page of the data: what the records of a source, or of a subgroup of it, say; a subgroup against the others."""
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from math import inf
 from typing import Any
 
 import polars as pl
-from typing_extensions import Unpack
 
 from attune_bench.report import drawing
 from attune_bench.report.columns import (
@@ -38,308 +31,30 @@ from attune_bench.report.columns import (
 from attune_bench.report.document import Document
 from attune_bench.report.drawing import MUTED, ORANGE, SKY
 from attune_bench.report.elements import page
-from attune_bench.report.measures import Family, Measures, Place
+from attune_bench.report.measures import OF_OTHERS, OTHERS, Family, MeasuredGroup, Place, size_of
 from attune_bench.report.plots import Axis, Line, LinePanel, LinePlot, Mark, PlotRow, RowPlot, axis_of
-from attune_bench.report.privacy import conceal_strata, hidden_strata, hides, shown_summary
+from attune_bench.report.privacy import hides
 from attune_bench.scores.provenance import fingerprint
-from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.compare import compare_all
-from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, SamplingKeywords, ScoreSeries, too_few
-from attune_bench.stats.subgroups import strata_and_known, subgroups
-from attune_data.collection import Collection
+from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, too_few
 from attune_data.description import describe
 from attune_data.issues import element
 from attune_data.licences import named_licences
 from attune_data.text import listed, plural, pluralize, sanitize, width
 from attune_metrics.metric import Metric, SkewedScoresWarning
-from attune_metrics.stats.comparison import holm
 
 _MOST_DRAWN = 12
-_OTHERS = "the others"
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataPage:
-    """A group of records, and the records that it is compared with.
-
-    Attributes
-    ----------
-    records : Collection
-        All records of the source.
-    part : Collection
-        The group.
-    name : str
-        What the group is called; empty for all records.
-    others : sequence of str, optional
-        The ids of the records that the group is compared with.
-    measures : Measures, optional
-        The measures of all records, where their benchmark has some.
-    small_cells : bool
-        Whether to show values that rest on few people.
-    options : mapping
-        ``resamples``, ``seed`` and the like; see `attune_bench.stats.options.AnalysisOptions`.
-    """
-
-    records: Collection[Any]
-    part: Collection[Any]
-    name: str
-    others: Sequence[str] | None
-    measures: Measures | None
-    small_cells: bool
-    options: SamplingKeywords
-
-    @cached_property
-    def own(self) -> list[str]:
-        """The ids of the records of the group."""
-        return [record.id for record in self.part]
-
-    @cached_property
-    def table(self) -> ScoreTable:
-        """The measures of the group and of the others; measures that count few people are joined."""
-        assert self.measures is not None  # noqa: S101 - asked for by sections of measures only
-        table = self.measures.table.keep(units=[*self.own, *(self.others or ())])
-        for family in self.measures.families:
-            table = self._joined(table, family)
-        return table
-
-    def _joined(self, table: ScoreTable, family: Family) -> ScoreTable:
-        """Return the scores in which measures that few people have are one measure, so that none can be counted."""
-        if not (family.counts and hides(table, small_cells=self.small_cells)):
-            return table
-        series = ScoreSeries(table)
-        sides = [series.mask(set(units)) for units in (self.own, self.others or ()) if units]
-
-        def fewest(*names: str) -> int:
-            there = [series.values(name)[0, 0] > 0 for name in names]
-            return min(series.count(side & sum(there).astype(bool)) for side in sides)
-
-        order = sorted(family.metrics, key=lambda name: (fewest(name), name))
-        joined: list[str] = []
-        while order and (
-            (not joined and fewest(order[0]) < MIN_CLUSTERS) or (joined and fewest(*joined) < MIN_CLUSTERS)
-        ):
-            joined.append(order.pop(0))
-        joined += [name for name in order if joined and fewest(name) < MIN_CLUSTERS]
-        if not joined:
-            return table
-        kept = {name: metric for name, metric in table.metrics.items() if name not in joined}
-        values = table.values
-        if len(joined) < len(family.metrics):
-            name = joined[0] if len(joined) == 1 else f"{len(joined)} others"
-            label = f"{len(joined)} others, each of few {pluralize(table.provenance.cluster)}"
-            kept[name] = replace(table.metrics[joined[0]], name=name, label=label)
-            values = values.with_columns(pl.max_horizontal(joined).alias(name))
-        return replace(table, values=values, metrics=kept)
-
-    def shown(self, family: Family) -> list[str]:
-        """Return the measures of a family that the page has."""
-        known = [name for name in family.metrics if name in self.table.metrics]
-        if family.counts:
-            known += [name for name in self.table.metrics if name.endswith(" others") and name not in known]
-        return known
-
-    def frame(self, family: Family, metrics: Sequence[str]) -> pl.DataFrame:
-        """Return measures of the group and, where it is compared, of the others and their difference.
-
-        Returns
-        -------
-        polars.DataFrame
-            ``metric, value, low, high, n, clusters, reason``; of a difference within records also ``first, second, p,
-            p_min, p_holm``. Where the group is compared also ``other, other_low, other_high, other_n, other_clusters,
-            difference, difference_low, difference_high, p, p_min, p_holm``. Null is what is not known or not shown.
-        """
-        if self.others is None:
-            found = shown_summary(self.table, small_cells=self.small_cells, metrics=list(metrics), **self.options)
-            found = found.select("metric", "value", "low", "high", "n", "clusters", "reason")
-            if family.pairs:
-                found = self._with_ends(family, found)
-        else:
-            found = self._compared(metrics)
-        if "p" in found.columns:
-            found = found.with_columns(p_holm=pl.Series(holm(found["p"].fill_null(float("nan")))).fill_nan(None))
-        # A bootstrap of values that are all the same knows nothing of other people.
-        flat = pl.col("low") == pl.col("high")
-        return found.with_columns(
-            low=pl.when(~flat).then("low"),
-            high=pl.when(~flat).then("high"),
-            reason=pl.when(flat).then(pl.lit("all values are the same")).otherwise("reason"),
-        )
-
-    def _with_ends(self, family: Family, found: pl.DataFrame) -> pl.DataFrame:
-        """Return differences within records with the two measures that they are of, and their p-values."""
-        names = [*dict.fromkeys(end for name in found["metric"] for end in family.pairs[name])]
-        ends = shown_summary(self.table, small_cells=self.small_cells, metrics=names, **self.options)
-        value = dict(ends.select("metric", "value").iter_rows())
-        rows = []
-        for model, end in (("first", 0), ("second", 1)):
-            columns = [pl.col(family.pairs[name][end]).alias(name) for name in found["metric"]]
-            rows.append(self.table.values.select(pl.lit(model).alias("model"), "condition", "unit", *columns))
-        metrics = {name: replace(self.table.metrics[family.pairs[name][0]], name=name) for name in found["metric"]}
-        held = self.table.provenance.model_copy(update={"primary": found["metric"][0]})
-        paired = replace(self.table, values=pl.concat(rows), metrics=metrics, provenance=held)
-        tested = compare_all(paired, metrics=found["metric"].to_list(), **self.options).select("metric", "p", "p_min")
-        joined = found.join(tested, on="metric", how="left", maintain_order="left")
-        return joined.with_columns(
-            pl.Series("first", [value[family.pairs[name][0]] for name in found["metric"]], pl.Float64),
-            pl.Series("second", [value[family.pairs[name][1]] for name in found["metric"]], pl.Float64),
-            p=pl.when(pl.col("value").is_not_null()).then("p"),
-        )
-
-    def _compared(self, metrics: Sequence[str]) -> pl.DataFrame:
-        others = list(self.others or ())
-        strata = {"group": self.own, "others": others}
-        known = [*self.own, *others]
-        frame = subgroups(self.table, strata, known=known, compare=True, metrics=list(metrics), **self.options)
-        if hides(self.table, small_cells=self.small_cells):
-            frame = pl.concat(
-                conceal_strata(
-                    self.table, "side", frame.filter(metric=name),
-                    hidden_strata(self.table, name, {"side": (strata, known)}),
-                )
-                for name in metrics
-            )  # fmt: skip
-        ends = ["value", "low", "high", "n", "clusters"]
-        differs = ["difference", "difference_low", "difference_high", "p", "p_min"]
-        mine = frame.filter(stratum="group").select("metric", *ends, *differs, "reason")
-        theirs = frame.filter(stratum="others")
-        theirs = theirs.select("metric", *(pl.col(name).alias(_OF_OTHERS[name]) for name in ends))
-        return mine.join(theirs, on="metric", how="left", maintain_order="left")
-
-    @cached_property
-    def families(self) -> list[tuple[Family, pl.DataFrame]]:
-        """The families of measures that the page has, each with its frame; a comparison has the ends of pairs too."""
-        found: list[tuple[Family, pl.DataFrame]] = []
-        for family in self.measures.families if self.measures else ():
-            if not (names := self.shown(family)):
-                continue  # `data_html` says so
-            if self.others is not None and family.pairs:
-                first = replace(family, title=family.headings[0], pairs={})
-                found.append((first, self.frame(first, [family.pairs[name][0] for name in names])))
-                gap = replace(family, title=family.headings[1], pairs={})
-                found.append((gap, self.frame(gap, names)))
-            else:
-                found.append((family, self.frame(family, names)))
-        return found
-
-    def sizes(self) -> str:
-        """Return how many records and people the group has, of how many; where it is compared, the others too."""
-        chosen = _size(self.part)
-        if self.others is not None:
-            whole = set(self.others)
-            others = self.records[[one.id in whole for one in self.records]]
-            return f"{self.name}: {chosen}; {_OTHERS}: {_size(others)}"
-        return f"{chosen}, out of {_size(self.records)}" if self.name else chosen
-
-
-_OF_OTHERS = {
-    "value": "other", "low": "other_low", "high": "other_high", "n": "other_n", "clusters": "other_clusters",
-}  # fmt: skip
-
-
-def _size(part: Collection[Any]) -> str:
-    counts = describe(part)
-    names = [name for name in counts if name != "synthetic" and isinstance(counts[name], int)]
-    records, *others = [plural(counts[name], name.removesuffix("s"), name) for name in names[:2]]
-    return f"{records} by {others[0]}" if others and names[1] == "participants" else records
-
-
-def group_name(traits: dict[str, list[str]]) -> str:
-    """Return what a group is called that was asked for by its traits.
-
-    Examples
-    --------
-    >>> group_name({"diagnosis": ["ADHD"], "age_range": ["18-24", "25-34"]})
-    'Diagnosis ADHD, age range 18-24 or 25-34'
-    """
-    said = ", ".join(f"{name.replace('_', ' ')} {' or '.join(map(str, values))}" for name, values in traits.items())
-    return said[:1].upper() + said[1:]
-
-
-def other_ids(records: Collection[Any], part: Collection[Any], traits: Sequence[str]) -> list[str]:
-    """Return the ids of the records that are not in a part, and have a known value of each of the traits.
-
-    Examples
-    --------
-    >>> from attune_data import load
-    >>> conversations = load("demo")
-    >>> len(other_ids(conversations, conversations.where(diagnosis="ADHD"), ["diagnosis"]))
-    32
-    """
-    own = {record.id for record in part}
-    known = {record.id for record in records}
-    for trait in traits:
-        known &= set(strata_and_known(records, trait)[1])
-    return [record.id for record in records if record.id in known - own]
-
-
-def data_page(
-    records: Collection[Any],
-    traits: dict[str, list[str]],
-    *,
-    measures: Measures | None = None,
-    compare: bool = False,
-    small_cells: bool = False,
-    **options: Unpack[SamplingKeywords],
-) -> DataPage:
-    """Return what a page of the data is made of.
-
-    Parameters
-    ----------
-    records : Collection
-        All records of a source.
-    traits : dict of str to list of str
-        The values of the group by trait, as for ``where``; empty for all records.
-    measures : Measures, optional
-        The measures of the records.
-    compare : bool
-        Whether to compare the group with the others: all records that are not in it and have a known value of each
-        trait.
-    small_cells : bool
-        Whether to show values that rest on fewer than 5 people.
-    **options
-        ``resamples``, ``seed``, ``level`` and the like; see `attune_bench.stats.options.AnalysisOptions`.
-
-    Raises
-    ------
-    ValueError
-        Where the group, or what it is compared with, is of fewer than 5 people and `small_cells` is not set; or there
-        is nothing to compare.
-    """
-    part = records.where(**traits) if traits else records
-    others = None
-    if compare:
-        if measures is None:
-            raise ValueError(f"{records.kind.plural} have no measures to compare")
-        if not traits:
-            raise ValueError("a comparison needs a group: choose one by a trait (--where)")
-        others = other_ids(records, part, list(traits))
-        if not others:
-            raise ValueError(f"every {records.kind.noun} with a known value is in the group; nothing to compare with")
-    if measures is not None:
-        measures = replace(measures, families=tuple(one for one in measures.families if one.trait not in traits))
-    made = DataPage(
-        records=records, part=part, name=group_name(traits), others=others, measures=measures,
-        small_cells=small_cells, options=options,
-    )  # fmt: skip
-    if measures is not None and hides(measures.table, small_cells=small_cells):
-        series = ScoreSeries(measures.table)
-        sides = {made.name or f"all {records.kind.plural}": made.own, _OTHERS: others}
-        for side, units in sides.items():
-            if units is not None and series.count(series.mask(set(units))) < MIN_CLUSTERS:
-                hint = "show them with small_cells=True (--small-cells)"
-                raise ValueError(f"{side}: {too_few(measures.table)}, whose values are not shown; {hint}")
-    return made
-
-
-def data_html(asked: DataPage) -> str:
+def data_html(asked: MeasuredGroup) -> str:
     """Return the page of the data as HTML, which makes no request.
 
     Examples
     --------
     >>> from attune_bench.benchmarks.attunebench.measures import measures
+    >>> from attune_bench.report.measures import measured_group
     >>> from attune_data import load
     >>> conversations = load("demo")
-    >>> asked = data_page(conversations, {"diagnosis": ["ADHD"]}, measures=measures(conversations), resamples=200)
+    >>> asked = measured_group(conversations, {"diagnosis": ["ADHD"]}, measures=measures(conversations), resamples=200)
     >>> "<h1>Diagnosis ADHD: 8 conversations by 6 participants</h1>" in data_html(asked)
     True
     """
@@ -365,19 +80,19 @@ def data_html(asked: DataPage) -> str:
     return page(heading, top, shown, answer=element("div", *said, class_="answer"))
 
 
-def title(asked: DataPage) -> str:
+def title(asked: MeasuredGroup) -> str:
     """Return the heading of the page: of a comparison its result, else what the records are."""
     if asked.others is None:
-        return f"{asked.name}: {_size(asked.part)}" if asked.name else _size(asked.part)
+        return f"{asked.name}: {size_of(asked.part)}" if asked.name else size_of(asked.part)
     apart, tests = _apart(asked)
     if apart:
-        return f"{asked.name} and {_OTHERS} differ in {len(apart)} of {plural(tests, 'measure')}"
+        return f"{asked.name} and {OTHERS} differ in {len(apart)} of {plural(tests, 'measure')}"
     if not any(_reaches(frame) for _, frame in asked.families):
-        return f"{asked.name} and {_OTHERS}: too few {pluralize(asked.table.provenance.cluster)} to show a difference"
-    return f"{asked.name} and {_OTHERS}: no significant difference"
+        return f"{asked.name} and {OTHERS}: too few {pluralize(asked.table.provenance.cluster)} to show a difference"
+    return f"{asked.name} and {OTHERS}: no significant difference"
 
 
-def _apart(asked: DataPage) -> tuple[list[tuple[Family, Row]], int]:
+def _apart(asked: MeasuredGroup) -> tuple[list[tuple[Family, Row]], int]:
     """Return the significant tests of the page, the smallest p first, and how many tests there are."""
     rows = [(family, row) for family, frame in asked.families if "p" in frame.columns for row in frame.to_dicts()]
     tested = [(family, row) for family, row in rows if row["p"] is not None]
@@ -396,17 +111,18 @@ def _least(frame: pl.DataFrame) -> float:
     return min(1.0, min(tested, default=1.0) * len(tested))
 
 
-def findings(asked: DataPage) -> list[str]:
+def findings(asked: MeasuredGroup) -> list[str]:
     """Return the sentences that the page begins with.
 
     Examples
     --------
     >>> from attune_bench.benchmarks.attunebench.measures import measures
+    >>> from attune_bench.report.measures import measured_group
     >>> from attune_data import load
     >>> conversations = load("demo")
-    >>> found = findings(data_page(conversations, {}, measures=measures(conversations), resamples=2000))
+    >>> found = findings(measured_group(conversations, {}, measures=measures(conversations), resamples=2000))
     >>> found[0].partition(" of ")[0]
-    'Wanted and observed differ significantly in 26'
+    'Wanted and observed differ significantly in 18'
     """
     if asked.measures is None:
         return []
@@ -427,7 +143,7 @@ def findings(asked: DataPage) -> list[str]:
 _NAMED = 3
 
 
-def _difference_findings(asked: DataPage) -> list[str]:
+def _difference_findings(asked: MeasuredGroup) -> list[str]:
     apart, tests = _apart(asked)
     found = []
     for family, row in apart[:_NAMED]:
@@ -457,7 +173,7 @@ def _quoted(label: str) -> str:
     return f'"{label}"' if label.endswith("?") else label
 
 
-def _pair_finding(asked: DataPage, family: Family, frame: pl.DataFrame) -> str:
+def _pair_finding(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> str:
     both = " and ".join(family.ends)
     both = f"{both[:1].upper()}{both[1:]}"
     tested = frame.drop_nulls("p")
@@ -475,7 +191,7 @@ def _pair_finding(asked: DataPage, family: Family, frame: pl.DataFrame) -> str:
     return f"{both} differ significantly in {counted}; most in {_quoted(metric.label)}: {values}."
 
 
-def _section(asked: DataPage, family: Family, frame: pl.DataFrame) -> Section:
+def _section(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Section:
     """Return the section of a family: its figure, and folded its numbers."""
     if frame["value"].is_null().all():
         return Section(family.title, left_out=f"every value rests on {too_few(asked.table)}")
@@ -491,7 +207,7 @@ def _section(asked: DataPage, family: Family, frame: pl.DataFrame) -> Section:
     return Section(family.title, [*parts, Folded("All numbers", [measure_table(asked, family, frame)])])
 
 
-def measure_table(asked: DataPage, family: Family, frame: pl.DataFrame) -> Table:
+def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Table:
     """Return the numbers of a family of measures as a table."""
     metrics = asked.table.metrics
 
@@ -505,7 +221,7 @@ def measure_table(asked: DataPage, family: Family, frame: pl.DataFrame) -> Table
     if asked.others is not None:
         columns += [
             estimate_column(f"{asked.name}{unit}", "value", of),
-            estimate_column(f"{_OTHERS}{unit}", "other", of, low="other_low", high="other_high"),
+            estimate_column(f"{OTHERS}{unit}", "other", of, low="other_low", high="other_high"),
             estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
             p_column("Holm p", "p_holm"), Column("n", _both_sizes),
         ]  # fmt: skip
@@ -538,13 +254,13 @@ def _key(family: Family) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in family.title.lower())
 
 
-def _note(asked: DataPage, frame: pl.DataFrame) -> str:
+def _note(asked: MeasuredGroup, frame: pl.DataFrame) -> str:
     held = asked.table.provenance
     said = f"In brackets: {interval_words(asked.table, AnalysisOptions(**asked.options))}. n: {pluralize(held.unit)}"
     said += f" ({pluralize(held.cluster)})."
     if asked.others is not None:
         said += (
-            f" Difference: {asked.name} minus {_OTHERS}, unpaired; p: by resampling the {pluralize(held.cluster)} of "
+            f" Difference: {asked.name} minus {OTHERS}, unpaired; p: by resampling the {pluralize(held.cluster)} of "
             f"both; Holm p: corrected for the {plural(frame['p'].count(), 'test')} of this table."
         )
     elif "p" in frame.columns:
@@ -568,7 +284,7 @@ _LONG = 34  # columns of a name that fits one line
 
 
 def _row_plot(
-    asked: DataPage,
+    asked: MeasuredGroup,
     rows: Sequence[tuple[Row, list[Mark]]],
     axis: Axis,
     lines: Mapping[str, float],
@@ -581,7 +297,7 @@ def _row_plot(
     return RowPlot(rows=found, axes=[axis], lines=lines, key=key, step=_STEP if sentences else 24, sentences=sentences)
 
 
-def _estimates(asked: DataPage, frame: pl.DataFrame, title: str, middle: float | None, said: str) -> RowPlot:
+def _estimates(asked: MeasuredGroup, frame: pl.DataFrame, title: str, middle: float | None, said: str) -> RowPlot:
     """Return a figure of values with their intervals; `said` is the text before the numbers of a mark."""
     known = frame.to_dicts()
     metric = asked.table.metrics[known[0]["metric"]]
@@ -598,13 +314,13 @@ def _estimates(asked: DataPage, frame: pl.DataFrame, title: str, middle: float |
     return _row_plot(asked, rows, axis, {} if middle is None else {"": middle * metric.scale})
 
 
-def _value_figure(asked: DataPage, family: Family, frame: pl.DataFrame) -> Figure:
+def _value_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
     chance = "" if family.middle is None else " The broken line is no preference."
     plot = _estimates(asked, frame.drop_nulls("value"), family.axis, family.middle, "")
     return Figure(plot, f"{_BARS}{chance}")
 
 
-def _difference_figure(asked: DataPage, frame: pl.DataFrame) -> Figure:
+def _difference_figure(asked: MeasuredGroup, frame: pl.DataFrame) -> Figure:
     ordered = frame.drop_nulls("difference").sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     first = f"The {_MOST_DRAWN} largest differences. " if ordered.height > _MOST_DRAWN else ""
     found = ordered.head(_MOST_DRAWN)
@@ -615,10 +331,10 @@ def _difference_figure(asked: DataPage, frame: pl.DataFrame) -> Figure:
     metric = asked.table.metrics[found["metric"][0]]
     title = "difference, percentage points" if metric.scale == _PERCENT else "difference"
     plot = _estimates(asked, found, title, 0.0, "difference ")
-    return Figure(plot, f"{first}{asked.name} minus {_OTHERS}. {_BARS}")
+    return Figure(plot, f"{first}{asked.name} minus {OTHERS}. {_BARS}")
 
 
-def _pair_figure(asked: DataPage, family: Family, frame: pl.DataFrame) -> Figure:
+def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
     ordered = frame.drop_nulls(["first", "second"]).sort(pl.col("value").abs(), descending=True, maintain_order=True)
     first, second = family.ends
     known = ordered.head(_MOST_DRAWN).to_dicts()
@@ -644,11 +360,11 @@ def _pair_figure(asked: DataPage, family: Family, frame: pl.DataFrame) -> Figure
     return Figure(_row_plot(asked, rows, axis, {}, key), caption)
 
 
-def _line_figures(asked: DataPage, family: Family, frame: pl.DataFrame) -> list[Part]:
+def _line_figures(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> list[Part]:
     """Return measures as lines over positions; where two groups are compared, a panel for each line."""
-    sides = {asked.name or "all": {key: key for key in _OF_OTHERS}}
+    sides = {asked.name or "all": {key: key for key in OF_OTHERS}}
     if asked.others is not None:
-        sides[_OTHERS] = _OF_OTHERS
+        sides[OTHERS] = OF_OTHERS
     positions = sorted({place.position for place in family.places.values()})
     rows = {family.places[row["metric"]]: row for row in frame.to_dicts() if row["metric"] in family.places}
 
@@ -682,7 +398,7 @@ def _line_figures(asked: DataPage, family: Family, frame: pl.DataFrame) -> list[
     else:
         panels = [
             LinePanel(
-                title=f"{name}, {family.axis}",
+                title=f"{name}: {family.axis}",
                 lines=[line(name, side, side, look) for side, look in zip(sides, looks, strict=False)],
             )
             for name in names
@@ -695,7 +411,7 @@ def _line_figures(asked: DataPage, family: Family, frame: pl.DataFrame) -> list[
 # Sections without measures.
 
 
-def _counts(asked: DataPage) -> Section:
+def _counts(asked: MeasuredGroup) -> Section:
     counts = describe(asked.part)["counts"]
     if not counts:
         return Section("Counts", left_out=f"{asked.records.kind.plural} have no parts that are counted")
@@ -709,7 +425,7 @@ def _counts(asked: DataPage) -> Section:
     return Section("Counts", [Table("counts", "", columns, rows)])
 
 
-def _traits(asked: DataPage) -> list[Section]:
+def _traits(asked: MeasuredGroup) -> list[Section]:
     """Return the counts of traits, where records are not of people, of whom counts can tell."""
     traits = describe(asked.part)["traits"]
     if asked.measures is not None or not traits:
@@ -723,7 +439,7 @@ def _traits(asked: DataPage) -> list[Section]:
     return [Section("Traits", tables)]
 
 
-def _methods(asked: DataPage, *, skewed: bool) -> Section:
+def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
     said: list[Part] = []
     kind = asked.records.kind
     if asked.measures is not None:
@@ -736,7 +452,7 @@ def _methods(asked: DataPage, *, skewed: bool) -> Section:
         )
         if asked.others is not None:
             said.append(
-                f"{_OTHERS[:1].upper()}{_OTHERS[1:]} are all {pluralize(unit)} that are not in the group and have a "
+                f"{OTHERS[:1].upper()}{OTHERS[1:]} are all {pluralize(unit)} that are not in the group and have a "
                 "known value of the traits that it was chosen by. Groups differ in more than these traits: a "
                 "difference is observed, not caused."
             )
@@ -753,20 +469,21 @@ def _methods(asked: DataPage, *, skewed: bool) -> Section:
             )
     licences = named_licences(asked.part)
     stated = f"Licence: {'; '.join(licences)}." if licences else f"The {kind.plural} state no licence."
-    said.append(f"Made from {_size(asked.records)}, data {fingerprint(asked.records)}. {stated}")
+    said.append(f"Made from {size_of(asked.records)}, data {fingerprint(asked.records)}. {stated}")
     return Section("Methods", said)
 
 
-def data_document(asked: DataPage) -> Document:
+def data_document(asked: MeasuredGroup) -> Document:
     """Return the comparison of a group with the others as tables for a terminal.
 
     Examples
     --------
     >>> from attune_bench.benchmarks.attunebench.measures import measures
+    >>> from attune_bench.report.measures import measured_group
     >>> from attune_data import load
     >>> conversations = load("demo")
     >>> known = measures(conversations)
-    >>> asked = data_page(conversations, {"diagnosis": ["ADHD"]}, measures=known, compare=True, resamples=200)
+    >>> asked = measured_group(conversations, {"diagnosis": ["ADHD"]}, measures=known, compare=True, resamples=200)
     >>> data_document(asked).head.partition(". ")[0]
     'Diagnosis ADHD: 8 conversations by 6 participants; the others: 32 conversations by 18 participants'
     """
@@ -780,5 +497,5 @@ def data_document(asked: DataPage) -> Document:
         tables=[replace(table, notes=()) for table in tables],
         head=f"{asked.sizes()}. {title(asked)}.",
         notes=[*notes[:1], *(["SYNTHETIC data."] if generated else [])],
-        metadata={"group": asked.name, "others": listed([asked.name and _OTHERS]), "synthetic": generated},
+        metadata={"group": asked.name, "others": listed([asked.name and OTHERS]), "synthetic": generated},
     )

@@ -241,7 +241,8 @@ class Cells:
     Attributes
     ----------
     rows : list of dict
-        A dict a cell: its row, column and value, ``shown``, which is printed, and ``text``, which the pointer reads.
+        A dict a cell: its row, column and value, ``shown``, which is printed, ``text``, which the pointer reads, and
+        ``numbers``, which it reads of one of many cells.
     value : str
         The key of the coloured value.
     x, y : (str, sequence of str)

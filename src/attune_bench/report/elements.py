@@ -247,27 +247,30 @@ def cells_element(cells: drawing.Cells, caption: str) -> Html:
         called = element("bdi", name) if kind else breakable(name)
         heads.append(element("th", element("span", called, **kind), *numbered, scope="col", **of_model))
     found = {(row[cells.y[0]], row[cells.x[0]]): row for row in cells.rows}
+    # Of many cells the names, which row and column have, would be most of the bytes.
+    text = "text" if len(cells.rows) <= _MOST_NAMED_CELLS else "numbers"
     rows = []
     for name in cells.y[1]:
         numbered = [element("small", f"{cells.numbers[name]} ")] if name in cells.numbers else []
         head = element("th", *numbered, breakable(name), scope="row")
-        inside = [_coloured(cells, found.get((name, other))) for other in cells.x[1]]
+        inside = [_coloured(cells, found.get((name, other)), text) for other in cells.x[1]]
         rows.append(element("tr", head, *inside, **({"data_model": name} if name in cells.numbers else {})))
     top = element("thead", element("tr", element("td", ""), *heads))
     table = element("table", top, element("tbody", *rows), class_="cells")
     return element("figure", scrolled(table, caption), element("figcaption", caption))
 
 
-def _coloured(cells: drawing.Cells, row: Row | None) -> Html:
+def _coloured(cells: drawing.Cells, row: Row | None, text: str) -> Html:
     if row is None:
         return element("td", "", class_="none")
     far = 0.0 if row[cells.value] is None else (row[cells.value] - cells.middle) / cells.reach
     step = min(round(abs(far) * _STEPS), _STEPS)
     kind = {"class_": f"{'u' if far > 0 else 'd'}{step}"} if step else {}
-    return element("td", row["shown"], title=row["text"], **kind)
+    return element("td", row["shown"], title=row.get(text, row["text"]), **kind)
 
 
 _FEW_COLUMNS = 6
+_MOST_NAMED_CELLS = 300
 
 
 def figure_element(figure: Figure) -> Html:
@@ -368,6 +371,8 @@ def document(title: str, body: Iterable[Html], *, style: str = "", script: str =
 
 
 LARGE = 40  # models; the cells of their matrix are small
+MOST_NUMBERED = 25
+"""Of as many models a matrix has the numbers of each pair, which would be most of the bytes of a larger one."""
 _NAMED = 12  # models; in a larger matrix the heads alone have names
 _SIGNS = {1: ("better", "+"), -1: ("worse", "\u2212"), 0: ("same", "\u00b7"), None: ("none", "?")}
 

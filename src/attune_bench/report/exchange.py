@@ -120,7 +120,8 @@ def _shown(
         f"of the {whose}{differ}. Answers{most}."
     )
     notes = [element("p", text, class_="quiet") for text in (rule, *terms_of(records, rows))]
-    inside = element("div", element("div", *said), element("div", table, *notes), class_="exchange attune")
+    quoted = element("div", *said, class_="attune")
+    inside = element("div", quoted, element("div", table, *notes), class_="exchange")
     return Section(f"What one {whose} said, and what the models answered", [Markup(inside)])
 
 

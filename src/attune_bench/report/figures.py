@@ -380,7 +380,8 @@ def win_rate_cells(
     for row in rows:
         row["shown"] = f"{row['rate']:.2f}"
         against = f"{row['model_a']} against {row['model_b']}"
-        row["text"] = f"{against}: {drawing.shown(row, 'rate', drawing.RATIO)}, {drawing.sizes(table, row)}"
+        row["numbers"] = drawing.shown(row, "rate", drawing.RATIO)
+        row["text"] = f"{against}: {row['numbers']}, {drawing.sizes(table, row)}"
     models = drawing.numbered(table, rows, "model_a", "model_b", numbers=numbers)
     return Cells(
         rows=rows, value="rate", x=("model_b", [*models]), y=("model_a", [*models]), middle=0.5, reach=0.5,
@@ -544,7 +545,8 @@ def profile_cells(
         for row in own:
             row["place"], row["shown"] = place, number(row["value"], of)
             row["share"] = None if middle is None else of.sign * (row["value"] - middle) / (of.high - of.low)
-            row["text"] = f"{row['model']}, {place}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}"
+            row["numbers"] = drawing.shown(row, "value", of)
+            row["text"] = f"{row['model']}, {place}: {row['numbers']}, {drawing.sizes(table, row)}"
         if own and name in expected:
             said = number(expected[name], of)
             text = f"{RANDOM_ANSWERS}, {place}: {said}"
@@ -638,6 +640,7 @@ def subgroup_cells(
         against = "" if row["difference"] is None else (
             f"; minus the others {number(row['difference'], of, signed=True)}, Holm p {p_value(row['p_holm'])}"
         )  # fmt: skip
+        row["numbers"] = f"{drawing.shown(row, 'value', of)}{against}"
         row["text"] = (
             f"{row['model']}, {row['stratum']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}{against}"
         )

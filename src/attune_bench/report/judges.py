@@ -60,7 +60,7 @@ def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Tabl
         if paired and rows["p"].count():
             [count] = count_significant(rows).to_dicts()
             tests = frame_columns(table, JUDGED_PAIRS, ["p", "p_min", "p_holm", "significant"])
-            said = f"{title} corrected{under}: {significant_words(count, rows)}"
+            said = f"{title} corrected{under}: {significant_words(table, count, rows)}"
             yield Table("tests", said, [*names, *tests], rows.to_dicts())
 
     groups = frame.group_by("metric", "condition", maintain_order=True)

@@ -40,3 +40,87 @@ for (const table of document.querySelectorAll("table.sortable")) {
     for (const one of closed) one.open = false;
   });
 }
+{
+  // Buttons that copy a figure or a table; where the clipboard is closed, a file is saved instead.
+  const csv = table => {
+    const rows = [...table.rows].map(row => [...row.cells].map(cell => {
+      const small = [...cell.querySelectorAll("small")], copy = cell.cloneNode(true);
+      for (const one of copy.querySelectorAll("small, svg, .key")) one.remove();
+      const words = text => text.replace(/\s+/g, " ").trim();
+      return [words(copy.textContent), words(small.map(one => one.textContent).join(" "))];
+    }));
+    const noted = (rows[0] ?? []).map((_, place) => rows.some(row => row[place]?.[1]));
+    const quoted = text => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    return rows.map((row, line) => row.flatMap(([text, small], place) =>
+      noted[place] ? [text, line ? small : `${text} note`] : [text]).map(quoted).join(",")).join("\n") + "\n";
+  };
+  const svg = figure => {
+    const drawn = figure.querySelector("svg:not(.narrow)"), copy = drawn.cloneNode(true);
+    const [, , width, height] = drawn.getAttribute("viewBox").split(" ");
+    const paper = document.createElementNS(copy.namespaceURI, "rect");
+    for (const [name, value] of [["width", width], ["height", height], ["fill", "#fff"]]) paper.setAttribute(name, value);
+    copy.setAttribute("xmlns", copy.namespaceURI);
+    copy.setAttribute("width", width);
+    copy.setAttribute("height", height);
+    for (const name of ["class", "style"]) copy.removeAttribute(name);
+    copy.prepend(paper);
+    return [new XMLSerializer().serializeToString(copy), Number(width), Number(height)];
+  };
+  const png = async figure => {
+    const [text, width, height] = svg(figure), image = new Image(), canvas = document.createElement("canvas");
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    await image.decode();
+    canvas.width = 2 * width;
+    canvas.height = 2 * height;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return new Promise(done => canvas.toBlob(done, "image/png"));
+  };
+  const save = (blob, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const give = async (button, kind, make) => {
+    const name = button.textContent, blob = await make();
+    try {
+      const text = kind === "image/png" ? null : await blob.text();
+      if (text === null) await navigator.clipboard.write([new ClipboardItem({ [kind]: blob })]);
+      else await navigator.clipboard.writeText(text);
+      button.textContent = "copied";
+    } catch {
+      const ends = { "image/png": "png", "image/svg+xml": "svg", "text/csv": "csv" };
+      save(blob, `${button.dataset.name}.${ends[kind]}`);
+      button.textContent = "saved";
+    }
+    setTimeout(() => { button.textContent = name; }, 1500);
+  };
+  const blob = (text, kind) => new Blob([text], { type: kind });
+  const offer = (after, called, kinds) => {
+    const bar = document.createElement("div");
+    bar.className = "copy";
+    for (const [text, kind, make] of kinds) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = text;
+      button.dataset.name = called.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 60) || "figure";
+      button.setAttribute("aria-label", `Copy as ${text}: ${called}`);
+      button.addEventListener("click", () => give(button, kind, make));
+      bar.append(button);
+    }
+    after.after(bar);
+  };
+  for (const figure of document.querySelectorAll("figure:has(> svg)")) {
+    const called = figure.querySelector("svg").getAttribute("aria-label") ?? "figure";
+    offer(figure, called, [
+      ["SVG", "image/svg+xml", async () => blob(svg(figure)[0], "image/svg+xml")],
+      ["PNG", "image/png", () => png(figure)],
+    ]);
+  }
+  for (const table of document.querySelectorAll("table:is(.sortable, .ranking, .cells, .pairs)")) {
+    const region = table.closest(".scroll") ?? table;
+    const called = region.getAttribute("aria-label") ?? table.caption?.textContent ?? "table";
+    offer(table.closest("figure") ?? region, called, [["CSV", "text/csv", async () => blob(csv(table), "text/csv")]]);
+  }
+}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
+from itertools import groupby
 from math import ceil, floor, isfinite, log10
 from typing import TypeAlias
 
@@ -220,7 +221,7 @@ class Line:
     band : sequence of (float, float) or None
         The interval of each.
     colour, shape : str
-        Its look.
+        Its look; without a shape it has no marks.
     is_named : bool
         Whether its name stands beside it.
     """
@@ -330,6 +331,12 @@ def _label(
     return f'<text x="{_said(x)}" y="{_said(y)}"{given}>{_plain(text)}</text>'
 
 
+def _numbers(labels: Sequence[tuple[float, float, str]], anchor: str) -> str:
+    """Return the numbers along an axis."""
+    inside = "".join(_label(x, y, text) for x, y, text in labels)
+    return f'<g text-anchor="{anchor}" font-size="{SMALL}" fill="{MUTED}">{inside}</g>'
+
+
 _HALO = f' stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
 
 
@@ -376,11 +383,6 @@ def _shape(shape: str, x: float, y: float, colour: str, *, radius: float = 4.5, 
     if shape == "circle":
         return f'<circle cx="{_said(x)}" cy="{_said(y)}" r="{radius:g}"{paint}/>'
     return f'<path d="{_outline(shape, x, y, radius)}"{paint}/>'
-
-
-def _titled(text: str, inside: str, model: str = "") -> str:
-    of_model = f' data-model="{_plain(model)}"' if model else ""
-    return f"<g{of_model}>{_title(text)}{inside}</g>" if text or model else inside
 
 
 def _title(text: str) -> str:
@@ -452,10 +454,7 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
     for panel, axis in enumerate(plot.axes):
         ticks = _thinned(axis.ticks, each)
         found += [_rule(at(panel, tick), top, at(panel, tick), bottom, GRID) for tick, _ in ticks]
-        found += [
-            _label(at(panel, tick), bottom + 16, text, anchor="middle", size=SMALL, colour=MUTED)
-            for tick, text in ticks
-        ]
+        found.append(_numbers([(at(panel, tick), bottom + 16, text) for tick, text in ticks], "middle"))
         where = starts[panel] + each / 2
         lines = wrapped(axis.title, max(12, int((each + gap) / (_LETTER * TEXT)))) if axis.title else []
         found += [_label(where, bottom + 36 + 17 * line, text, anchor="middle") for line, text in enumerate(lines)]
@@ -471,18 +470,17 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
         if not row.marks:
             found.append(_label(0, y + 5, " ".join(lines), more=' font-weight="bold"' + _HALO))
             continue
-        model = next((mark.model for marks in row.marks for mark in marks if mark.model), "")
-        of_model = f' data-model="{_plain(model)}"' if model and all(
-            mark.model == model for marks in row.marks for mark in marks
-        ) else ""  # fmt: skip
         if plot.sentences:
             begin = y + 4 - 7 * (len(lines) - 1)
-            found += [_label(0, begin + 14 * line, text, size=SMALL) for line, text in enumerate(lines)]
+            inside = "".join(_label(0, begin + 14 * line, text, size=SMALL) for line, text in enumerate(lines))
         else:
-            found.append(_label(0, y + 5, lines[0], more=of_model))
+            inside = _label(0, y + 5, lines[0])
         for panel, marks in enumerate(row.marks):
-            for mark in marks:
-                found.append(_mark(mark, y + mark.shift, partial(at, panel)))
+            for text, same in groupby(marks, lambda mark: mark.text):
+                shapes = [_mark(mark, y + mark.shift, partial(at, panel)) for mark in same]
+                inside += f"<g>{_title(text)}{''.join(shapes)}</g>"
+        of_row = {mark.model for marks in row.marks for mark in marks}
+        found.append(f'<g data-model="{_plain(of_row.pop())}">{inside}</g>' if len(of_row) == 1 else inside)
     titles = max(
         (len(wrapped(axis.title, max(12, int((each + gap) / (_LETTER * TEXT))))) if axis.title else 0)
         for axis in plot.axes
@@ -496,7 +494,7 @@ def _mark(mark: Mark, y: float, at: Callable[[float], float]) -> str:
         inside += _rule(at(mark.low), y, at(mark.high), y, mark.colour, wide=2)
     if mark.at is not None:
         inside += _shape(mark.shape, at(mark.at), y, mark.colour, hollow=mark.is_hollow)
-    return _titled(mark.text, inside, mark.model)
+    return inside
 
 
 def _thinned(ticks: Sequence[tuple[float, str]], space: float) -> Sequence[tuple[float, str]]:
@@ -535,19 +533,17 @@ def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, roun
         return top + height * (1 - state / 100)
 
     found = [_label(x, y + 15, panel.title, more=' font-weight="bold"')]
-    for mark in (0, 50, 100):
-        found.append(_rule(left, down(mark), left + wide, down(mark), GRID))
-        found.append(_label(left - 6, down(mark) + 4, str(mark), anchor="end", size=SMALL, colour=MUTED))
+    grid = "".join(f"M{_said(left)} {_said(down(mark))}h{_said(wide)}" for mark in (0, 50, 100))
+    found.append(f'<path d="{grid}" stroke="{GRID}"/>')
+    found.append(_numbers([(left - 6, down(mark) + 4, str(mark)) for mark in (0, 50, 100)], "end"))
     ticks = _thinned(whole_axis(*rounds).ticks, wide)
+    found.append(_numbers([(across(tick - first), top + height + 16, text) for tick, text in ticks], "middle"))
     found += [
-        _label(across(tick - first), top + height + 16, text, anchor="middle", size=SMALL, colour=MUTED)
-        for tick, text in ticks
+        _rule(left, down(level), left + wide, down(level), MUTED, wide=1.5, dashed=True)
+        for level in panel.levels.values()
     ]
-    for level in panel.levels.values():
-        found.append(_rule(left, down(level), left + wide, down(level), MUTED, wide=1.5, dashed=True))
     # Those with a name lie on top.
-    for line in sorted(panel.lines, key=lambda one: one.is_named):
-        found.append(_path(line, across, down))
+    found += [_path(line, across, down) for line in sorted(panel.lines, key=lambda one: one.is_named)]
     for name, level in panel.levels.items():
         text = f"{name} {level:.4g}"
         found.append(_label(left + 2, down(level) - 4, text, size=SMALL, colour=MUTED, more=_HALO))
@@ -590,20 +586,25 @@ def _path(line: Line, across: Callable[[float], float], down: Callable[[float], 
     known = [(place, state) for place, state in enumerate(line.states) if state is not None]
     inside = ""
     for band in _runs(line.band):
+        if len(band) == 1:
+            place, low, high = band[0]
+            inside += _rule(across(place), down(low), across(place), down(high), line.colour, wide=2)
+            continue
         there = [f"{_said(across(place))} {_said(down(high))}" for place, _, high in band]
         back = [f"{_said(across(place))} {_said(down(low))}" for place, low, _ in reversed(band)]
         inside += f'<path d="M{"L".join([*there, *back])}Z" fill="{line.colour}" opacity=".2"/>'
     points = "L".join(f"{_said(across(place))} {_said(down(state))}" for place, state in known)
     thick = 2 if line.is_named else 1
     inside += f'<path d="M{points}" fill="none" stroke="{line.colour}" stroke-width="{thick}"/>'
-    shapes = [(place, _outline(line.shape, across(place), down(state), 3.5)) for place, state in known]
+    shapes = [(place, _outline(line.shape, across(place), down(state), 3.5)) for place, state in known if line.shape]
     if any(line.texts):
         marks = "".join(f'<path d="{path}">{_title(line.texts[place])}</path>' for place, path in shapes)
     elif line.is_named:
-        marks = f'<path d="{"".join(path for _, path in shapes)}"/>'
+        marks = f'<path d="{"".join(path for _, path in shapes)}"/>' if shapes else ""
     else:
         marks = f"<title>{_plain(line.name)}</title>"
-    return f'<g data-model="{_plain(line.name)}">{inside}<g{_paint(line.shape, line.colour)}>{marks}</g></g>'
+    marks = f"<g{_paint(line.shape, line.colour)}>{marks}</g>" if marks else ""
+    return f'<g data-model="{_plain(line.name)}">{inside}{marks}</g>'
 
 
 def _spread(places: Sequence[float], apart: float, low: float, high: float) -> list[float]:

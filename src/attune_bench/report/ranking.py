@@ -81,7 +81,7 @@ def _top(axis: Axis) -> Html:
     """Return the numbers along the axis, and a mark where it is broken."""
     numbers = [element("span", text, style=f"left: {axis.at(value)}") for value, text in axis.ticks]
     breaks = [
-        element("span", "\u2248", class_=f"break {end}")
+        element("span", "//", class_=f"break {end}")
         for end, broken in zip(("first", "last"), axis.broken, strict=True)
         if broken
     ]

@@ -39,13 +39,14 @@
 
   if (controls) {
     const search = controls.querySelector("input"), found = controls.querySelector("output");
-    const models = new Set(named.flatMap(of));
+    // Lines of figures may be of something else than a model.
+    const models = new Set(named.filter(one => one.namespaceURI.endsWith("html")).flatMap(of));
     const filter = () => {
       const wanted = search.value.trim().toLocaleLowerCase();
       const shown = new Set([...models].filter(name => name.toLocaleLowerCase().includes(wanted)));
       for (const one of named) one.hidden = one.namespaceURI.endsWith("html") && !of(one).some(name => shown.has(name));
       for (const one of named) if (!one.namespaceURI.endsWith("html")) {
-        one.classList.toggle("out", !of(one).some(name => shown.has(name)));
+        one.classList.toggle("out", of(one).some(name => models.has(name)) && !of(one).some(name => shown.has(name)));
       }
       found.textContent = wanted ? `${shown.size} of ${models.size} models` : "";
     };

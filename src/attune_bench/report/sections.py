@@ -32,7 +32,7 @@ from attune_bench.report.columns import (
     words_under,
 )
 from attune_bench.report.comparisons import comparison_note, comparison_tables
-from attune_bench.report.elements import LARGE, pairs_matrix
+from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
 from attune_bench.report.figures import (
     Numbers,
     condition_cells,
@@ -82,7 +82,7 @@ from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, sorted_groups, too_few
 from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
-from attune_data.issues import element
+from attune_data.issues import Html, element
 from attune_data.query import Queryable
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric, UnreliableIntervalWarning
@@ -253,8 +253,11 @@ def subgroup_section(
         notes.append(f"Values of {few} are not shown, nor others from which they would follow by subtraction.")
     if data is not None and (lacking := lacking_units(table, data)):
         notes.append(lacking)
-    folded = Folded("Subgroups with their numbers", with_note(tables, " ".join(notes)))
-    return Section(title, [*figures, folded, *left_out])
+    numbered: Part = Folded("Subgroups with their numbers", with_note(tables, " ".join(notes)))
+    if (rows := sum(len(one.rows) for one in tables)) > TABLED:
+        command = element("code", "attune-bench subset SCORES --by TRAIT --compare --format csv")
+        numbered = numbers_elsewhere(rows, command, "value")
+    return Section(title, [*figures, numbered, *left_out])
 
 
 def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
@@ -591,7 +594,20 @@ def general_sections(page: PageScores) -> list[Section]:
     return [section for section in found if section is not None]
 
 
-_TABLED = 300  # pairs listed with their numbers; more of them would fill most of the page
+TABLED = 300
+"""As many rows are listed with their numbers; more of them would fill most of the page."""
+
+
+def numbers_elsewhere(rows: int, command: Html, noun: str = "pair") -> Markup:
+    """Say which command prints the numbers that a page leaves out.
+
+    Examples
+    --------
+    >>> numbers_elsewhere(780, element("code", "attune-bench compare")).html
+    '<p class="quiet">The numbers of all 780 pairs are what <code>attune-bench compare</code> prints.</p>'
+    """
+    said = f"The numbers of all {plural(rows, noun)} are what "
+    return Markup(element("p", said, command, " prints.", class_="quiet"))
 
 
 def comparison_parts(page: PageScores, name: str) -> list[Part]:
@@ -601,10 +617,9 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
     if frame.is_empty():
         return []
     matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
-    if frame.height > _TABLED:
+    if frame.height > TABLED:
         command = element("code", f"attune-bench compare SCORES --metric {name} --format csv")
-        said = f"The numbers of all {frame.height:,} pairs are what "
-        return [*matrices, Markup(element("p", said, command, " prints.", class_="quiet"))]
+        return [*matrices, numbers_elsewhere(frame.height, command)]
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
     return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
@@ -620,6 +635,12 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     caption = f"Which models differ significantly by {label(metric)}{words_under(table, condition)}"
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     matrix = pairs_matrix(
-        models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges, numbers=len(models) <= LARGE
+        models,
+        pairs,
+        metric,
+        caption,
+        family=pairs[0]["family"],
+        exchanges=exchanges,
+        numbers=len(models) <= MOST_NUMBERED,
     )
     return [Markup(element("h3", caption)), Markup(matrix)]

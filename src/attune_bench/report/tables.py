@@ -213,10 +213,11 @@ def _point(row: Row, metric: Metric) -> Cell:
     return Cell(text, " ".join(small), float(text))
 
 
-def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
+def significant_words(table: ScoreTable, count: Row, comparisons: pl.DataFrame) -> str:
     """Return how many pairs differ, from a row of `count_significant` of comparisons, or that none does or could."""
     keys = [name for name in ("stratum", "condition", "metric") if name in count]
-    reasons = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)["reason"]
+    own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
+    reasons = own["reason"]
     if reasons.str.starts_with(EQUAL).fill_null(value=False).all():
         return f"no pair of {count['pairs']} differs: {reasons[0]}"
     by_interval = f"{count['interval_excludes_0']} by the uncorrected interval"
@@ -224,11 +225,27 @@ def significant_words(count: Row, comparisons: pl.DataFrame) -> str:
         return f"no pair of {count['pairs']} can be tested, {by_interval}"
     if count["p_holm_min"] >= ALPHA:
         least = f"least possible Holm p {p_value(count['p_holm_min'])}, family of {count['family']}"
-        return f"no pair of {count['pairs']} could differ ({least}), {by_interval}"
+        few = _too_few_to_differ(table, own, count["family"])
+        none = f"{few} cannot show a difference" if few else f"no pair of {count['pairs']} could differ"
+        return f"{none} ({least}), {by_interval}"
     return (
         f"{count['significant']} of {count['pairs']} pairs differ (Holm p < 0.05, family of {count['family']}), "
         f"{by_interval}"
     )
+
+
+def _too_few_to_differ(table: ScoreTable, pairs: pl.DataFrame, family: int) -> str:
+    """Return how many units, or clusters, are so few that no difference between models could be significant.
+
+    Nothing where enough of them were compared, and only too few of them differ.
+    """
+    tested = pairs.drop_nulls("p_min")
+    clusters, units = (int(tested[name].max() or 0) for name in ("clusters", "n"))  # type: ignore[arg-type]
+    # The exchanges of G clusters are 2 ** G, and two of them give the largest difference.
+    by_clusters = float(tested["p_min"].min() or 0) >= 2.0 ** (1 - clusters) * (1 - 1e-9)  # type: ignore[arg-type]
+    number = clusters if by_clusters else units
+    noun = table.provenance.cluster if by_clusters and clusters != units else table.provenance.unit
+    return plural(number, noun) if family * 2.0 ** (1 - number) >= ALPHA else ""
 
 
 def difference_columns(table: ScoreTable) -> list[Column]:

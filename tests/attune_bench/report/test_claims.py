@@ -105,10 +105,14 @@ def test_how_many_pairs_differ_is_counted_where_some_could() -> None:
     assert "0 of 1 pairs differ" in title_of(scores_of({"a": [2.0, 0.0] * 3, "b": [1.0] * 6}))
     four = title_of(scores_of({"a": [2.0] * 4, "b": [1.0] * 4}))
     assert "differ 0 of" not in four
-    assert "no pair of 1 could differ (least possible Holm p 0.12" in four
+    assert "4 units cannot show a difference (least possible Holm p 0.12" in four
     # Six differ, and of three pairs the smallest p is corrected to 3 x 2 / 64.
     three = title_of(scores_of({"a": [3.0] * 6, "b": [2.0] * 6, "c": [1.0] * 6}))
-    assert "no pair of 3 could differ" in three
+    assert "6 units cannot show a difference" in three
+    # Of eight units three pairs could differ, 3 x 2 / 256; these differ in four.
+    ties = title_of(scores_of({"a": [3.0] * 4 + [1.0] * 4, "b": [2.0] * 4 + [1.0] * 4, "c": [1.0] * 8}))
+    assert "no pair of 3 could differ" in ties
+    assert "cannot show" not in ties
     apart = title_of(scores_of({"a": [2.0] * 6 + [None] * 6, "b": [None] * 6 + [1.0] * 6}))
     assert "no pair of 1 can be tested" in apart
     assert "could" not in apart

@@ -13,8 +13,8 @@ from browsers import axe_script, browsers, choose_scheme, serious_violations
 from commands import Call
 
 from attune_bench.benchmarks.attunebench.measures import measures
-from attune_bench.report.data_page import DataPage, data_html, data_page, findings, title
-from attune_bench.report.measures import Measures
+from attune_bench.report.data_page import data_html, findings, title
+from attune_bench.report.measures import MeasuredGroup, Measures, measured_group
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data import Conversation, Conversations, load
 from attune_metrics.stats.comparison import holm
@@ -28,11 +28,11 @@ def measured(records: Conversations) -> Measures:
     return measures(records)
 
 
-def asked_of(records: Conversations, traits: dict[str, list[str]] | None = None, **options: Any) -> DataPage:
-    return data_page(records, traits or {}, measures=measured(records), **{**FEW_RESAMPLES, **options})
+def asked_of(records: Conversations, traits: dict[str, list[str]] | None = None, **options: Any) -> MeasuredGroup:
+    return measured_group(records, traits or {}, measures=measured(records), **{**FEW_RESAMPLES, **options})
 
 
-def frames(asked: DataPage) -> dict[str, pl.DataFrame]:
+def frames(asked: MeasuredGroup) -> dict[str, pl.DataFrame]:
     return {family.title: frame for family, frame in asked.families}
 
 
@@ -285,4 +285,8 @@ def test_the_page_fits_a_phone_and_can_be_read_by_everybody(tmp_path: Path) -> N
                     browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
                     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
                     assert serious_violations(browser, axe) == []
+                    letters = browser.execute_script(
+                        "return getComputedStyle(document.querySelector('figure svg')).fill"
+                    )
+                    assert (letters == "rgb(27, 31, 36)") is (scheme == "light")
                     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []

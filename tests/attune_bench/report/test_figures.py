@@ -20,7 +20,7 @@ from attune_bench.report import figures, transcripts
 from attune_bench.report.columns import Figure
 from attune_bench.report.drawing import short_names, svg
 from attune_bench.report.elements import figure_element
-from attune_bench.report.plots import NARROW, WIDE, LinePlot, PointPlot, RowPlot, drawn
+from attune_bench.report.plots import NARROW, WIDE, Line, LinePanel, LinePlot, PointPlot, RowPlot, drawn
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import Provenance, ScoreTable
 from attune_data.text import width
@@ -562,3 +562,14 @@ def test_the_better_end_of_a_profile_is_at_the_right() -> None:
     assert [(mark.low, mark.at, mark.high) for row in plot.rows for mark in row.marks[0]] == [
         (0.5, 0.75, 1.0), (0.5, 0.75, 1.0),
     ]  # fmt: skip
+
+
+def test_a_band_ends_where_an_interval_is_unknown() -> None:
+    """Rounds 1 and 2 have a band, round 4 alone a line; nothing is drawn over round 3, which has no interval."""
+    states, band = [10.0, 20.0, 30.0, 40.0], [(5.0, 15.0), (15.0, 25.0), None, (35.0, 45.0)]
+    plot = LinePlot(panels=[LinePanel(title="t", lines=[Line(name="m", states=states, band=band)])], first=1, last=4)
+    made = drawn(plot, WIDE, "c")
+    [shade] = re.findall(r'<path d="([^"]*)" fill="[^"]*" opacity', made)
+    assert shade.count("L") == 3
+    assert len(re.findall(r'<line [^>]*stroke-width="2"', made)) == 1
+    assert [text for text in re.findall(r">(\d+)</text>", made) if text not in {"0", "50", "100"}] == list("1234")

@@ -1,5 +1,6 @@
 """Pages of HTML in a browser: no errors, no request, sorting, and nothing wider than a small screen."""
 
+import csv
 import random
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -110,7 +111,7 @@ def test_opens_without_an_error_and_asks_for_nothing_else(
 
 def column(browser: Any, number: int) -> list[str]:
     return browser.execute_script(  # type: ignore[no-any-return]
-        "const [body] = document.querySelector('table.sortable').tBodies;"
+        "const [body] = document.querySelector('#scores table.sortable').tBodies;"
         "return [...body.rows].map(row => row.cells[arguments[0]].innerText)",
         number,
     )
@@ -139,7 +140,7 @@ def test_a_name_is_text(open_browser: Callable[..., Any], server: tuple[str, lis
     browser.get(server[0])
     assert browser.execute_script("return document.querySelectorAll('img').length") == 0
     assert EVIL in browser.execute_script("return document.body.innerText")
-    said = "return [...document.querySelectorAll('svg text, svg title')].map(e => e.textContent)"
+    said = "return [...document.querySelectorAll('svg text, svg title, table.cells th')].map(e => e.textContent)"
     assert any(EVIL in text for text in browser.execute_script(said))
 
 
@@ -355,3 +356,44 @@ def test_heads_have_no_buttons_in_print_and_sort_after_it(
     assert browser.execute_script(texts) == heads
     browser.find_element("css selector", "#scores table.sortable thead th:nth-child(2) button").click()
     assert browser.find_elements("css selector", "#scores th[aria-sort=descending]")
+
+
+def test_a_figure_and_a_table_are_copied(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
+    browser = open_browser()
+    browser.get(server[0])
+    # What the page would copy.
+    browser.execute_script(
+        "window.copied = [];"
+        "Object.defineProperty(navigator, 'clipboard', {value: {"
+        "writeText: async text => { copied.push(text); },"
+        "write: async ([item]) => { copied.push((await item.getType('image/png')).size); }}})"
+    )
+    for kind in ("SVG", "PNG", "CSV"):
+        [button, *_] = [
+            one for one in browser.find_elements("css selector", "#scores .copy button, figure + .copy button")
+            if one.text == kind
+        ]  # fmt: skip
+        browser.execute_script("arguments[0].click()", button)
+    wait = "const done = arguments[0], look = () => copied.length < 3 ? setTimeout(look, 20) : done(copied); look()"
+    browser.set_script_timeout(20)
+    found = browser.execute_async_script(wait)
+    [size] = [one for one in found if isinstance(one, int)]
+    assert size > 1000
+    [drawn] = [one for one in found if isinstance(one, str) and one.startswith("<svg")]
+    assert 'xmlns="http://www.w3.org/2000/svg"' in drawn
+    [rows] = [[*csv.reader(one.splitlines())] for one in found if isinstance(one, str) and not one.startswith("<svg")]
+    assert rows[0][0] == "model"
+    assert {len(row) for row in rows} == {len(rows[0])}
+    cells = browser.execute_script(
+        "return [...document.querySelector('#scores table').tBodies[0].rows].map(row => row.cells[1].dataset.value)"
+    )
+    values = ["" if row[1] == "-" else float(row[1]) for row in rows[1:]]
+    assert values == [float(one) if one else "" for one in cells]
+
+
+def test_without_script_there_are_no_copy_buttons(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]]
+) -> None:
+    browser = open_browser(script=False)
+    browser.get(server[0])
+    assert browser.find_elements("css selector", ".copy") == []

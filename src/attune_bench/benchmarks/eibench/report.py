@@ -15,19 +15,19 @@ from attune_bench.report.drawing import ORANGE, SKY
 from attune_bench.report.findings import of_states
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.plots import Line, LinePanel, LinePlot
-from attune_bench.report.sections import FEW_MODELS
+from attune_bench.report.sections import FEW_MODELS, TABLED, numbers_elsewhere
 from attune_bench.report.tables import significant_words
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant, exchanges_of_all
-from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, sorted_groups, warn_once
+from attune_bench.stats.options import ALPHA, MIN_CLUSTERS, AnalysisOptions, sorted_groups, warn_once
 from attune_bench.stats.subgroups import compare_by
 from attune_data.collection import Collection
 from attune_data.display import parts_html
 from attune_data.eibench.kinds import named_anchors, scenario_parts
 from attune_data.eibench.records import SCENES, Episode, Scenario, scenes
 from attune_data.eibench.tables import AXES, episode_builder
-from attune_data.issues import Html
+from attune_data.issues import Html, element
 from attune_data.text import plural, sanitize
 from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
@@ -182,7 +182,7 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int, is_detailed: bo
     last : int
         The round that the panels go to: the last that a conversation may have.
     is_detailed : bool
-        Whether the pointer reads the numbers of each round.
+        Whether each round has a mark, of which the pointer reads the numbers.
 
     Raises
     ------
@@ -212,7 +212,9 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int, is_detailed: bo
             band = [None if row is None or row["low"] is None else (row["low"], row["high"]) for row in found]
             means = [None if row is None else row["mean"] for row in found]
             texts = [_said(row) if row and is_detailed else "" for row in found]
-            lines.append(Line(name=axis, states=means, texts=texts, band=band, colour=colour, shape=shape))
+            lines.append(
+                Line(name=axis, states=means, texts=texts, band=band, colour=colour, shape=shape if is_detailed else "")
+            )
         panels.append(LinePanel(title=scenes()[scene].title, lines=[line for line in lines if line.states]))
     return LinePlot(panels=panels, last=last, height=110)
 
@@ -258,10 +260,15 @@ def _comparisons(page: PageScores) -> Section:
         return Section(title, left_out="need two models, and the scenes of the scenarios")
     frame = compare_by(scores, "scene", metrics=[scores.primary], **page.options)
     frame = frame.filter(pl.col("stratum") != "overall")
+    counted = count_significant(frame)
     counts = tuple(
-        f"{count['stratum']}{under_condition(scores, count['condition'])}: {significant_words(count, frame)}."
-        for count in count_significant(frame).iter_rows(named=True)
+        f"{count['stratum']}{under_condition(scores, count['condition'])}: {significant_words(scores, count, frame)}."
+        for count in counted.iter_rows(named=True)
     )
+    none_can_differ = counted.filter(pl.col("p_holm_min") < ALPHA).is_empty()
+    if frame.height > TABLED or (none_can_differ and len(scores.models) > FEW_MODELS):
+        command = element("code", f"attune-bench compare SCORES --by scene --metric {scores.primary} --format csv")
+        return Section(title, [counts, numbers_elsewhere(frame.height, command)])
     note = comparison_note(scores, page.chosen, exchanges_of_all(scores, page.chosen.resamples))
     tables = with_note(comparison_tables(scores, frame), note)
     return Section(title, [counts, Folded("All pairs, with their numbers", tables)])
