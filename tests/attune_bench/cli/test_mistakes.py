@@ -131,7 +131,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("report",),
         "SCORES is missing; name a file of scores or a table, for instance: ",
     ),
-    "report-unknown-format": ((*REPORT, "--format", "html"), "'html' is not one of 'table', 'markdown', 'csv', 'json'"),
+    "report-unknown-format": ((*REPORT, "--format", "html"), "'html' is not one of 'table', 'markdown', "),
     "report-missing": (("report", "--scores", "none.json"), "none.json cannot be read: No such file"),
     "report-folder": (
         ("report", "--scores", "data"),
