@@ -381,8 +381,10 @@ _MODELS, _METRICS = 30, 5
 _MANY = 100_000  # rows, above which 10,000 resamples would keep a reader waiting
 
 
-def scores_html(scores: ScoreTable) -> str:
+def scores_html(scores: ScoreTable, answer: Sequence[str] = ()) -> str:
     """Return scores as a piece of HTML for a notebook: the first metrics of the board, the best model first.
+
+    `answer` has paragraphs that stand above.
 
     Examples
     --------
@@ -392,6 +394,7 @@ def scores_html(scores: ScoreTable) -> str:
     True
     """
     title, about = scores.provenance.title, tag("p", provenance_line(scores), class_="quiet")
+    above = [tag("p", text) for text in answer]
     if scores.values.is_empty():
         return page(title, about, tag("p", "No result was scored."))
     metrics = [name for name in scores.headline if scores.metric(name).statistic in STATISTICS][:_METRICS]
@@ -407,7 +410,8 @@ def scores_html(scores: ScoreTable) -> str:
     more = [f"{others} more metrics: summary() has all, report() the whole report."] if others else []
     said = [*beyond, *made.notes, *reasons, *standing_notes(scores), *more]
     head = [column.head for column in made.columns]
-    return page(title, about, table(rows[:_MODELS], head=head), *(tag("div", note, class_="quiet") for note in said))
+    below = (tag("div", note, class_="quiet") for note in said)
+    return page(title, *above, about, table(rows[:_MODELS], head=head), *below)
 
 
 def _cell(cell: Cell) -> Html:

@@ -324,8 +324,7 @@ def styled(chart: Any) -> "Chart":
     alt = altair()
     text = {"labelFontSize": 14, "titleFontSize": 14, "labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
     # At once, as altair copies the whole chart for each part of a configuration.
-    return cast(
-        "Chart",
+    return _self_contained(
         chart.configure(
             background=PAPER,
             font="system-ui, sans-serif",
@@ -334,8 +333,25 @@ def styled(chart: Any) -> "Chart":
             header=alt.HeaderConfig(**text),
             legend=alt.LegendConfig(**text, columnPadding=28),
             view=alt.ViewConfig(stroke=None),
-        ),
+        )
     )
+
+
+def _self_contained(chart: Any) -> "Chart":
+    """Return a chart that a notebook displays as SVG: altair's own display loads its script from the network."""
+    # A chart takes what is set for a part of its specification.
+    object.__setattr__(chart, "__class__", _shown_as_svg(type(chart)))
+    return cast("Chart", chart)
+
+
+def _shown_as_svg(base: Any) -> type:
+    """Return a class like one of altair's, with a display of its own."""
+
+    def bundle(self: Any, *_: Any, **__: Any) -> dict[str, str]:
+        return {"image/svg+xml": svg(self)}
+
+    own = {"__doc__": base.__doc__, "__module__": base.__module__, "_repr_mimebundle_": bundle}
+    return type(base.__name__, (base,), own)
 
 
 # Specifications.

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
@@ -15,7 +15,7 @@ from typing_extensions import Unpack
 from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
 from attune_bench.report import figures
 from attune_bench.report.document import Format, render, scores_html
-from attune_bench.report.text import report_document
+from attune_bench.report.text import Report, framed, report_document, report_html
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.table_columns import COLUMNS
@@ -465,7 +465,7 @@ class Scores(ScoreTable):
         progress: Callable[[str], object] = lambda _: None,
         **options: Unpack[SamplingKeywords],
     ) -> str:
-        """Return a report: a text, or a page of HTML with comparisons, figures and subgroups.
+        """Return a report: a text, or a page of HTML with comparisons, figures and subgroups. A notebook displays it.
 
         Parameters
         ----------
@@ -491,22 +491,24 @@ class Scores(ScoreTable):
         >>> from attune_bench import score
         >>> from attune_data import load, load_runs
         >>> print(score(load("demo"), load_runs("demo")).report(resamples=200).partition(",")[0])
-        AttuneBench
+        synthetic/attentive has the highest Composite
         """
         if format == "html":
             from attune_bench.report.html import html_report
 
-            return html_report(
+            page = html_report(
                 self, benchmark=benchmark_in_use(self.provenance.benchmark), data=data, results=results,
                 small_cells=small_cells, margin=margin, labels=labels, label_metric=label_metric,
                 transcripts=transcripts, progress=progress, **options,
             )  # fmt: skip
+            return Report(page, partial(framed, page))
         if small_cells or transcripts or any(one is not None for one in (data, results, margin, labels, label_metric)):
             raise ValueError(
                 "data, results, small_cells, margin, labels, label_metric and transcripts are for format='html'; "
                 f"{format!r} takes none"
             )
-        return render(report_document(self, format=format, **options), format=format)
+        text = render(report_document(self, format=format, **options), format=format)
+        return Report(text, partial(report_html, self, **options)) if format in ("table", "markdown") else text
 
     def plot(
         self,

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from attune_data.display import Message, Part, fields_parts, parts_html
+from attune_data.issues import page
 from attune_data.record import (
     Answer,
     ByKey,
@@ -204,6 +206,14 @@ class Turn(Record):
         others = self.annotations.alternate_responses
         return {"original": self.llm_response, "alternate": others.llm_improved, "human": others.human_edited}
 
+    def _repr_html_(self) -> str:
+        said = Message(speaker="participant", text=self.user_message, is_person=True)
+        answered = Message(speaker="model", text=self.llm_response)
+        shown = ("turn_number", "user_message", "llm_response")
+        [noted] = fields_parts(self.model_copy(update=dict.fromkeys(shown)), extra=False)
+        parts = [Part(messages=[said, answered], facts=noted.facts)]
+        return page(f"Turn {self.turn_number}", *parts_html(parts))
+
 
 class ConversationData(Record):
     """The content of a conversation file; `attune_data.Conversation` also shows itself."""
@@ -302,6 +312,9 @@ class RunTurn(SnakeCaseRecord):
     em_draft_binary_assessment_by_model: ByKey[Any] = Field(
         default_factory=dict, description="Each judge's answers by its name; not scored."
     )
+
+    def _repr_html_(self) -> str:
+        return page(f"Turn {self.turn_number}, predicted", *parts_html(fields_parts(self, extra=False)))
 
 
 class PredictedPanas(Record):
