@@ -1,4 +1,4 @@
-"""Scores that a command makes of results and data, with baselines beside them where they are wanted."""
+"""Score results for a command; add baselines if --baselines is given."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ class Scored:
     Attributes
     ----------
     benchmark : Benchmark
-        What the results are of.
+        The benchmark that the results belong to.
     scores : Scores
-        Of the results, and of the baselines where they were wanted.
+        The scores of the results and of the baselines.
     data : Collection or None
-        What the results are of; None for a benchmark that is scored from its results alone.
+        The data that the models answered; None if the benchmark takes no data.
     results : Collection
-        What models made.
+        The models' answers.
     baselines : sequence of record
-        What baselines made of the same units; empty where they were not wanted.
+        The baselines' answers to the same units; empty without --baselines.
     """
 
     benchmark: Benchmark
@@ -54,12 +54,15 @@ class Scored:
 
 
 def scored_benchmark(name: str | None, results: Sequence[str], data: str | None) -> Benchmark:
-    """Return the benchmark named, else the benchmark of the results, or of the data where the results are demo.
+    """Return the benchmark `name`; without a name, the benchmark of the first source of results.
+
+    If this source is demo and other data are given, return the benchmark of the data.
 
     Raises
     ------
     UserError
-        The benchmark is scored against data and none are given, or from its results alone and there are some.
+        The benchmark needs data and none are given; the benchmark takes no data and data are given; or a source is a
+        file of scores.
     """
     for source in results:
         if is_score_file(source):
@@ -67,22 +70,24 @@ def scored_benchmark(name: str | None, results: Sequence[str], data: str | None)
     of_data = data is not None and results[0] == "demo" != data
     found = benchmark_of(name, data, "data") if of_data and data else benchmark_of(name, results[0], "results")
     if found.data is None and data is not None:
-        raise UserError(f"{found.title} is scored from its results alone; leave out --data")
+        raise UserError(f"{found.title} takes no data; leave out --data")
     if found.data is not None and data is None:
-        raise UserError(f"which {kind_of(found.data).plural} are these results of? Name them with --data")
+        raise UserError(f"give --data: the {kind_of(found.data).plural} that the models answered")
     return found
 
 
 def check_baselines(benchmark: Benchmark) -> None:
-    """Raise a UserError where a benchmark has no baselines, or does not say which unit a result is of."""
+    """Raise a UserError if a benchmark has no baselines, or no function `row`, which names the unit of a result."""
     if benchmark.baselines is None:
         raise UserError(f"{benchmark.title} has no baselines; leave out --baselines")
     if benchmark.row is None:
-        raise UserError(f"{benchmark.title} does not name the units of results (row); leave out --baselines")
+        raise UserError(
+            f"{benchmark.title} has no function row, which names the unit of a result; leave out --baselines"
+        )
 
 
 def check_belongs(values: pl.DataFrame, results: Collection[Any], sources: Sequence[str], data: str | None) -> None:
-    """Raise a UserError where none of the results has a value."""
+    """Raise a UserError if none of the results has a value."""
     if values.is_empty():
         kind = results.kind
         raise UserError(
@@ -103,7 +108,7 @@ def problems_of(scored: Scored, results: Sequence[str], data: str | None, *, for
 
 
 def say_alone(scored: Scored) -> None:
-    """Say of a page with one model how others come beside it."""
+    """If the page has one model, say that --baselines adds others."""
     if len(scored.scores.models) == 1 and scored.benchmark.baselines is not None:
         say("One model stands alone on the page; --baselines adds models to compare it with")
 
@@ -127,7 +132,7 @@ def score_sources(
     results : sequence of str
         Where the results are.
     data : str, optional
-        What they are of.
+        Where the data are.
     phase : callable
         Begins a phase of the progress.
     name : str, optional
@@ -135,7 +140,7 @@ def score_sources(
     baselines : bool
         Whether to score the benchmark's baselines on the units of the results too.
     options : mapping, optional
-        What the benchmark's scoring takes.
+        Options of the benchmark's scoring.
 
     Raises
     ------
@@ -166,7 +171,7 @@ def _read(side: Any, sources: Sequence[str], phase: Phase) -> Collection[Any]:
 
 
 def _baselines(benchmark: Benchmark, data: Collection[Any] | None, results: Sequence[Any]) -> list[Any]:
-    """Return what baselines make of the units of results, but for baselines that are among the results."""
+    """Return the baselines' answers to the units in the results; leave out baselines that the results contain."""
     row = resolve(benchmark.row)
     units, models = {row(result)[2] for result in results}, _models(benchmark, results)
     every = (result for predict in resolve(benchmark.baselines).values() for result in predict(data))

@@ -41,7 +41,7 @@ def title(page: PageScores) -> str:
     if metric.higher_is_better is None:
         return _no_direction(metric)
     if _is_mixed(page):
-        return f"No model can be said to lead in {metric.label}: the runs differ in what changes an answer"
+        return f"No model can be said to lead in {metric.label}: the runs differ in settings that change answers"
     leaders = {condition: best[0] for condition in table.conditions if (best := _best(page, condition))}
     if not leaders:
         return f"No model has a value of {metric.label} that can be shown"
@@ -55,13 +55,14 @@ def title(page: PageScores) -> str:
     first = shared[0]
     ahead = sum(_all_worse(page, condition, first) for condition in leaders)
     found = f"{_marked_name(first)} has the {_extreme(metric)} {metric.label} in every {name}"
-    return f"{found}, and is significantly better than all others in {ahead} of {len(leaders)}"
+    return f"{found}, and is significantly better than all others in {ahead} of {plural(len(leaders), name)}"
 
 
 def finding(page: PageScores, condition: str | None) -> str:
     """Return what the scores of one condition show, without a full stop.
 
-    The best is the best of the models; people and baselines are among those that it is compared with.
+    The best is the model with the best value. The finding compares the best model with all other models, people and
+    baselines. If there is no model, the best row of any kind is the best.
     """
     table = page.table
     metric, under = table.metric(table.primary), words_under(table, condition)
@@ -75,7 +76,7 @@ def finding(page: PageScores, condition: str | None) -> str:
     if not others:
         return f"{_marked_name(best[0])} has the value {_estimate(models[0], metric)} in {metric.label}{under}"
     if _is_mixed(page):
-        return f"No model can be said to lead in {metric.label}{under}: the runs differ in what changes an answer"
+        return f"No model can be said to lead in {metric.label}{under}: the runs differ in settings that change answers"
     signs = _signs(page, condition)
     if len(models) == 1:
         value = f"{_marked_name(best[0])} has the value {_estimate(models[0], metric)} in {metric.label}{under}"
@@ -90,7 +91,8 @@ def finding(page: PageScores, condition: str | None) -> str:
     if not signs:
         return f"{found}; no test compares the models"
     if _all_worse(page, condition, best[0]):
-        return f"{found}, and all others are significantly worse"
+        worse = f"{_marked_name(others[0])} is" if len(others) == 1 else "all others are"
+        return f"{found}, and {worse} significantly worse"
     near = [one for one in others if one not in best and signs.get((best[0], one)) == 0]
     above = [one for one in others if signs.get((best[0], one)) == -1]
     said = [f"{_listed(names)} {_are(names)} {what}" for names, what in (
@@ -135,7 +137,7 @@ def _is_mixed(page: PageScores) -> bool:
 
 
 def _best(page: PageScores, condition: str | None) -> list[str]:
-    """Return the models of the best value: several where they share it."""
+    """Return the models with the best value; if several models share the best value, return all of them."""
     models = _of_models(with_value(page, condition))
     return [row["model"] for row in models if row["value"] == models[0]["value"]]
 
@@ -147,20 +149,23 @@ def _signs(page: PageScores, condition: str | None) -> dict[tuple[str, str], int
 
 
 def _all_worse(page: PageScores, condition: str | None, best: str) -> bool:
-    """Tell whether all others with a value are significantly worse than a model."""
+    """Tell whether all others with a value are significantly worse than `best`."""
     signs = _signs(page, condition)
     others = [row["model"] for row in with_value(page, condition) if row["model"] != best]
     return bool(others) and all(signs.get((best, one)) == 1 for one in others)
 
 
 def _verdicts(signs: Mapping[tuple[str, str], int | None], best: str, others: Sequence[str]) -> list[str]:
-    """Say how all others compare with the best model, a verdict each."""
+    """For each verdict on the best model against others, return a clause that lists the others with this verdict."""
     groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in _VERDICTS.items()]
     return [f"{_listed(names)} {_are(names)} {said}" for names, said in groups if names]
 
 
 def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) -> list[str]:
-    """Say who else is worse than the best model, or not compared, where a test compares them."""
+    """Return sentences: which others are significantly worse than the best model, and which were not compared with it.
+
+    Empty where no test compares the models.
+    """
     table = page.table
     others = [row["model"] for row in rows if row["model"] != best]
     signs = {} if _is_mixed(page) else _signs(page, condition)
@@ -180,21 +185,26 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
     if smallest * pairs[0]["family"] >= ALPHA:
         found.append(
-            f"No two models differ on enough {pluralize(drawn(table, page.chosen))} for a significant difference."
+            f"No two models have different values for enough {pluralize(drawn(table, page.chosen))}: no difference can "
+            "be significant."
         )
     return found
 
 
 def _random_answers(page: PageScores, condition: str | None, models: Rows) -> list[str]:
-    """Say where the whole interval of a value is better than what random answers score on average."""
+    """Return a sentence: which models have an interval wholly better than the mean score of random answers.
+
+    If that mean is unknown for the primary metric, the sentence names metrics of the best model.
+    """
     table = page.table
     metric, known = table.metric(table.primary), chances(page, condition)
     if metric.higher_is_better is None:
         return []
     if metric.name in known:
         above = [row["model"] for row in models if _beats(row, known[metric.name], metric)]
-        found = _listed(above) if above else "no model"
-        return [f"The whole interval of {found} is better than what random answers score on average."]
+        if not above:
+            return ["For no model is the whole interval better than the average score of random answers."]
+        return [f"The whole interval of {_listed(above)} is better than the average score of random answers."]
     best = models[0]["model"]
     compared = [
         (one, row)
@@ -206,19 +216,23 @@ def _random_answers(page: PageScores, condition: str | None, models: Rows) -> li
         return []
     beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
     return [
-        f"{_marked_name(best)} can be compared with random answers in {plural(len(compared), 'metric')}; its whole "
-        f"interval is better in {_joined(beaten) if beaten else 'none'}."
+        f"{_marked_name(best)} can be compared with random answers in {plural(len(compared), 'metric')}; the whole "
+        f"interval of {_marked_name(best)} is better in {_joined(beaten) if beaten else 'none'}."
     ]
 
 
 def prior_sentences(page: PageScores, condition: str | None) -> list[str]:
-    """Say which models the most frequent answers score above, and in which metrics of the board: a sentence or none."""
+    """Return a sentence: the models with a worse value than baseline/prior.
+
+    It names up to two other metrics in which baseline/prior is better than the first of these models. No such model,
+    no sentence.
+    """
     table = page.table
     metric, rows = table.metric(table.primary), with_value(page, condition)
     prior = next((row for row in rows if row["model"] == PRIOR_BASELINE), None)
     if prior is None or metric.higher_is_better is None:
         return []
-    below = [row["model"] for row in rows if kind_of_group(row["model"]) == "model" and _above(prior, row, metric)]
+    below = [row["model"] for row in rows if kind_of_group(row["model"]) == "model" and _is_better(prior, row, metric)]
     if not below:
         return []
     signs = signs_of([] if page.pairs.is_empty() else rows_under(page.pairs, condition), metric)
@@ -237,20 +251,21 @@ def prior_sentences(page: PageScores, condition: str | None) -> list[str]:
     why = [
         f"{label(one)} ({number(own['value'], one)} against {number(other['value'], one)})"
         for one, own, other in pairs
-        if None not in (own["value"], other["value"]) and _above(own, other, one)
+        if None not in (own["value"], other["value"]) and _is_better(own, other, one)
     ]
     if why:
-        said += f"; compared with {_marked_name(below[0])} it is better in {_joined(why[:_MOST_METRICS])}"
+        better_in = _joined(why[:_MOST_METRICS])
+        said += f"; {_marked_name(PRIOR_BASELINE)} is better than {_marked_name(below[0])} in {better_in}"
     return [f"{said}."]
 
 
-def _above(row: Mapping[str, Any], other: Mapping[str, Any], metric: Metric) -> bool:
+def _is_better(row: Mapping[str, Any], other: Mapping[str, Any], metric: Metric) -> bool:
     """Tell whether the value of a row is better than the value of another."""
     return bool(metric.sign * (row["value"] - other["value"]) > 0)
 
 
 def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
-    """Tell whether the whole interval of a value is better than another value; without one nothing is known."""
+    """Tell whether the whole interval of a value is better than another value; False if the row has no interval."""
     end = row["low" if metric.sign > 0 else "high"]
     return end is not None and metric.sign * (end - expected) > 0
 
@@ -260,9 +275,9 @@ def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]
     table = page.table
     metric = table.metric(table.primary)
     better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
-    # Of anybody's table, nothing may be known of a metric beside its name.
+    # In a user's own table a metric may have only a name.
     if table.provenance.benchmark is None and metric == Metric(name=metric.name, label=metric.name):
-        better = "higher (taken to be: the table does not say)"
+        better = "higher (assumed: the table does not say)"
     found = [("better", better), ("possible", range_words(metric) or "any number")]
     if (random := chances(page, condition).get(metric.name)) is not None:
         found.append(("random answers, on average", number(random, metric)))
@@ -275,7 +290,7 @@ def with_value(page: PageScores, condition: str | None) -> Rows:
 
 
 def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
-    """Return the rows of models; all, where none is a model's."""
+    """Return the rows of models; if no row is of a model, return all rows."""
     return [row for row in rows if kind_of_group(row["model"]) == "model"] or list(rows)
 
 
@@ -283,7 +298,7 @@ def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
     return f"{number(row['value'], metric)} {interval(row['low'], row['high'], metric)}".rstrip()
 
 
-_BEGIN, _END = "\ue000", "\ue001"  # of a name in a sentence; not of any script
+_BEGIN, _END = "\ue000", "\ue001"  # mark begin and end of a name; private-use characters, which no script has
 _NAMED_BASELINE = re.compile(f"({_BEGIN}baseline/[^{_END}]*{_END}) \\(baseline\\)")
 
 
@@ -294,7 +309,7 @@ def _marked_name(model: str) -> str:
 
 
 def plain_sentence(text: str) -> str:
-    """Return a sentence of an answer as text, where a name of a baseline says that it is one."""
+    """Return a sentence of an answer as text, without the " (baseline)" after a name that begins with baseline/."""
     return _NAMED_BASELINE.sub(r"\1", text).replace(_BEGIN, "").replace(_END, "")
 
 
@@ -308,7 +323,7 @@ def sentence(text: str) -> Html:
 
 
 def _listed(models: Sequence[str]) -> str:
-    """Return names as a sentence has them, those beyond a few as their number."""
+    """Return names as a sentence has them: of more than five names, four and the number of the rest."""
     names = [_marked_name(model) for model in models]
     if len(names) > _MOST_NAMED + 1:
         names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]

@@ -583,7 +583,7 @@ def profile_plot(
     expected = dict(known.select("metric", "chance").iter_rows())
     models = [*drawing.numbered(table, rows, "model", numbers=numbers)]
     look = dict(zip(models, looks(len(models)), strict=True))
-    step = 11
+    step = 8
     found = []
     for name, place in places.items():
         of = table.metrics[name]
@@ -602,7 +602,7 @@ def profile_plot(
             text = f"{RANDOM_ANSWERS}, {place}: {number(expected[name], of)}"
             marks.append(Mark(at=_part(expected[name], of), text=text, colour=drawing.MUTED, shape="cross"))
         if marks:
-            found.append(PlotRow(name=place, marks=[marks]))
+            found.append(PlotRow(name=place.replace(", lower is better", ""), marks=[marks]))
     key = [(Mark(at=0, low=0, text="", colour=colour, shape=shape), model) for model, (colour, shape) in look.items()]
     if any(mark.shape == "cross" for row in found for mark in row.marks[0]):
         key.append((Mark(at=0, text="", colour=drawing.MUTED, shape="cross"), RANDOM_ANSWERS))

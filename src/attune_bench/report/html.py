@@ -126,7 +126,7 @@ def html_report(
     SourceError
         Where the file of labels cannot be read.
     MixedSettingsError
-        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+        Where the runs differ in settings that change answers; see `attune_bench.stats.comparability`.
     ValueError
         Where the scores are empty, or every model was run on fewer than 5 participants and `small_cells` is not set.
 
@@ -215,7 +215,7 @@ def _top(table: ScoreTable, notice: str) -> list[Html]:
         people = ": no score here is of a real person" if table.provenance.private else ""
         parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))
     if table.provenance.mixed and differences(table):
-        parts.append(element("p", "MIXED: the runs differ in what changes an answer.", class_="notice"))
+        parts.append(element("p", "MIXED: the runs differ in settings that change answers.", class_="notice"))
     return [*parts, *([element("p", notice, class_="notice")] if notice else [])]
 
 

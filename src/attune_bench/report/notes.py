@@ -52,7 +52,7 @@ def settings_notes(table: ScoreTable) -> list[str]:
     """Return in which settings that change an answer the runs differ, and which are the same."""
     found = differences(table)
     mark = "MIXED: the" if table.provenance.mixed else "The"
-    said = f"{mark} runs differ in what changes an answer, and their numbers are not comparable"
+    said = f"{mark} runs differ in settings that change answers, and their numbers are not comparable"
     common, unknown = common_settings(table)
     parts = [", ".join(f"{name} {value}" for name, value in common.items())] if common else []
     parts += [f"not recorded, so perhaps not the same: {', '.join(unknown)}"] if unknown else []

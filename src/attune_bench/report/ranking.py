@@ -21,7 +21,7 @@ def ranking_element(page: PageScores, condition: str | None, rows: Sequence[Row]
     Parameters
     ----------
     page : PageScores
-        What the page is about.
+        The scores and options of the page.
     condition : str or None
         The condition of the rows.
     rows : sequence of mapping
@@ -54,31 +54,32 @@ def _is_baseline(row: Row) -> bool:
 
 
 def _said(page: PageScores, condition: str | None, rows: Sequence[Row], axis: Axis) -> list[str]:
-    """Say how the ranking is read: bars, axis, lines, and rank against tier."""
+    """Return sentences that explain the bars, the axis, the lines, and how a rank differs from a tier."""
     rest = f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, condition))}."
-    ends = [f"{name} {end:g}" for name, end, broken in zip(
-        ("below", "above"), (axis.low, axis.high), axis.broken, strict=True
-    ) if broken]  # fmt: skip
-    found = [rest, *([f"The axis leaves out values {' and '.join(ends)}."] if ends else [])]
+    part = f"The axis shows a part of the possible range: {axis.low:g} to {axis.high:g}."
+    found = [rest, *([part] if any(axis.broken) else [])]
     if any(map(_is_baseline, rows)):
         found.append("Hollow marks and dotted lines: baselines.")
     has_ranks = any(row["rank_low"] is not None for row in rows)
-    own = " (in brackets: its interval, by resampling)" if has_ranks else ""
+    own = " (in brackets: the interval of the rank, by resampling)" if has_ranks else ""
+    by_rank = f"A rank orders models by value alone{own}."
     if any(row["tier"] is not None for row in rows):
         found.append(
-            f"A rank orders models by the value alone{own}, whereas a tier, the band at the left, ends before the "
-            "first model that is significantly worse than the first of the tier (paired test, Holm-corrected over all "
-            "pairs)."
+            f"{by_rank} A tier (the band at the left) ends before the first model that is significantly worse than "
+            "the first model of the tier (paired test, Holm-corrected over all pairs)."
         )
         if any(row["tier_first"] != row["tier_last"] for row in rows):
-            found.append("Thin bands: other tiers with a model from which this one does not differ significantly.")
+            found.append(
+                "The bands of a row reach from the first to the last tier with a model that does not differ "
+                "significantly from the model of the row."
+            )
     elif has_ranks:
-        found.append(f"A rank orders models by the value alone{own}.")
+        found.append(by_rank)
     return found
 
 
 def _top(axis: Axis) -> Html:
-    """Return the numbers along the axis, and a mark where it is broken."""
+    """Return the numbers along the axis, and a mark at each end beyond which values are possible."""
     numbers = [element("span", text, style=f"left: {axis.at(value)}") for value, text in axis.ticks]
     breaks = [
         element("span", "//", class_=f"break {end}")
@@ -114,7 +115,7 @@ def _row(
 
 
 def _tier(row: Row, tiers: int) -> Html:
-    """Return the tier of a model with its band, and thin bands for tiers that it may as well be in."""
+    """Return the tier of a model with its band, and thin bands for the others from `tier_first` to `tier_last`."""
     tier, first, last = row["tier"], row["tier_first"], row["tier_last"]
     if tier is None:
         return element("td", "", class_="tier")

@@ -49,7 +49,7 @@ def report_document(
     Raises
     ------
     MixedSettingsError
-        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+        Where the runs differ in settings that change answers; see `attune_bench.stats.comparability`.
     """
     check_comparable(table)
     if format == "csv":

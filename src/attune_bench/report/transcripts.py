@@ -361,9 +361,9 @@ def state_paths(
         raise ValueError("nothing to draw: no state is known")
     look = dict(zip(order, looks(len(order)), strict=True))
 
-    def line(axis: str, name: str, path: Sequence[float | None]) -> Line:
+    def line(name: str, path: Sequence[float | None]) -> Line:
         colour, shape = look[name] if name in named else (MUTED, "circle")
-        texts = ["" if state is None else f"{name}, round {place}: {axis} {state:.4g}"
+        texts = ["" if state is None else f"{name}, round {place}: {state:.4g}"
                  for place, state in enumerate(path)]  # fmt: skip
         return Line(name=name, states=path, texts=texts if name in named else (), colour=colour, shape=shape,
                     is_named=name in named)  # fmt: skip
@@ -372,7 +372,7 @@ def state_paths(
     for axis, of_axis in known.items():
         named = _outermost(of_axis, len(order))
         levels = {name: state for name, state in anchors.get(axis, {}).items() if state is not None}
-        lines = [line(axis, name, path) for name, path in of_axis.items()]
+        lines = [line(name, path) for name, path in of_axis.items()]
         panels.append(LinePanel(title=axis, lines=lines, levels=levels))
     return LinePlot(panels=panels, last=last)
 

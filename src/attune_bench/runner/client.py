@@ -29,7 +29,8 @@ LARGEST = 1_000_000
 TOO_LARGE = f"a response of more than {LARGEST:,} bytes"
 """What is said of one."""
 
-_RETRIED = (408, 409, 429)
+_TOO_MANY = 429  # requests
+_RETRIED = (408, 409, _TOO_MANY)
 _REFUSALS = {
     401: "does not accept the key",
     402: "asks for payment",
@@ -127,6 +128,7 @@ def read_response(
     if status:
         # Before it is shortened, which could leave half of a secret.
         fault = _fault(status, endpoint.redact(_message(payload)), wait)
+        # Mostly a 429, but unlike other 429s it does not pass with time.
         if _NO_QUOTA in (_of_error(payload, "code"), _of_error(payload, "type")):
             return replace(fault, reason=f"{fault.reason}; the quota of the key is used up", retried=False, fatal=True)
         return fault
@@ -492,13 +494,13 @@ class Client:
                     if not result.charged:
                         price = 0.0
                         await self._budget.note(bound, charged=False)
-                    if result.status == 429:
+                    if result.status == _TOO_MANY:
                         self._throttle.too_many(call_number=call_number, wait=result.wait)
             finally:
                 self._throttle.release()
                 await self._budget.settle(bound, price)
             faults += 1
-            tries += result.status != 429
+            tries += result.status != _TOO_MANY
             reason = self._said(result.explained())
             if result.fatal:
                 self.stopped = reason

@@ -74,7 +74,7 @@ def share(description: str, shown: Shown = "plain") -> FrameColumn:
     return FrameColumn(description, low=0, high=1, shown=shown)
 
 
-_COMMON: Columns = {
+COMMON_COLUMNS: Columns = {
     "model": text("The model; `human/...` is a person who answered, `baseline/...` a baseline."),
     "model_a": text("The first model of the pair.", "A"),
     "model_b": text("The second model of the pair.", "B"),
@@ -149,10 +149,10 @@ def columns(names: str, **own: str | FrameColumn) -> Columns:
     if unused := own.keys() - names.split():
         raise KeyError(f"no such columns: {', '.join(sorted(unused))}")
     described = {
-        name: _COMMON.get(name, FrameColumn(""))._replace(description=one) if isinstance(one, str) else one
+        name: COMMON_COLUMNS.get(name, FrameColumn(""))._replace(description=one) if isinstance(one, str) else one
         for name, one in own.items()
     }
-    return {name: described.get(name) or _COMMON[name] for name in names.split()}
+    return {name: described.get(name) or COMMON_COLUMNS[name] for name in names.split()}
 
 
 def build_frame(columns: Columns, rows: Sequence[Any]) -> pl.DataFrame:

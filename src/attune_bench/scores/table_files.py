@@ -28,27 +28,27 @@ from attune_data.text import listed, plural
 from attune_metrics.metric import MetricInputError
 
 TABLES_ALONE = (".csv", ".tsv", ".xlsx")
-"""How names of files end that are tables and never records."""
+"""File endings of tables that are never records."""
 
 ENDINGS = (*TABLES_ALONE, ".jsonl", ".ndjson", ".parquet")
-"""How names of files of tables end."""
+"""File endings of tables."""
 
 UNDEFINED = ("NA", "N/A", "#N/A", "NaN", "nan")
 """Texts that R, spreadsheets and Python write where there is no number."""
 
-_MISSING = "NA"  # where there is no text; R reads and writes it, and `to_csv_text` escapes a text that is the same
+_MISSING = "NA"  # an undefined text; R reads and writes NA; `to_csv_text` escapes the text NA
 
 WRITTEN = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
-"""Values that are written in letters, as text of numbers; None where they are undefined."""
+"""Words, lower case, and the number (as text) that each word stands for; None if undefined."""
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NAMED = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
-_NO_NAMES = ("_duplicated_", "__UNNAMED__")  # of columns, in polars
+_NO_NAMES = ("_duplicated_", "__UNNAMED__")  # polars names columns so if they have no name
 _SAMPLE = 2**16  # bytes from which the separator is found
 _SAMPLE_ROWS = 50
 _NUMBER = r"^\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*$"
 _CODE = r"^\s*[+-]?0\d"
-_PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)  # of names of columns
+_PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)  # polars reads such a column name as a pattern
 
 
 class FileTable(NamedTuple):
@@ -61,7 +61,7 @@ class FileTable(NamedTuple):
     first_row : int
         The number of the first row in the file: 2 where the file has a header.
     assumed : tuple of str
-        What the file does not say and was concluded from its content, each as in "separated by semicolons".
+        What the reader concluded because the file does not say it, such as "separated by semicolons".
     """
 
     frame: pl.DataFrame
@@ -112,7 +112,7 @@ def read_table(path: str | os.PathLike[str], *, names: Collection[str]) -> FileT
         raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
     hint = "; attune_bench.Scores.read reads a benchmark's own file of scores" if ending == ".json" else ""
     hint = "; save it as .xlsx or .csv" if ending in {".xls", ".xlsm", ".xlsb", ".ods", ".numbers"} else hint
-    raise SourceError(f"{path} is no table of scores; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{hint}")
+    raise SourceError(f"{path} is no table; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{hint}")
 
 
 def unreadable(path: Path, error: OSError) -> SourceError:
@@ -156,20 +156,26 @@ def _utf8(target: Path) -> tuple[bytes, list[str]]:
         raise SourceError(
             f"{target} is no text but a workbook, an archive or Parquet; give the file the ending of its format"
         )
-    encoding = json.detect_encoding(data[:4])  # by its mark or its zeros, as any text that begins with a Latin letter
+    # json finds the encoding by the byte order mark or by zero bytes; this works for any text that begins with a
+    # Latin letter.
+    encoding = json.detect_encoding(data[:4])
     try:
         if not encoding.startswith("utf-8"):
             return data.decode(encoding).encode(), []
         data.decode()
     except UnicodeDecodeError as error:
         if not encoding.startswith("utf-8"):
-            raise SourceError(f"{target} begins as {encoding.upper()} and is not: {error.reason}") from None
+            raise SourceError(
+                f"{target} begins like {encoding.upper()}, but cannot be decoded as {encoding.upper()}: {error.reason}"
+            ) from None
         return data.decode("cp1252", "replace").encode(), ["encoded as Windows-1252, because it is not UTF-8"]
     return data, []
 
 
 def _separator(text: bytes) -> str:
-    r"""Return the separator by which most of the first rows have as many cells as the header, and the header most.
+    r"""Return the separator for which the largest share of the first rows has as many cells as the header.
+
+    On a tie, return the separator with the most cells in the header.
 
     Examples
     --------
@@ -202,7 +208,7 @@ def _check_ragged(target: Path, text: bytes, separator: str) -> None:
         for number, row in enumerate(rows, start=2):
             if row and len(row) != width:
                 found = f"{target}, row {number}: {plural(len(row), 'cell')}, and the header has {width}"
-                mend = f"a text with {_NAMED[separator]} is in quotes, an undefined value is an empty cell"
+                mend = f"put a text with {_NAMED[separator]} in quotes; leave the cell of an undefined value empty"
                 is_cut = separator == "," and len(row) == width + 1 and row[-1].isdigit()
                 if is_cut and row[-2].strip("+- ").isdigit():
                     mend = f"write {row[-2]},{row[-1]} as {row[-2]}.{row[-1]}, or in quotes"
@@ -234,7 +240,7 @@ def _read_workbook(target: Path, names: Collection[str]) -> FileTable:
     except library.FastExcelError as error:
         said = str(error).splitlines()[0]
         raise SourceError(f"{target} cannot be read as a workbook: {said:.200}") from None
-    # As text, a number is rounded.
+    # The workbook reader rounds a number that it reads as text; take it from `numbers`.
     table = texts.with_columns(
         texts[name].zip_with(
             (texts[name].cast(pl.Float64, strict=False) == numbers[name]).fill_null(value=True),
@@ -257,7 +263,7 @@ def _check_flat(target: Path) -> None:
                 row = json.loads(line)
             except RecursionError:
                 raise SourceError(f"{target}, row {number}: nested deeply; a table has text and numbers only") from None
-            except ValueError:  # polars says what it is
+            except ValueError:  # polars reports the error
                 continue
             for column, cell in row.items() if isinstance(row, dict) else ():
                 if isinstance(cell, dict | list):
@@ -268,11 +274,16 @@ def _check_flat(target: Path) -> None:
 def check_no_pattern(name: str, place: str) -> None:
     """Refuse the name of a metric or a trait that polars would read as a pattern for column names."""
     if _PATTERN.fullmatch(name):
-        raise MetricInputError(f"{place}: {name!r} would stand for columns of other names; give it another name")
+        raise MetricInputError(
+            f"{place}: polars reads {name!r} as a pattern that matches other columns; give it another name"
+        )
 
 
 def has_numbers(cells: pl.Series) -> bool:
-    """Tell whether a column has numbers, or true and false: of a column of text, at least half of its filled cells."""
+    """Tell whether a column is of numbers or of true and false.
+
+    A column of text is, if at least half of its filled cells are and no cell is a code such as 007.
+    """
     if cells.dtype != pl.String:
         return (cells.dtype.is_numeric() or cells.dtype == pl.Boolean) and cells.count() > 0
     texts = cells.str.strip_chars().str.to_lowercase()
@@ -284,7 +295,7 @@ def has_numbers(cells: pl.Series) -> bool:
 
 
 def _typed(table: pl.DataFrame, path: Path, names: Collection[str], assumed: Sequence[str]) -> FileTable:
-    """Return a table of text with a column converted to numbers, or to lists of texts, if all its cells can be.
+    """Convert each column of text to numbers, or to lists of texts, if every cell of it can be converted.
 
     The columns `names` stay text, so that an error can name the row of the first value that is not a number. A column
     with codes such as 007 stays text too, because 007 as a number would become 7. In each column, NA is undefined.
@@ -316,7 +327,7 @@ def _typed(table: pl.DataFrame, path: Path, names: Collection[str], assumed: Seq
 
 
 def _converted(cells: pl.Series) -> pl.Series:
-    """Return cells as numbers, or as lists of texts, if all are such; otherwise as they are."""
+    """Return cells as numbers, or as lists of texts, if every cell is one; otherwise as they are."""
     if (lists := _lists(cells)) is not None:
         return lists
     if cells.str.contains(_CODE).any():
@@ -329,10 +340,7 @@ def _converted(cells: pl.Series) -> pl.Series:
 
 
 def _lists(cells: pl.Series) -> pl.Series | None:
-    """Return a trait's cells as lists of texts if all are such lists in JSON, as `to_csv` writes them; otherwise None.
-
-    An empty cell is allowed and stays null.
-    """
+    """Return the cells as lists if every filled cell is a JSON list of texts, as `to_csv` writes a trait; else None."""
     given = cells.drop_nulls()
     if given.is_empty() or not given.str.starts_with("[").all():
         return None

@@ -85,7 +85,7 @@ def check_comparable(
     """
     if not table.provenance.mixed and (found := differences(table, groups=groups, metrics=metrics)):
         raise MixedSettingsError(
-            f"the runs differ in what changes an answer, so their numbers are not comparable: {in_words(found)}. "
+            f"the runs differ in settings that change answers, so their numbers are not comparable: {in_words(found)}. "
             "--allow-mixed (in Python scores.allow_mixed()) goes on, and marks every output"
         )
 

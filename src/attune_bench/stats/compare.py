@@ -75,6 +75,7 @@ from attune_metrics.stats.sums import (
 _MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
 _MOST_CELLS = 2**23  # the most cells (clusters times sides) that are tested at once: 64 MiB for each term
 
+# What columns mean that are not described here: `COMMON_COLUMNS` in scores/columns.py.
 TESTED = columns(
     "low high p p_min p_holm significant n clusters mde reason",
     low="Lower end of the interval of the difference.",

@@ -434,7 +434,7 @@ def debias_pairs(
     MetricInputError, SourceError
         As `debias`.
     MixedSettingsError
-        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+        Where the runs differ in settings that change answers; see `attune_bench.stats.comparability`.
 
     Warns
     -----

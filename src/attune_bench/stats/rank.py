@@ -147,7 +147,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     MetricInputError
         Where an option is unknown or out of range, or a metric has no better direction.
     MixedSettingsError
-        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+        Where the runs differ in settings that change answers; see `attune_bench.stats.comparability`.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     MetricInputError
         Where an option is unknown or out of range, or a metric has no better direction or no value of each unit.
     MixedSettingsError
-        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+        Where the runs differ in settings that change answers; see `attune_bench.stats.comparability`.
 
     References
     ----------
@@ -341,7 +341,7 @@ def tiers(table: ScoreTable, **options: Unpack[SamplingKeywords]) -> Tiers:
     MetricInputError
         As `attune_bench.stats.rank.rank`.
     MixedSettingsError
-        Where the runs differ in what changes an answer; see `attune_bench.stats.comparability`.
+        Where the runs differ in settings that change answers; see `attune_bench.stats.comparability`.
 
     Warns
     -----

@@ -85,7 +85,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "schema-without-tables": (("schema", "codebook", "--tables"), "no tables of 'codebook'"),
     # score.
     "score-without-arguments": (("score",), "Missing option '--results'. See: attune-bench score --help"),
-    "score-without-data": (("score", "--results", "runs"), "Name them with --data"),
+    "score-without-data": (("score", "--results", "runs"), "give --data: the conversations"),
     "score-option-without-value": (("score", "--results", "runs", "--ground-truth"), "--ground-truth"),
     "score-results-without-value": (("score", "--results", "--data", "data"), "--results is given without a value"),
     "score-positional": (("score", "runs", "data"), "--results"),
@@ -131,7 +131,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("report",),
         "SCORES is missing; name a file of scores or a table, for instance: ",
     ),
-    "report-unknown-format": ((*REPORT, "--format", "html"), "'html' is not one of 'table', 'markdown', "),
+    "report-unknown-format": (
+        (*REPORT, "--format", "html"),
+        "'html' is not one of 'table', 'markdown', 'latex', 'csv', 'json'",
+    ),
     "report-missing": (("report", "--scores", "none.json"), "none.json cannot be read: No such file"),
     "report-folder": (
         ("report", "--scores", "data"),
@@ -141,7 +144,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "report-no-json": (("report", "--scores", "bad/x.json"), "x.json is not JSON"),
     "report-no-scores": (
         ("report", "--scores", "notes.txt"),
-        "notes.txt is no table of scores; expected a name in .csv",
+        "notes.txt is no table; expected a name in .csv",
     ),
     "report-conversation": (
         ("report", "--scores", "data/conversation_1.json"),
@@ -171,7 +174,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "compare-results-without-data": (
         ("compare", "--results", "runs"),
-        "which conversations are these results of? Name them with --data",
+        "give --data: the conversations that the models answered",
     ),
     "compare-results-in-a-table": (
         ("compare", "--results", "results.csv"),

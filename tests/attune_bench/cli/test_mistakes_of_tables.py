@@ -153,7 +153,7 @@ def test_a_workbook_without_the_extra(call: Call, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("row", ["gpt,q9,hit", "gpt,q9,hit,1,x", "gpt"])
 def test_a_ragged_row(call: Call, row: str) -> None:
     cells = f"{row.count(',') + 1} cell{'s' if ',' in row else ''}"
-    message = f"results.csv, row 18: {cells}, and the header has 4; a text with a comma is in quotes, an undefined"
+    message = f"results.csv, row 18: {cells}, and the header has 4; put a text with a comma in quotes; leave"
     assert message in told(call, "compare", write("results.csv", f"{long_text()}{row}\n"))
 
 

@@ -287,7 +287,7 @@ def test_a_file_that_is_no_table(name: str, tmp_path: Path) -> None:
 
 def test_a_file_of_another_ending(tmp_path: Path) -> None:
     (tmp_path / "scores.txt").write_text("x")
-    with pytest.raises(SourceError, match=r"no table of scores; expected a name in \.csv, \.tsv, \.xlsx, \.jsonl"):
+    with pytest.raises(SourceError, match=r"no table; expected a name in \.csv, \.tsv, \.xlsx, \.jsonl"):
         Scores.read(tmp_path / "scores.txt")
 
 
@@ -405,9 +405,7 @@ def test_records_and_scores_are_no_table(tmp_path: Path) -> None:
         SourceError, match=r"is a file of scores, no table of results; Scores\.read\(\.\.\.\) reads it$"
     ):
         Scores.from_table(tmp_path / "scores.parquet")
-    with pytest.raises(
-        SourceError, match=r"is no table of scores; .*; attune_bench\.Scores\.read reads a benchmark's own"
-    ):
+    with pytest.raises(SourceError, match=r"is no table; .*; attune_bench\.Scores\.read reads a benchmark's own"):
         Scores.from_table(tmp_path / "scores.json")
 
 
@@ -441,7 +439,7 @@ def test_cells_with_line_ends_commas_and_nothing_are_cells(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["*", "^.*$", "^a$"])
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_a_name_that_polars_takes_for_a_pattern_is_refused(name: str, ending: str, tmp_path: Path) -> None:
-    message = re.escape(f"{name!r} would stand for columns of other names; give it another name")
+    message = re.escape(f"polars reads {name!r} as a pattern that matches other columns; give it another name")
     with pytest.raises(MetricInputError, match=f"row .*{message}"):
         Scores.read(written(frame([("a", "q1", name, 1.0)]), tmp_path / f"metric.{ending}"))
     with pytest.raises(MetricInputError, match=message):

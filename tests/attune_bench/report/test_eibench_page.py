@@ -123,6 +123,7 @@ def test_the_interval_of_a_state_is_that_of_resampled_scenarios() -> None:
 @pytest.mark.slow
 def test_a_section_for_each_subject(page: str) -> None:
     assert headings(page) == [
+        "Trajectories",
         "Scores",
         "Profiles",
         "Comparisons",
@@ -133,7 +134,6 @@ def test_a_section_for_each_subject(page: str) -> None:
         FAILED,
         "Scenes",
         "Comparisons by scene",
-        "Trajectories",
         "Methods",
         "Limits",
         "Data",
@@ -262,9 +262,7 @@ def test_a_figure_of_all_models_and_one_of_each(page: str) -> None:
     drawn = section(page, "Trajectories")
     # The figure of all is drawn for wide screens and for narrow ones, and each small one once.
     assert drawn.count("<svg") == 2 + 3
-    of_all = re.findall(
-        r"<title>([^<]*, round \d+: (?:Support|Defense|Repair|Charm): (?:anger|trust) [^<]*)</title>", drawn
-    )
+    of_all = re.findall(r"<title>([^<]*, round \d+: [\d.]+)</title>", drawn)
     assert 3 * 4 * 2 * 6 < len(of_all) <= 3 * 4 * 2 * 9
     # The mean anchors of the four scenarios of support: (75 + 70 + 65 + 80) / 4, (35 + 35 + 25 + 35) / 4.
     assert "start 72.5<" in drawn
@@ -273,10 +271,6 @@ def test_a_figure_of_all_models_and_one_of_each(page: str) -> None:
     marks = re.findall(r"<title>(round \d+: mean [^<]*)</title>", drawn)
     assert 3 * 4 * 2 * 6 < len(marks) <= 3 * 4 * 2 * 9
     assert sum(mark.endswith("n = 4 scenarios") for mark in marks) >= 2 / 3 * len(marks)
-
-
-def test_trajectories_follow_the_ranking(page: str) -> None:
-    assert headings(page)[0] == "Trajectories"
 
 
 @pytest.mark.slow

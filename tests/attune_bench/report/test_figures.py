@@ -220,7 +220,7 @@ PLOTTED: dict[str, tuple[Callable[[], RowPlot | LinePlot | PointPlot], list[str]
     ),
     "state_paths": (
         lambda: state_paths({"anger": {"m": [60, 50]}}, anchors={}, last=8),
-        ["m, round 0: anger 60", "m, round 1: anger 50"],
+        ["m, round 0: 60", "m, round 1: 50"],
     ),
 }  # fmt: skip
 """Figures of pages, and what their marks say."""

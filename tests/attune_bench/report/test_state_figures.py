@@ -29,10 +29,10 @@ def test_the_panel_goes_on_to_the_last_round_and_marks_say_their_state() -> None
     drawing = drawn(plot, WIDE, "caption")
     assert "8" in texts(drawing)
     titles = texts(drawing, "title")
-    assert "a<b, round 1: anger 50" in titles
+    assert "a<b, round 1: 50" in titles
     # What is not known is no mark.
     assert not any(title.startswith("c, round 1:") for title in titles)
-    assert "c, round 2: anger 70" in titles
+    assert "c, round 2: 70" in titles
     assert {"start 60", "target 20", "a<b", "c"} <= set(texts(drawing))
     assert not any(text.startswith("worst") for text in texts(drawing))
 
@@ -69,7 +69,7 @@ def test_all_models_of_a_scenario_are_in_one_figure_with_its_anchors() -> None:
             told = [getattr(line.meta, axis) for line in episode.history if line.meta is not None]
             assert told[0] == start
             for number, state in enumerate(told):
-                assert f"{model}, round {number}: {axis} {state}" in texts(drawing, "title")
+                assert f"{model}, round {number}: {state}" in texts(drawing, "title")
     # Rounds that no episode reached are there: the benchmark has 8 where a record does not say.
     assert figure.chart.last == 8
     longer = {name: one.model_copy(update={"max_rounds": 12}) for name, one in episodes.items()}

@@ -262,7 +262,7 @@ def test_scores_without_coverage(make_scores: Make, format_: Format) -> None:
 
 @pytest.mark.parametrize("format_", ["", "TABLE", "htm"])
 def test_an_unknown_format_is_refused(make_scores: Make, format_: Any) -> None:
-    with pytest.raises(ValueError, match=r"unknown format .*table, markdown, csv, json"):
+    with pytest.raises(ValueError, match=r"unknown format .*table, markdown, latex, csv, json"):
         report(make_scores(), format=format_)
 
 

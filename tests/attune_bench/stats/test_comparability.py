@@ -1,4 +1,4 @@
-"""Models whose runs differ in what changes an answer are not compared, unless asked, and then every output says so."""
+"""Models whose runs differ in settings that change answers are compared only if asked; every output then says so."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -381,7 +381,7 @@ def test_every_output_of_mixed_runs_says_so(call: Call, tmp_path: Path, verb: st
         assert "MIXED" not in err, "said in the output itself"
         assert "settings:mixed." in out
         if format_ != "csv":
-            assert "MIXED: the runs differ in what changes an answer" in " ".join(out.split())
+            assert "MIXED: the runs differ in settings that change answers" in " ".join(out.split())
         if format_ == "json":
             about = json.loads(out)["metadata"]
             assert about["mixed"] is True
@@ -396,7 +396,7 @@ def test_a_page_of_mixed_runs_says_so(call: Call, tmp_path: Path) -> None:
     assert not page.exists()
     assert call("report", "--scores", path, "--html", page, "--resamples", 50, "--allow-mixed")[0] == 0
     text = text_of(page.read_text())
-    assert "MIXED: the runs differ in what changes an answer." in text
+    assert "MIXED: the runs differ in settings that change answers." in text
     assert "settings:mixed." in text
     assert "abababababab" in text
     assert "efefefefefef" in text

@@ -270,7 +270,7 @@ def test_mistakes_are_one_line(call: Call, tmp_path: Path) -> None:
         (("score",), "Missing option '--results'"),
         ((*results, tmp_path / "a_result.jsonl"), "no usable dialogue in"),
         ((*results, tmp_path / "c_result.jsonl"), "no such file or folder"),
-        ((*results, good, "--data", "demo"), "SAGE is scored from its results alone; leave out --data"),
+        ((*results, good, "--data", "demo"), "SAGE takes no data; leave out --data"),
         ((*results, good, "--protocol", "documented"), "--protocol is an option of AttuneBench, and this is SAGE"),
         ((*results[:1], "--output", tmp_path / "scores.json", "--results", good), "has to end in .parquet"),
     ):

@@ -1,0 +1,101 @@
+"""Headings of figures: what each says is true of its rows, and gone where they are changed to make it false."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from attune_bench import Scores
+from attune_bench.report import findings
+from attune_metrics.metric import Metric
+
+SHARE, ERROR = Metric(name="x", label="x"), Metric(name="x", label="x", higher_is_better=False)
+
+
+def test_ranks() -> None:
+    rows = pl.DataFrame({"low": [1.0, 2.0, None], "high": [1.0, 3.0, None]})
+    assert findings.of_ranks(rows) == "The interval of 1 of 2 models is a single rank"
+    assert findings.of_ranks(rows[1:]) == "The interval of none of 1 model is a single rank"
+    assert findings.of_ranks(rows[2:]) == "No rank has an interval"
+
+
+def profiles(values: dict[str, dict[str, float]], **metrics: Any) -> str:
+    rows = [(model, "u", name, value) for name, of in values.items() for model, value in of.items()]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    return findings.of_profiles(Scores.from_table(frame, metrics=metrics), frame)
+
+
+def test_profiles() -> None:
+    values = {"one": {"a": 0.9, "b": 0.1}, "two": {"a": 0.9, "b": 0.1}, "three": {"a": 0.1, "b": 0.9}}
+    assert profiles(values) == "a has the best value of 2 of 3 metrics"
+    # The best error is the lowest.
+    assert profiles(values, one={"higher_is_better": False}) == "b has the best value of 2 of 3 metrics"
+    # A metric without a better direction counts for nobody.
+    none = "No model alone has the best value of most of the 2 metrics"
+    assert profiles(values, one={"higher_is_better": None}) == none
+    # Nor does a tie.
+    assert profiles({"one": {"a": 0.5, "b": 0.5}}) == "No model alone has the best value of most of the 1 metric"
+    assert profiles({"one": {"a": 0.5}}) == ""
+
+
+def test_random_answers() -> None:
+    rows = pl.DataFrame({"low": [0.6, 0.4], "high": [0.7, 0.5]})
+    assert findings.of_chance(SHARE, rows, 0.5) == (
+        "The whole interval of 1 of 2 models is better than what random answers score"
+    )
+    assert "no model" in findings.of_chance(SHARE, rows, 0.6)
+    assert "1 of 2 models" in findings.of_chance(ERROR, rows, 0.55)
+    assert "no model" in findings.of_chance(ERROR, rows, 0.5)
+    assert findings.of_chance(SHARE, rows, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("differences", "said"),
+    [
+        ([(0.2, 0.01), (-0.1, 0.8)], "1 of 2 models rise significantly"),
+        ([(0.2, 0.01), (-0.1, 0.04)], "1 of 2 models rise significantly, 1 fall significantly"),
+        ([(-0.2, 0.01), (0.1, None)], "1 of 2 models fall significantly"),
+        ([(0.2, 0.05), (None, None)], "Nothing"),
+        ([], "Nothing"),
+    ],
+)
+def test_differences(differences: list[tuple[float | None, float | None]], said: str) -> None:
+    rows = [{"by": difference, "p_holm": p} for difference, p in differences]
+    assert findings.of_differences(rows, "by", "rise", "fall", "Nothing") == said
+
+
+def test_wins() -> None:
+    rows = [
+        {"model_a": one, "model_b": other, "rate": rate}
+        for one, other, rate in (
+            ("a", "b", 0.6), ("a", "c", 0.7), ("b", "a", 0.4), ("b", "c", 0.6), ("c", "a", 0.3), ("c", "b", 0.4),
+        )
+    ]  # fmt: skip
+    assert findings.of_wins(rows, "reply") == "a wins against every other model on more than half of the replies"
+    even = [row | {"rate": 0.5} if row["model_b"] == "b" else row for row in rows]
+    assert findings.of_wins(even, "reply").startswith("No model wins")
+
+
+def test_correlations() -> None:
+    cells = {"model": ["m"] * 3, "unit": ["u"] * 3, "metric": ["x", "y", "z"], "value": [1.0] * 3}
+    table = Scores.from_table(pl.DataFrame(cells))
+    rows = pl.DataFrame({"metric_a": ["x", "x", "y"], "metric_b": ["y", "z", "z"], "rho": [0.5, -0.9, None]})
+    assert findings.of_correlations(table, rows) == "x and z order the models most alike (-0.90)"
+    assert findings.of_correlations(table, rows[:1]) == "x and y order the models most alike (0.50)"
+
+
+def test_difficulty() -> None:
+    rows = pl.DataFrame({"sd": [0.0, 0.4]})
+    assert findings.of_difficulty(rows, "reply") == "All models have the same value on 1 of 2 replies"
+    assert findings.of_difficulty(rows[1:], "reply") == "Models differ on every one of the 1 reply"
+
+
+def test_states() -> None:
+    ends = {"anger": [(60.0, 20.0), (60.0, 70.0)], "trust": [(30.0, 50.0), (30.0, 30.0)]}
+    better = {"anger": -1, "trust": 1}
+    assert findings.of_states(ends, better) == (
+        "Anger ends lower than it began with 1 of 2 models, trust ends higher with 1 of 2"
+    )
+    assert findings.of_states({"anger": [(20.0, 60.0)]}, better) == (
+        "Anger ends lower than it began with none of 1 model"
+    )
