@@ -105,7 +105,7 @@ def test_a_described_table_speaks_of_its_own() -> None:
     assert "without a description" not in said
     assert "Accuracy 0 to 100 higher share of questions" in said
     assert "Time 0 or more lower mean over questions a stopwatch" in said
-    assert "Ranks by Time, lower is better" in said
+    assert "Ranking by Time, lower is better" in said
     assert "Difficulty of questions" in headings(page_text)
     assert "unit" not in said.replace("unit:question", "")
     assert left_out(page_text)["Subgroups"] == "the table has no column of traits"
