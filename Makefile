@@ -14,7 +14,7 @@ define new_environment
 	$(PYTHON) -m venv .venv
 endef
 
-.PHONY: demo docs test test-slow test-nightly bench lint schemas demo-data clean
+.PHONY: demo docs pictures test test-slow test-nightly bench lint schemas demo-data clean
 
 demo: .venv/installed
 	$(BIN)/attune-bench demo
@@ -22,6 +22,10 @@ demo: .venv/installed
 docs: .venv/installed-docs
 	$(BIN)/python -m zensical build --strict --clean
 	$(BIN)/python -m website.shrink site
+
+pictures: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pillow
+	PYTHONPATH=tests/helpers $(BIN)/python tools/pictures.py
 
 test: .venv/installed-dev
 	# Where each processor has a process, threads of OpenBLAS would wait for each other.

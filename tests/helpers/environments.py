@@ -50,9 +50,9 @@ def new_environment(folder: Path, extras: str = "", *, torch: bool = False) -> P
     return programs
 
 
-def new_shell(folder: Path, *, torch: bool = False) -> Shell:
-    """Create an environment with the base install; return what runs scripts in it, with no other Python code."""
-    programs = new_environment(folder, torch=torch)
+def new_shell(folder: Path, extras: str = "", *, torch: bool = False) -> Shell:
+    """Create an environment, by default with the base install; return what runs scripts in it, with no other code."""
+    programs = new_environment(folder, extras, torch=torch)
 
     def shell(script: str, folder: Path, status: int = 0, **environment: str) -> str:
         own = {

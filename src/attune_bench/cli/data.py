@@ -174,6 +174,8 @@ def describe(
         else:
             print_document(data_document(asked), "json" if format == "json" else "table")
         return
+    if small_cells:
+        raise UserError("--small-cells is for --html and --compare; leave it out")
     counts = count(part)
     if format == "json":
         emit(json.dumps(counts, indent=2))

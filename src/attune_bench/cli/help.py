@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from attune_data.text import did_you_mean
+
 _ALL = "attune_bench.help_all"
 _DETAILS = ("JSON:", "CSV:", "CSV and JSON:")
 
@@ -69,6 +71,14 @@ class VerbGroup(click.Group):
         super().__init__(*args, **attributes)
         self.examples = examples
         self.params.append(help_all_option())
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called; for an unknown one the error names the nearest."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"no command {args[0]!r}; {did_you_mean(args[0], self.list_commands(ctx))}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""

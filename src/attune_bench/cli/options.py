@@ -32,9 +32,10 @@ from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
 from attune_bench.scores.table_files import TABLES_ALONE, read_table
 from attune_bench.stats.options import Margin
 from attune_data.collection import Collection, Kind
+from attune_data.io.documents import read_input
 from attune_data.issues import SourceError
 from attune_data.kinds import KINDS
-from attune_data.loading import load_records, recognise
+from attune_data.loading import load_records, parse_object, recognise
 from attune_data.query import CliValue
 from attune_data.text import listed
 from attune_metrics.metric import MetricInputError
@@ -544,7 +545,7 @@ _TABLE = "{0} is a table, and no file of records; attune-bench report {0} reads 
 
 def scores_instead(source: str) -> str:
     """Return which command reads a file of scores or a table of results; empty where a source is neither."""
-    if is_score_file(source):
+    if is_score_file(source) or _is_benchmark_file(source):
         what = "a file of scores"
     else:
         try:
@@ -552,7 +553,17 @@ def scores_instead(source: str) -> str:
         except (SourceError, MetricInputError):
             return ""
         what = "a table of results"
-    return f"{source} is {what}, and no file of records; attune-bench report {source} reads it"
+    return f"{source} is {what}, and no file of records; attune-bench report {shlex.quote(source)} reads it"
+
+
+def _is_benchmark_file(source: str) -> bool:
+    """Tell whether a file is one in which a benchmark writes its scores itself."""
+    try:
+        keys = parse_object(read_input(source)).keys()
+    except (OSError, ValueError):
+        return False
+    formats = [benchmark.scores_format for benchmark in all_benchmarks()]
+    return any(one is not None and one.keys <= keys for one in formats)
 
 
 def records_instead(source: str) -> str:

@@ -483,7 +483,7 @@ _FILE = NamedPath(path_type=Path)
 
 @verb(
     "run local my-model demo --dry-run",
-    "run local my-model demo --base-url http://localhost:8000/v1 --limit 8 --html page.html",
+    "run local MODEL demo --base-url http://localhost:8000/v1 --limit 8 --html page.html",
     own="run",
 )
 @model_arguments

@@ -11,10 +11,10 @@ import click
 
 from attune_bench._version import __version__
 from attune_bench.benchmarks import INSTALLED, all_benchmarks
-from attune_bench.cli.help import help_all_option, shows_all
+from attune_bench.cli.help import VerbGroup, shows_all
 from attune_bench.cli.stopping import STOPPED, process
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, did_you_mean, has_colours, sanitize, toned
+from attune_data.text import columns_of_terminal, has_colours, sanitize, toned
 
 _GROUPS = {
     "Look": {
@@ -64,7 +64,7 @@ _EARLIER = {
 _COMMANDS = {**{name: entry for group in _GROUPS.values() for name, entry in group.items()}, **_RARE}
 
 
-class _Verbs(click.Group):
+class _Verbs(VerbGroup):
     """The verbs of all benchmarks, then those that one benchmark has alone."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - of the base class
@@ -92,11 +92,9 @@ class _Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called; for an unknown one the error names the nearest."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(f"no command {args[0]!r}; {did_you_mean(args[0], self.list_commands(ctx))}", ctx)
+        """Return the command that is called, under the name that was typed, which may be an earlier name."""
         _, command, rest = super().resolve_command(ctx, args)
-        return args[0], command, rest  # What was typed, which may be an earlier name.
+        return args[0], command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, which imports no command, and the benchmarks of installed packages."""
@@ -133,9 +131,6 @@ class _Verbs(click.Group):
 @click.version_option(__version__, message="%(version)s")
 def app() -> None:
     """Run a command."""
-
-
-app.params.append(help_all_option())
 
 
 def call(arguments: Sequence[str] | None) -> NoReturn:

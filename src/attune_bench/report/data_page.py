@@ -217,14 +217,17 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
     rows = [{**row, "measure": sanitize(of(row).label)} for row in frame.to_dicts()]
     percent = any(of(row).scale == 100 for row in rows)
     unit = ", %" if percent else ""
-    columns = [text_column("measure", "measure")]
+    columns = [text_column("measure", "measure", is_name=True)]
     if asked.others is not None:
         columns += [
             estimate_column(f"{asked.name}{unit}", "value", of),
             estimate_column(f"{OTHERS}{unit}", "other", of, low="other_low", high="other_high"),
             estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
-            p_column("Holm p", "p_holm"), Column("n", _both_sizes),
+            p_column("Holm p", "p_holm"),
         ]  # fmt: skip
+        whole = len(asked.own), len(asked.others)
+        if any(row["n"] is not None and (row["n"], row["other_n"]) != whole for row in rows):
+            columns.append(Column("n", _both_sizes))
     elif family.pairs:
 
         def end(row: Row) -> Metric:
@@ -254,21 +257,23 @@ def _key(family: Family) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in family.title.lower())
 
 
-def _note(asked: MeasuredGroup, frame: pl.DataFrame) -> str:
+def _note(asked: MeasuredGroup, frame: pl.DataFrame | None = None) -> str:
+    """Return the sentences below a table of measures, or without a frame below several."""
     held = asked.table.provenance
-    said = f"In brackets: {interval_words(asked.table, AnalysisOptions(**asked.options))}. n: {pluralize(held.unit)}"
-    said += f" ({pluralize(held.cluster)})."
+    units, clusters = pluralize(held.unit), pluralize(held.cluster)
+    said = f"In brackets: {interval_words(asked.table, AnalysisOptions(**asked.options))}."
+    tests = "tests of each table" if frame is None else ""
+    if frame is not None and "p" in frame.columns:
+        tests = f"{plural(frame['p'].count(), 'test')} of this table"
     if asked.others is not None:
         said += (
-            f" Difference: {asked.name} minus {OTHERS}, unpaired; p: by resampling the {pluralize(held.cluster)} of "
-            f"both; Holm p: corrected for the {plural(frame['p'].count(), 'test')} of this table."
+            f" Difference: {asked.name} minus {OTHERS}, unpaired. Holm p: by resampling the {clusters} of both, "
+            f"corrected for the {tests}. n: {units} ({clusters}) of the group and of {OTHERS}; without a column, all."
         )
-    elif "p" in frame.columns:
-        said += (
-            f" p: by exchanging the two within each {held.cluster}; Holm p: corrected for the "
-            f"{plural(frame['p'].count(), 'test')} of this table."
-        )
-    return said
+        return said
+    if tests:
+        said += f" Holm p: by exchanging the two within each {held.cluster}, corrected for the {tests}."
+    return f"{said} n: {units} ({clusters})."
 
 
 # Figures.
@@ -490,12 +495,11 @@ def data_document(asked: MeasuredGroup) -> Document:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         families = asked.families
-    tables = [replace(measure_table(asked, family, frame), title=family.title) for family, frame in families]
-    notes = list(dict.fromkeys(note for table in tables for note in table.notes))
+    tables = [replace(measure_table(asked, family, frame), title=family.title, notes=()) for family, frame in families]
     generated = any(getattr(record, "synthetic", False) for record in asked.part)
     return Document(
-        tables=[replace(table, notes=()) for table in tables],
+        tables=tables,
         head=f"{asked.sizes()}. {title(asked)}.",
-        notes=[*notes[:1], *(["SYNTHETIC data."] if generated else [])],
+        notes=[_note(asked), *(["SYNTHETIC data."] if generated else [])],
         metadata={"group": asked.name, "others": listed([asked.name and OTHERS]), "synthetic": generated},
     )

@@ -55,9 +55,10 @@ def _is_baseline(row: Row) -> bool:
 
 def _said(page: PageScores, condition: str | None, rows: Sequence[Row], axis: Axis) -> list[str]:
     """Return sentences that explain the bars, the axis, the lines, and how a rank differs from a tier."""
-    rest = f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, condition))}."
+    has_bars = any(row["low"] is not None for row in rows)
+    bars = [f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, condition))}."] if has_bars else []
     part = f"The axis shows a part of the possible range: {axis.low:g} to {axis.high:g}."
-    found = [rest, *([part] if any(axis.broken) else [])]
+    found = [*bars, *([part] if any(axis.broken) else [])]
     if any(map(_is_baseline, rows)):
         found.append("Hollow marks and dotted lines: baselines.")
     has_ranks = any(row["rank_low"] is not None for row in rows)

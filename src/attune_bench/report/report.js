@@ -70,4 +70,17 @@
   };
   addEventListener("hashchange", reveal);
   reveal();
+
+  // The section that is read, in the contents.
+  const links = new Map([...document.querySelectorAll("nav.contents a")].map(link => [link.hash.slice(1), link]));
+  const seen = new Set();
+  const look = new IntersectionObserver(entries => {
+    for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target.id);
+    const first = [...links.keys()].find(name => seen.has(name));
+    for (const [name, link] of links) {
+      if (name === first) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  });
+  for (const name of links.keys()) look.observe(document.getElementById(name));
 }

@@ -373,7 +373,7 @@ def _ranks(page: PageScores) -> Section | None:
     caption = f"Ranks by {label(metric)}, 1 is the best."
     return drawn_section(
         page, "Ranks", page.ranks, "rank", caption, lambda rows: rank_plot(table, rows, metric.name),
-        others=with_note(tables, note), finding=of_ranks,
+        others=[Folded("Ranks with their numbers", with_note(tables, note))] if tables else [], finding=of_ranks,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "validate-other-suffix": (("validate", "notes.txt"), "neither a .json, .jsonl or .parquet file"),
     "validate-another-kind": (
         ("validate", "foreign.json"),
-        "foreign.json is of no known kind: it is a file of scores; attune-bench report reads it",
+        "foreign.json is a file of scores, and no file of records; attune-bench report foreign.json reads it",
     ),
     "validate-scores": (
         ("validate", "scores.parquet"),
@@ -244,9 +244,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("describe", "results.csv"),
         "results.csv is a table of results, and no file of records; attune-bench report results.csv reads it",
     ),
+    "judge-typo": (("judge", "agre"), "no command 'agre'; did you mean 'agree'? See: attune-bench judge --help"),
     "show-scores": (
         ("show", "scores.json"),
-        "scores.json is of no known kind: it is a file of scores; attune-bench report reads it",
+        "scores.json is a file of scores, and no file of records; attune-bench report scores.json reads it",
     ),
     "report-published": (
         (*REPORT, "--published"),

@@ -55,7 +55,7 @@ def test_content_tells_what_a_file_is(call: Call, conversations: Scored, episode
         status, out, err = call("rank", renamed, *QUICK)
         assert (status, err) == (0, "")
         assert out == call("rank", scored.scores, *QUICK)[1]
-    assert f"{renamed} is a file of scores, and no file of records" in call("describe", renamed)[2]
+        assert f"{renamed} is a file of scores, and no file of records" in call("describe", renamed)[2]
 
 
 def test_rows_of_a_table_may_be_objects(call: Call, tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def head_of(scores: Scores) -> tuple[list[str], str]:
     """Return the numbers along the axis of a ranking, and what is said below the ranking."""
     page = scores.report(format="html", resamples=50)
     axis = tables(page, figures=True)[0][0][-1]
-    return re.findall(r"-?\d+\.\d+|\b\d+", axis), text_of(page).partition("Bars: ")[2].partition(" Scores ")[0]
+    return re.findall(r"-?\d+\.\d+|\b\d+", axis), text_of(page).partition("Ranking by")[2].partition(" Scores ")[0]
 
 
 def test_the_axis_has_round_numbers_and_says_where_it_is_broken() -> None:
@@ -284,6 +284,16 @@ def test_rank_and_tier_are_told_apart() -> None:
     alone = text_of(scores_of({"a": [1.0, 2.0] * 6}).report(format="html", resamples=50))
     assert "A rank orders" not in alone
     assert "A tier (the band" not in alone
+
+
+def test_bars_are_explained_where_there_are_some() -> None:
+    def said(units: int) -> str:
+        return text_of(
+            scores_of({"a": [2.0, 1.0] * units, "b": [1.0, 0.0] * units}).report(format="html", resamples=50)
+        )
+
+    assert "Bars: 95% intervals" in said(6)
+    assert "Bars:" not in said(2)
 
 
 def test_baselines_are_lines_across_the_ranking() -> None:

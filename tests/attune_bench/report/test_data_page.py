@@ -13,7 +13,7 @@ from browsers import axe_script, browsers, choose_scheme, serious_violations
 from commands import Call
 
 from attune_bench.benchmarks.attunebench.measures import measures
-from attune_bench.report.data_page import data_html, findings, title
+from attune_bench.report.data_page import data_html, findings, measure_table, title
 from attune_bench.report.measures import MeasuredGroup, Measures, measured_group
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data import Conversation, Conversations, load
@@ -168,6 +168,14 @@ def test_a_group_is_not_compared_by_what_it_was_chosen_for() -> None:
     assert "Topics" in frames(asked_of(load("demo"), {"om_model": ["synthetic-om-a"]}, compare=True, small_cells=True))
 
 
+def test_a_table_has_sizes_only_where_some_record_has_no_value() -> None:
+    asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
+    heads = {family.title: [one.head for one in measure_table(asked, family, frame).columns]
+             for family, frame in asked.families}  # fmt: skip
+    assert "n" not in heads["Emotions by name"]
+    assert "n" in heads["What people wanted of replies"]
+
+
 # Few people.
 
 
@@ -239,6 +247,7 @@ def test_a_comparison_is_printed_or_given_as_json(call: Call) -> None:
     status, out, err = call(*given)
     assert (status, err) == (0, "")
     assert out.startswith("Om model synthetic-om-a: 14 conversations by 12 participants; the others: ")
+    assert "corrected for the tests of each table" in " ".join(out.split())
     found = json.loads(call(*given, "--format", "json")[1])
     rows = found["preferred_replies"]
     assert [row["metric"] for row in rows] == ["human over alternate", "human over original", "alternate over original"]
@@ -251,6 +260,7 @@ def test_a_comparison_is_printed_or_given_as_json(call: Call) -> None:
         (("demo", "--compare"), "a comparison needs a group: choose one by a trait (--where)"),
         (("demo", "--compare", "--benchmark", "eibench"), "scenarios have no measures to compare"),
         (("demo", "--html", "page.txt"), "page.txt is no name for a page"),
+        (("demo", "--small-cells"), "--small-cells is for --html and --compare; leave it out"),
         (("demo", "--html", "no/page.html"), "no such folder: no"),
     ],
 )
