@@ -84,7 +84,8 @@ def _matrix(
     signs = signs_of(pairs, table.metrics[metric])
 
     def cell(row: Row, other: str) -> Cell:
-        return Cell("" if row["model"] == other else _SIGNS[signs.get((row["model"], other))])
+        sign = signs.get((row["model"], other))
+        return Cell("") if row["model"] == other else Cell(_SIGNS[sign], value=sign)
 
     columns = [Column("", lambda row: Cell(row["place"])), text_column("model", "model", is_name=True)]
     columns += [Column(str(place), partial(cell, other=other)) for place, other in enumerate(models, start=1)]

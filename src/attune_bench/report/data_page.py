@@ -74,8 +74,10 @@ def data_html(asked: MeasuredGroup) -> str:
     heading = title(asked)
     top = [element("h1", heading)]
     top += [] if asked.sizes() == heading else [element("p", f"{asked.sizes()}.", class_="quiet")]
-    if any(getattr(record, "synthetic", False) for record in asked.part):
-        top.append(element("p", "SYNTHETIC data: nothing here is about a real person.", class_="notice"))
+    generated = [getattr(record, "synthetic", False) for record in asked.records]
+    if any(generated):
+        whose = ": nothing here is about a real person" if all(generated) else " among real data"
+        top.append(element("p", f"SYNTHETIC data{whose}.", class_="notice"))
     said = [element("p", text, class_="lead" if not place else "") for place, text in enumerate(findings(asked))]
     return page(heading, top, shown, answer=element("div", *said, class_="answer"))
 

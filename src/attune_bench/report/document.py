@@ -71,9 +71,11 @@ class TextTable:
 def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
     """Return tables as texts, and the footnotes: why rows have no interval, what a dash is."""
     reasons = list(dict.fromkeys(row["reason"] for table in tables for row in table.rows if row.get("reason")))
-    found = []
+    found, undefined = [], False
     for one in (given for given in tables if given.columns or given.title):
         cells = [[column.cell(row) for column in one.columns] for row in one.rows]
+        # A minus sign that is a value is no undefined one.
+        undefined |= any(cell.text == UNDEFINED and cell.value is None for own in cells for cell in own)
         marked = any(row.get("reason") for row in one.rows)
         marks = [[_mark(row, reasons)] if marked else [] for row in one.rows]
         texts = [[*map(_shown, own), *mark] for own, mark in zip(cells, marks, strict=True)]
@@ -85,7 +87,6 @@ def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
         notes = [sanitize(note) for note in one.notes]
         found.append(TextTable(sanitize(one.title), head, texts, tones, names, left, of_heads, notes))
     footnotes = [sanitize(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
-    undefined = any(cell == UNDEFINED for made in found for row in made.rows for cell in row)
     return found, [*footnotes, *([f"{UNDEFINED}: undefined, or not known."] if undefined else [])]
 
 

@@ -90,6 +90,7 @@ def test_above_five_models_text_has_a_matrix_and_json_every_pair(models: int) ->
         assert [line[1] for line in lines[-4:]] == ["m1", "m2", "m3", "m4"]
         assert lines[0][2:] == ["=", "+", "+", "+", "+"]
         assert lines[-1][2:] == ["-", "-", "-", "-", "-"]
+        assert "undefined" not in text
     else:
         assert re.search(r"A +B +A minus B +differ +p +Holm p +n$", text, re.MULTILINE)
     pairs = json_content(made)["comparisons"]

@@ -17,6 +17,7 @@ from attune_bench.report.data_page import data_html, findings, measure_table, ti
 from attune_bench.report.measures import MeasuredGroup, Measures, measured_group
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data import Conversation, Conversations, load
+from attune_data.attunebench.records import Metadata
 from attune_metrics.stats.comparison import holm
 
 FEW_RESAMPLES: Any = {"resamples": 400}
@@ -174,6 +175,15 @@ def test_a_table_has_sizes_only_where_some_record_has_no_value() -> None:
              for family, frame in asked.families}  # fmt: skip
     assert "n" not in heads["Emotions by name"]
     assert "n" in heads["What people wanted of replies"]
+
+
+def test_only_data_that_are_all_invented_are_about_nobody() -> None:
+    records = load("demo")
+    real = records[0].model_copy(update={"metadata": Metadata(category="Family")})
+    said = "nothing here is about a real person"
+    assert said in data_html(asked_of(records, resamples=50))
+    mixed = data_html(asked_of(Conversations([real, *records[1:]]), resamples=50))
+    assert (said in mixed, "SYNTHETIC data among real data." in mixed) == (False, True)
 
 
 # Few people.
