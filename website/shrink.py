@@ -19,7 +19,7 @@ _BLOCK = r"(?:div|h\d|li|ol|p|section|table|tbody|td|th|thead|tr|ul)"
 _BREAK = re.compile(rf"(</?{_BLOCK}\b[^>]*>)\n|\n(?=</?{_BLOCK}\b)")
 _CONTENT = "<article"
 _CONTENTS = '<nav class="md-nav md-nav--secondary"'
-_MOST = 300
+_MOST = 200
 """How many letters of a part of the reference the search knows, after its name."""
 _EXAMPLE = re.compile(r"<pre>.*?</pre>\s*", re.DOTALL)
 _TAG = re.compile(r"</?(?:code|em|strong|a|span|p|ul|ol|li|table|thead|tbody|tr|th|td|div)\b[^>]*>")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from pages import Tags, cells, headings, left_out, section, tables, text_of
+from pages import Tags, headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, chance, score
 from attune_bench.benchmarks.attunebench.analyses import question_agreement
@@ -80,9 +80,9 @@ def test_the_line_of_random_answers_is_that_of_the_data(scores: Scores, page: st
     board = text_of(section(page, "Scores"))
     assert "Random answers on these data score on average: Emotion F1 0.082, OM accuracy 0.500," in board
     assert f", Four-branch normalized {expected['four_branch_normalized']:.3f}." in board
-    profiles = cells(section(page, "Profiles"))
-    assert profiles["OM accuracy", "random answers"] == "0.500"
-    assert ("Evaluation quality", "random answers") in profiles
+    profiles = section(page, "Profiles")
+    assert "<title>random answers on these data, OM accuracy: 0.500</title>" in profiles
+    assert "random answers on these data, Evaluation quality: " in profiles
 
 
 @pytest.mark.slow
@@ -213,8 +213,9 @@ def test_small_cells_show_single_conversations(scores: Scores) -> None:
     whole = scores.report(format="html", resamples=50, small_cells=True)
     assert "Difficulty of conversations" in headings(whole)
     drawn = section(whole, "Difficulty of conversations")
-    # The figure is drawn for wide screens and for narrow ones.
-    assert len(re.findall(r"<title>mean ", drawn)) == 2 * 40
+    # Points at one place have one title.
+    titles = re.findall(r"<title>(?:(\d+) of: )?mean ", drawn)
+    assert sum(int(number or 1) for number in titles) == 40
 
 
 @pytest.mark.slow
