@@ -39,6 +39,7 @@ from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_data.description import describe
 from attune_data.issues import element
 from attune_data.licences import named_licences
+from attune_data.record import is_generated
 from attune_data.text import plural, pluralize, sanitize, width
 from attune_metrics.metric import Metric, SkewedScoresWarning
 
@@ -74,7 +75,7 @@ def data_html(asked: MeasuredGroup) -> str:
     heading = title(asked)
     top = [element("h1", heading)]
     top += [] if asked.sizes() == heading else [element("p", f"{asked.sizes()}.", class_="quiet")]
-    generated = [getattr(record, "synthetic", False) for record in asked.records]
+    generated = [is_generated(record) for record in asked.records]
     if any(generated):
         whose = ": nothing here is about a real person" if all(generated) else " among real data"
         top.append(element("p", f"SYNTHETIC data{whose}.", class_="notice"))
@@ -509,7 +510,7 @@ def data_document(asked: MeasuredGroup) -> Document:
         warnings.simplefilter("ignore")
         families = asked.families
     tables = [replace(measure_table(asked, family, frame), title=family.title, notes=()) for family, frame in families]
-    generated = any(getattr(record, "synthetic", False) for record in asked.part)
+    generated = any(map(is_generated, asked.part))
     return Document(
         tables=tables,
         head=f"{asked.sizes()}. {title(asked)}.",
