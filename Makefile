@@ -24,7 +24,6 @@ docs: .venv/installed-docs
 	$(BIN)/python -m website.shrink site
 
 pictures: .venv/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pillow
 	PYTHONPATH=tests/helpers $(BIN)/python tools/pictures.py
 
 test: .venv/installed-dev

@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from model_server import ModelServer
-from PIL import Image
 
 ASSETS = Path(__file__).parents[1] / "docs" / "assets"
 COMMAND = [sys.executable, "-m", "attune_bench"]
@@ -26,7 +25,7 @@ def main() -> None:
         rows = [f"{model},q{unit},accuracy,{right:d}" for model, unit, right in answers]
         (folder / "results.csv").write_text("\n".join(["model,unit,metric,value", *rows]), encoding="utf-8")
         run(folder, "demo", "--html", "report.html")
-        run(folder, "figure", "results.csv", "-o", "ranking.png")
+        run(folder, "figure", "results.csv", "-o", str(ASSETS / "ranking.png"))
         with ModelServer() as server:
             asked = ("local", "random-answers", "demo", "--base-url", server.url, "--limit", "8", "--baselines")
             run(folder, "run", *asked, "--html", "run.html")
@@ -34,7 +33,6 @@ def main() -> None:
         shoot(folder / "report.html", 640)
         shoot(folder / "run.html", 560)
         shoot(folder / "conversations.html", 560)
-        shrink(folder / "ranking.png", ASSETS / "ranking.png")
 
 
 def run(folder: Path, *arguments: str) -> None:
@@ -44,17 +42,10 @@ def run(folder: Path, *arguments: str) -> None:
 
 def shoot(page: Path, height: int) -> None:
     """Take a picture of the top of a page."""
-    picture = page.with_suffix(".png")
+    picture = ASSETS / f"{page.stem}.png"
     flags = ("--headless=new", "--no-sandbox", "--hide-scrollbars", f"--window-size=1280,{height}")
     command = ["chromium", *flags, f"--screenshot={picture}", page.as_uri()]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # noqa: S603 - our own page
-    shrink(picture, ASSETS / picture.name)
-
-
-def shrink(picture: Path, target: Path) -> None:
-    """Write a picture with 64 colours, a third of the size."""
-    with Image.open(picture) as image:
-        image.convert("RGB").quantize(64).save(target, optimize=True)
 
 
 if __name__ == "__main__":

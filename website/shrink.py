@@ -19,8 +19,10 @@ _BLOCK = r"(?:div|h\d|li|ol|p|section|table|tbody|td|th|thead|tr|ul)"
 _BREAK = re.compile(rf"(</?{_BLOCK}\b[^>]*>)\n|\n(?=</?{_BLOCK}\b)")
 _CONTENT = "<article"
 _CONTENTS = '<nav class="md-nav md-nav--secondary"'
-_MOST = 200
-"""How many letters of a part of the reference the search knows, after its name."""
+_METHODS = "reference/attune_metrics/stats/"
+"""The part of the reference of which the search knows the whole text."""
+_MOST = 110
+"""How many letters of any other part of the reference it knows, after the name."""
 _EXAMPLE = re.compile(r"<pre>.*?</pre>\s*", re.DOTALL)
 _TAG = re.compile(r"</?(?:code|em|strong|a|span|p|ul|ol|li|table|thead|tbody|tr|th|td|div)\b[^>]*>")
 _LOADED = 'location.protocol==="file:"?'
@@ -74,7 +76,8 @@ def index(text: str) -> str:
         of_reference = item["location"].startswith(_REFERENCE)
         text = _EXAMPLE.sub("", item["text"]) if of_reference else item["text"]
         text = " ".join(_TAG.sub(" ", text).split())
-        item["text"] = text[:_MOST].rpartition(" ")[0] if of_reference and len(text) > _MOST else text
+        is_cut = of_reference and not item["location"].startswith(_METHODS) and len(text) > _MOST
+        item["text"] = text[:_MOST].rpartition(" ")[0] if is_cut else text
     return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -177,6 +177,19 @@ def plural(count: int, singular: str, several: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else several or pluralize(singular)}"
 
 
+def range_text(low: float | None, high: float | None) -> str:
+    """Return a range of numbers in words; None is an end without a bound, and two of them give an empty text.
+
+    Examples
+    --------
+    >>> range_text(1, 7), range_text(0, None), range_text(None, 1)
+    ('1 to 7', '0 or more', '1 or less')
+    """
+    if low is None:
+        return "" if high is None else f"{high:g} or less"
+    return f"{low:g} or more" if high is None else f"{low:g} to {high:g}"
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return names with commas between them, with ``...`` for those beyond the first."""
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])

@@ -14,10 +14,11 @@ from attune_data.collection import Collection
 from attune_data.columns import Column, type_words
 from attune_data.export import parquet_bytes, to_csv
 from attune_data.query import spelled_alike
+from attune_data.tables import Frames
+from attune_data.text import range_text
 
 _MOST_VALUES = 40  # of a list, as columns; with more values the list stays one text
 _LARGEST_IN_R = 2**31 - 1
-_MISSING = "NA"
 
 
 class _Described(NamedTuple):
@@ -60,9 +61,10 @@ def table_files(records: Collection[Any], suffix: Literal["csv", "parquet"]) -> 
     """
     files: dict[str, bytes] = {}
     codebook: list[tuple[str, str, str, str, str, bool]] = []
-    tables = type(records.tables)
+    tables, spelled = type(records.tables), _spelled(records)
+    meanings = tables.meanings()
     for name, frame in records.tables._frames():
-        columns = list(_described(frame, tables.meanings()[name], records))
+        columns = list(_described(frame, tables, meanings[name], spelled))
         written = pl.DataFrame([one.values for one in columns])
         files[f"{name}.{suffix}"] = _csv(written) if suffix == "csv" else parquet_bytes(written)
         codebook += [(name, one.values.name, *one[1:]) for one in columns]
@@ -73,11 +75,11 @@ def table_files(records: Collection[Any], suffix: Literal["csv", "parquet"]) -> 
     return files
 
 
-def _described(frame: pl.DataFrame, meanings: Mapping[str, Column], records: Collection[Any]) -> Iterator[_Described]:
-    """Yield the columns of a table as they are written."""
-    tables = type(records.tables)
+def _described(
+    frame: pl.DataFrame, tables: type[Frames], meanings: Mapping[str, Column], spelled: Mapping[str | None, str | None]
+) -> Iterator[_Described]:
+    """Yield the columns of one of `tables` as they are written."""
     traits, used = tables.special(), set(frame.columns)
-    spelled = _spelled(records)
     for name, dtype in frame.schema.items():
         column, said = frame[name], meanings[name]
         meaning = re.sub(r"\bnull\b", "missing", said.description.replace("`", ""))
@@ -91,7 +93,7 @@ def _described(frame: pl.DataFrame, meanings: Mapping[str, Column], records: Col
             column = pl.Series(name, [spelled[text] for text in column], pl.String)
         if kind == "whole number" and (column.abs().max() or 0) > _LARGEST_IN_R:  # type: ignore[operator]
             kind = "number"
-        yield _Described(column, meaning, kind, _range(said.low, said.high), said.null)
+        yield _Described(column, meaning, kind, range_text(said.low, said.high), said.null)
 
 
 def _spelled(records: Collection[Any]) -> dict[str | None, str | None]:
@@ -105,7 +107,7 @@ def _spelled(records: Collection[Any]) -> dict[str | None, str | None]:
 def _listed(
     column: pl.Series, meaning: str, order: Sequence[str], missing: str | None, used: set[str]
 ) -> Iterator[_Described]:
-    """Yield a column of true and false for each value of a list; an empty list, or the value `missing`, is no answer.
+    """Yield a column of true and false for each value of a list; an empty list, or one with `missing`, is no answer.
 
     The values are in `order`, others sorted after them. A list of very many different values stays one text.
     """
@@ -147,17 +149,11 @@ def _column_name(name: str, value: str, used: set[str]) -> str:
     return made
 
 
-def _range(low: float | None, high: float | None) -> str:
-    if low is None:
-        return "" if high is None else f"{high:g} or less"
-    return f"{low:g} or more" if high is None else f"{low:g} to {high:g}"
-
-
 def _csv(frame: pl.DataFrame) -> bytes:
     """Return a frame as CSV for R."""
     flags = frame.select(pl.col(pl.Boolean)).columns
     flag = pl.when(pl.col(flags)).then(pl.lit("TRUE")).when(~pl.col(flags)).then(pl.lit("FALSE")).name.keep()
-    return to_csv(frame.with_columns(flag) if flags else frame, missing=_MISSING).encode()
+    return to_csv(frame.with_columns(flag) if flags else frame, missing="NA").encode()
 
 
 _SCRIPT = r"""# source("read.R", chdir = TRUE) reads every table of this folder into a data frame of the same name.

@@ -26,7 +26,7 @@ from attune_data.columns import RECORDS_TABLE, Column, type_words
 from attune_data.kinds import KINDS
 from attune_data.references import resolve
 from attune_data.tables import Frames
-from attune_data.text import did_you_mean
+from attune_data.text import did_you_mean, range_text
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric
 
@@ -47,9 +47,7 @@ class ListedColumn(NamedTuple):
     @property
     def range(self) -> str:
         """The range in words; empty where there is none."""
-        if self.low is None:
-            return "" if self.high is None else f"{self.high:g} or less"
-        return f"{self.low:g} or more" if self.high is None else f"{self.low:g} to {self.high:g}"
+        return range_text(self.low, self.high)
 
 
 class ListedTable(NamedTuple):
@@ -200,7 +198,7 @@ FRAMES: Mapping[str, Frame] = {
             rank_low=FrameColumn("Best rank of the interval.", low=1),
             rank_high=FrameColumn("Worst rank of the interval.", low=1),
             tier=whole("Tier; the paired test does not tell apart the models of one tier.", 1),
-            tier_first=whole("First tier with a model that this one is not told apart from.", 1),
+            tier_first=whole("First tier with a model that does not differ significantly from this model.", 1),
             tier_last=whole("Last tier with such a model.", 1),
             kind=text("`model`, `person` or `baseline`."),
             metrics=FrameColumn("By metric, the columns of `summary`.", "object"),

@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import reduce
@@ -34,6 +35,7 @@ from attune_bench.cli.options import (
 )
 from attune_bench.cli.output import (
     UserError,
+    check_file,
     check_page,
     emit,
     kind_of,
@@ -341,7 +343,7 @@ def score(
     if jobs is not None and chosen.streaming is None:
         raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
-    _check_target(target, chosen)
+    _check_target(target, chosen, [*results, data])
     made = kind_of(chosen.results)
     with progress() as phase:
         if chosen.streaming is not None and data is not None and not baselines:
@@ -373,9 +375,8 @@ def score(
     emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
 
 
-def _check_target(target: Path, benchmark: Benchmark) -> None:
-    if not target.parent.is_dir():
-        raise UserError(f"no such folder: {target.parent}; create it or choose another --output")
+def _check_target(target: Path, benchmark: Benchmark, inputs: Sequence[str | None]) -> None:
+    check_file(target, inputs, "--output")
     known = [".parquet", *([".json"] if benchmark.scores_format else [])]
     if target.suffix.lower() not in known:
         raise UserError(f"--output {target} has to end in {' or '.join(known)}")

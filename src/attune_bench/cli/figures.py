@@ -10,7 +10,7 @@ import click
 from attune_bench.analyses import ANALYSES
 from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import NamedPath, metric_option, mixed_option, sampling_options, scores_option, verb
-from attune_bench.cli.output import UserError, emit, mistakes, warnings_on_stderr, writing
+from attune_bench.cli.output import UserError, check_file, emit, mistakes, warnings_on_stderr, writing
 from attune_bench.cli.scores import read_scores, sampling_of
 from attune_bench.report import figures
 from attune_bench.report.columns import in_words, profiled
@@ -77,10 +77,7 @@ def figure(
     """
     if output.suffix.lower() not in _ENDINGS:
         raise UserError(f"--output {output} has to end in .pdf, .svg, .png or .html")
-    if not output.parent.is_dir():
-        raise UserError(f"no such folder: {output.parent}; create it or choose another --output")
-    if output.resolve() == scores.resolve():
-        raise UserError(f"{output} is an input; choose another --output")
+    check_file(output, [scores], "--output")
     if model is not None and kind != "profile":
         raise UserError(f"--model is for --kind profile, which draws one model; leave it out, or --kind {kind}")
     read = read_scores(scores, given)

@@ -100,10 +100,15 @@ def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:
     """Refuse a target that no page can or should be written to."""
     if path.suffix.lower() != ".html" or path.is_dir():
         raise UserError(f"{path} is no name for a page; expected --html with a file in .html")
+    check_file(path, inputs, "--html")
+
+
+def check_file(path: Path, inputs: Sequence[str | Path | None], option: str) -> None:
+    """Refuse a file of an option that is in no folder, or would replace an input."""
     if not path.parent.is_dir():
-        raise UserError(f"no such folder: {path.parent}; create it or choose another --html")
+        raise UserError(f"no such folder: {path.parent}; create it or choose another {option}")
     if any(source is not None and path.resolve() == Path(source).resolve() for source in inputs):
-        raise UserError(f"{path} is an input; choose another --html")
+        raise UserError(f"{path} is an input; choose another {option}")
 
 
 @contextmanager

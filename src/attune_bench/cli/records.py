@@ -1,4 +1,4 @@
-"""The records that commands about records read: their source, their kind, the subgroup that is asked for."""
+"""Read the records of a source for a command: find their kind, choose a subgroup."""
 
 import shlex
 from typing import Any
@@ -15,12 +15,12 @@ from attune_data.text import plural
 kind_option = click.option(
     "--kind",
     type=click.Choice(TABLE_SCHEMA_KINDS),
-    help="What the records are, where the content does not tell, as of demo.",
+    help="Type of the records, if the content does not tell it, as for demo.",
 )
 
 
 def call_of(command: str, source: str, benchmark: str | None, kind: str | None) -> str:
-    """Return a command about a source, which says what the content alone may not tell."""
+    """Return a command line about a source, with the benchmark and the kind if the user gave them."""
     options = [
         word for name, value in (("--benchmark", benchmark), ("--kind", kind)) if value for word in (name, value)
     ]
@@ -28,13 +28,13 @@ def call_of(command: str, source: str, benchmark: str | None, kind: str | None) 
 
 
 def load(source: str, kind: Kind[Any, Any]) -> Any:
-    """Return the records of a kind in a source, which may be none."""
+    """Return the records of a kind in a source; the source may have none."""
     with progress() as phase:
         return load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
 
 
 def loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[Any, Any], Any]:
-    """Return the kind of the records of a source, by its name where it is given, and the records; refuse none."""
+    """Return the kind and the records of a source; `name` is the kind if the user gave it. No record is an error."""
     kind = kind_of_source(source, benchmark, name)
     records = load(source, kind)
     if not records:
@@ -44,7 +44,7 @@ def loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[A
 
 
 def subgroup(kind: Kind[Any, Any], records: Collection[Any], where: tuple[str, ...]) -> Collection[Any]:
-    """Return the records with the values that ``--where`` asks for; refuse none."""
+    """Return the records with the values that ``--where`` asks for. No such record is an error."""
     if not where:
         return records
     with mistakes():

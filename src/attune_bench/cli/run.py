@@ -40,6 +40,7 @@ from attune_bench.cli.output import (
     validate_command,
     write_page,
 )
+from attune_bench.cli.records import load
 from attune_bench.cli.scored import baselines_option, check_baselines, say_alone, score_sources
 from attune_bench.cli.stopping import process
 from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings
@@ -68,7 +69,6 @@ from attune_bench.scores.benchmark import Benchmark, temperature
 from attune_data.collection import Collection
 from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities
-from attune_data.loading import load_records
 from attune_data.references import require, resolve
 from attune_data.text import plural, sanitize
 
@@ -243,8 +243,7 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
         Where there is none.
     """
     kind, see = kind_of(benchmark.data), f"see: {validate_command([source], benchmark=benchmark)}"
-    with progress() as phase:
-        units: Collection[Any] = load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
+    units: Collection[Any] = load(source, kind)
     if left_out := count_severities(units.found)["error"]:
         warn(f"{plural(left_out, 'error')} in the files{first_issue(units.found)}; {see}")
     if traits:

@@ -13,7 +13,7 @@ from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions, draws_poisson, interval_method
 from attune_data.issues import Html
-from attune_data.text import Tone, pluralize
+from attune_data.text import Tone, pluralize, range_text
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -280,10 +280,7 @@ def range_words(metric: Metric) -> str:
     >>> range_words(Metric(name="share", label="Share", low=0, high=1, scale=100))
     '0 to 100'
     """
-    low, high = (end * metric.scale for end in (metric.low, metric.high))
-    if isinf(low) and isinf(high):
-        return ""
-    return f"{low:g} or more" if isinf(high) else f"{high:g} or less" if isinf(low) else f"{low:g} to {high:g}"
+    return range_text(*(None if isinf(end) else end * metric.scale for end in (metric.low, metric.high)))
 
 
 def has_clusters(table: ScoreTable) -> bool:

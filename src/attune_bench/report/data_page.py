@@ -39,7 +39,8 @@ from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_data.description import describe
 from attune_data.issues import element
 from attune_data.licences import named_licences
-from attune_data.text import listed, plural, pluralize, sanitize, width
+from attune_data.record import is_generated
+from attune_data.text import plural, pluralize, sanitize, width
 from attune_metrics.metric import Metric, SkewedScoresWarning
 
 _MOST_DRAWN = 12
@@ -74,7 +75,7 @@ def data_html(asked: MeasuredGroup) -> str:
     heading = title(asked)
     top = [element("h1", heading)]
     top += [] if asked.sizes() == heading else [element("p", f"{asked.sizes()}.", class_="quiet")]
-    generated = [getattr(record, "synthetic", False) for record in asked.records]
+    generated = [is_generated(record) for record in asked.records]
     if any(generated):
         whose = ": nothing here is about a real person" if all(generated) else " among real data"
         top.append(element("p", f"SYNTHETIC data{whose}.", class_="notice"))
@@ -110,7 +111,7 @@ def _reaches(frame: pl.DataFrame) -> bool:
 def _least(frame: pl.DataFrame) -> float:
     """Return the smallest p that Holm's correction could have given in a family, 1 without a test."""
     tested = frame.drop_nulls("p")["p_min"].drop_nulls().to_list()
-    return min(1.0, min(tested, default=1.0) * len(tested))
+    return float(min([1.0, *(p * len(tested) for p in tested)]))
 
 
 def findings(asked: MeasuredGroup) -> list[str]:
@@ -129,15 +130,17 @@ def findings(asked: MeasuredGroup) -> list[str]:
     if asked.measures is None:
         return []
     said = _difference_findings(asked) if asked.others is not None else [
-        _pair_finding(asked, family, frame) for family, frame in asked.families if family.pairs
+        _pair_finding(asked, family, frame)
+        for family, frame in asked.families
+        if family.pairs and frame["p"].count()
     ]  # fmt: skip
     series = ScoreSeries(asked.table)
     few = min(series.count(series.mask(set(units))) for units in (asked.own, asked.others) if units)
     if few < FEW:
-        group = "the smaller group" if asked.others is not None else "the group"
+        group = "smaller group" if asked.others is not None else "group"
         said.append(
-            f"Only {few} {pluralize(asked.table.provenance.cluster)} are in {group}: intervals cover too rarely where "
-            "values are skewed, and only large differences can show."
+            f"The {group} has only {plural(few, asked.table.provenance.cluster)}: intervals of skewed values contain "
+            "the true value less often than their level says, and only large differences can be significant."
         )
     return said
 
@@ -147,6 +150,8 @@ _NAMED = 3
 
 def _difference_findings(asked: MeasuredGroup) -> list[str]:
     apart, tests = _apart(asked)
+    if not tests:
+        return ["No difference could be tested."]
     found = []
     for family, row in apart[:_NAMED]:
         metric = asked.table.metrics[row["metric"]]
@@ -156,9 +161,12 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
         found.append(f"{len(apart) - _NAMED} more differ.")
     if not apart:
         found.append(f"None of {plural(tests, 'difference')} is significant after Holm's correction.")
-    unreached = [frame["p"].count() for _, frame in asked.families if not _reaches(frame)]
-    if sum(unreached):
-        found.append(f"{sum(unreached)} could not have been, however large: their families have too many tests.")
+    if unreached := sum(frame["p"].count() for _, frame in asked.families if not _reaches(frame)):
+        people = pluralize(asked.table.provenance.cluster)
+        found.append(
+            f"{plural(unreached, 'difference')} could not be significant, however large: their sections have too many "
+            f"tests for so few {people}."
+        )
     sections = sum(frame["p"].count() > 0 for _, frame in asked.families)
     found.append(f"p-values are corrected within each of {plural(sections, 'section')}, not over all of them.")
     return found
@@ -181,7 +189,7 @@ def _pair_finding(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
     tested = frame.drop_nulls("p")
     apart = tested.filter(pl.col("p_holm") < ALPHA)
     counted = f"{len(apart)} of {plural(len(tested), family.noun)}"
-    if tested.is_empty() or apart.is_empty():
+    if apart.is_empty():
         none = f"{both} do not differ significantly in any {family.noun} of {len(tested)}"
         if not _reaches(frame):
             none += f", and could not: the smallest possible Holm p is {p_value(_least(frame))}"
@@ -199,7 +207,7 @@ def _section(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Secti
         return Section(family.title, left_out=f"every value rests on {too_few(asked.table)}")
     parts: list[Part] = [family.about]
     if family.places:
-        parts += _line_figures(asked, family, frame)
+        parts.append(_line_figure(asked, family, frame))
     elif asked.others is not None:
         parts.append(_difference_figure(asked, frame))
     elif family.pairs:
@@ -217,8 +225,7 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
         return metrics[row["metric"]]
 
     rows = [{**row, "measure": sanitize(of(row).label)} for row in frame.to_dicts()]
-    percent = any(of(row).scale == 100 for row in rows)
-    unit = ", %" if percent else ""
+    unit = ", %" if any(of(row).scale == _PERCENT for row in rows) else ""
     columns = [text_column("measure", "measure", is_name=True)]
     if asked.others is not None:
         columns += [
@@ -263,7 +270,7 @@ def _note(asked: MeasuredGroup, frame: pl.DataFrame | None = None) -> str:
     """Return the sentences below a table of measures, or without a frame below several."""
     held = asked.table.provenance
     units, clusters = pluralize(held.unit), pluralize(held.cluster)
-    said = f"In brackets: {interval_words(asked.table, AnalysisOptions(**asked.options))}."
+    said = f"In brackets: {_intervals(asked)}."
     tests = "tests of each table" if frame is None else ""
     if frame is not None and "p" in frame.columns:
         tests = f"{plural(frame['p'].count(), 'test')} of this table"
@@ -283,7 +290,6 @@ def _note(asked: MeasuredGroup, frame: pl.DataFrame | None = None) -> str:
 
 _STEP = 46
 """How high the row of a sentence is, in pixels: there is room for three lines."""
-_BARS = "Lines through the points are 95% intervals by resampling participants."
 _GROUP, _REST = ("circle", SKY), ("square", ORANGE)
 
 
@@ -321,10 +327,18 @@ def _estimates(asked: MeasuredGroup, frame: pl.DataFrame, title: str, middle: fl
     return _row_plot(asked, rows, axis, {} if middle is None else {"": middle * metric.scale})
 
 
+def _intervals(asked: MeasuredGroup) -> str:
+    return interval_words(asked.table, AnalysisOptions(**asked.options))
+
+
+def _bars(asked: MeasuredGroup) -> str:
+    return f"Lines through the points are {_intervals(asked)}."
+
+
 def _value_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
     chance = "" if family.middle is None else " The broken line is no preference."
     plot = _estimates(asked, frame.drop_nulls("value"), family.axis, family.middle, "")
-    return Figure(plot, f"{_BARS}{chance}")
+    return Figure(plot, f"{_bars(asked)}{chance}")
 
 
 def _difference_figure(asked: MeasuredGroup, frame: pl.DataFrame) -> Figure:
@@ -338,7 +352,7 @@ def _difference_figure(asked: MeasuredGroup, frame: pl.DataFrame) -> Figure:
     metric = asked.table.metrics[found["metric"][0]]
     title = "difference, percentage points" if metric.scale == _PERCENT else "difference"
     plot = _estimates(asked, found, title, 0.0, "difference ")
-    return Figure(plot, f"{first}{asked.name} minus {OTHERS}. {_BARS}")
+    return Figure(plot, f"{first}{asked.name} minus {OTHERS}. {_bars(asked)}")
 
 
 def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
@@ -367,7 +381,7 @@ def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
     return Figure(_row_plot(asked, rows, axis, {}, key), caption)
 
 
-def _line_figures(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> list[Part]:
+def _line_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
     """Return measures as lines over positions; where two groups are compared, a panel for each line."""
     sides = {asked.name or "all": {key: key for key in OF_OTHERS}}
     if asked.others is not None:
@@ -380,15 +394,14 @@ def _line_figures(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
         texts: list[str] = []
         band: list[tuple[float, float] | None] = []
         for position in positions:
-            row = rows.get(Place(name, position))
-            own = {key: None if row is None else row[column] for key, column in sides[side].items()}
-            known = row is not None and own["value"] is not None
-            metric = asked.table.metrics[row["metric"]] if row is not None else None
-            if not known or row is None or metric is None:
+            row = rows.get(Place(name, position), {})
+            own = {key: row.get(column) for key, column in sides[side].items()}
+            if own["value"] is None:
                 states.append(None)
                 texts.append("")
                 band.append(None)
                 continue
+            metric = asked.table.metrics[row["metric"]]
             texts.append(
                 f"{metric.label}, {side}: {drawing.shown(own, 'value', metric)}, {drawing.sizes(asked.table, own)}"
             )
@@ -411,8 +424,8 @@ def _line_figures(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
             for name in names
         ]
     plot = LinePlot(panels=panels, first=positions[0], last=positions[-1], height=200)
-    words = f"By {family.position}, from {positions[0]}. Bands are 95% intervals by resampling participants."
-    return [Figure(plot, words)]
+    words = f"By {family.position}, from {positions[0]}. Bands are {_intervals(asked)}."
+    return Figure(plot, words)
 
 
 # Sections without measures.
@@ -453,9 +466,8 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
         held, chosen = asked.table.provenance, AnalysisOptions(**asked.options)
         unit, cluster = held.unit, held.cluster
         said.append(
-            f"A value is a mean over {pluralize(unit)}. {interval_words(asked.table, chosen)[:1].upper()}"
-            f"{interval_words(asked.table, chosen)[1:]}: {pluralize(cluster)} are drawn, each with all their "
-            f"{pluralize(unit)}, {chosen.resamples:,} times, seed {chosen.seed}."
+            f"A value is a mean over {pluralize(unit)}. {_intervals(asked)}: {pluralize(cluster)} are drawn, each with "
+            f"all their {pluralize(unit)}, {chosen.resamples:,} times, seed {chosen.seed}."
         )
         if asked.others is not None:
             said.append(
@@ -471,8 +483,8 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
             )
         if skewed:
             said.append(
-                "Warning: few far values decide some of the means and differences. Of so few people, intervals of such "
-                "values miss the true one more often than their level says, and their tests err more often."
+                "Warning: few far values decide some of the means and differences. With so few people, intervals of "
+                "such values miss the true value more often than their level says, and tests err more often."
             )
     licences = named_licences(asked.part)
     stated = f"Licence: {'; '.join(licences)}." if licences else f"The {kind.plural} state no licence."
@@ -498,10 +510,10 @@ def data_document(asked: MeasuredGroup) -> Document:
         warnings.simplefilter("ignore")
         families = asked.families
     tables = [replace(measure_table(asked, family, frame), title=family.title, notes=()) for family, frame in families]
-    generated = any(getattr(record, "synthetic", False) for record in asked.part)
+    generated = any(map(is_generated, asked.part))
     return Document(
         tables=tables,
         head=f"{asked.sizes()}. {title(asked)}.",
         notes=[_note(asked), *(["SYNTHETIC data."] if generated else [])],
-        metadata={"group": asked.name, "others": listed([asked.name and OTHERS]), "synthetic": generated},
+        metadata={"group": asked.name, "others": OTHERS, "synthetic": generated},
     )

@@ -48,7 +48,7 @@ def exchange_section(
     Parameters
     ----------
     page : PageScores
-        What the page is about.
+        The scores and options of the page.
     scores : ScoreTable
         The scores as they were made; the page may have a part of them.
     benchmark : Benchmark, optional

@@ -36,7 +36,7 @@ def of_ranks(rows: pl.DataFrame) -> str:
 
 
 def of_profiles(table: ScoreTable, rows: pl.DataFrame) -> str:
-    """Say which model has the best value of most metrics; without a test.
+    """Say which model has the best value of more metrics than any other model; without a test.
 
     Examples
     --------
@@ -59,28 +59,30 @@ def of_profiles(table: ScoreTable, rows: pl.DataFrame) -> str:
         best.update(top if len(top) == 1 else [])
     if not compared:
         return ""
-    (most, number), *others = [*best.most_common(2), ("", 0), ("", 0)][:2]
-    if not number or number == others[0][1]:
-        return f"No model alone has the best value of most of the {plural(compared, 'metric')}"
+    (most, number), (_, second) = [*best.most_common(2), ("", 0), ("", 0)][:2]
+    if number == second:
+        return f"Of {plural(compared, 'metric')}, no model has the best value of more than every other model"
     return f"{most} has the best value of {number} of {plural(compared, 'metric')}"
 
 
 def of_chance(metric: Metric, rows: pl.DataFrame, chance: float | None) -> str:
-    """Say how many models are better than random answers by their whole interval; nothing where these are not known.
+    """Say how many models have an interval wholly better than random answers; nothing if their score is not known.
 
     Examples
     --------
     >>> share = Metric(name="x", label="Accuracy")
     >>> of_chance(share, pl.DataFrame({"low": [0.6, 0.4], "high": [0.7, 0.5]}), 0.5)
-    'The whole interval of 1 of 2 models is better than what random answers score'
+    'The whole interval of 1 of 2 models is better than the average score of random answers'
     """
     known = rows.drop_nulls("low")
     if chance is None or known.is_empty():
         return ""
     end = "low" if metric.sign > 0 else "high"
     better = sum(metric.sign * (value - chance) > 0 for value in known[end])
-    which = f"{better or 'no'} of {plural(known.height, 'model')}" if better else "no model"
-    return f"The whole interval of {which} is better than what random answers score"
+    which = f"The whole interval of {better} of {plural(known.height, 'model')} is"
+    return (
+        f"{which if better else 'For no model is the whole interval'} better than the average score of random answers"
+    )
 
 
 def of_differences(rows: Iterable[Row], key: str, more: str, less: str, nothing: str, noun: str = "model") -> str:
@@ -135,7 +137,9 @@ def of_wins(rows: Sequence[Row], unit: str) -> str:
 
 
 def of_correlations(table: ScoreTable, rows: pl.DataFrame) -> str:
-    """Say which two metrics order the models most alike, whichever end of them is better.
+    """Say which two metrics order the models most alike, the better model first.
+
+    A metric that says neither higher nor lower is better may order the models either way.
 
     Examples
     --------
@@ -145,24 +149,33 @@ def of_correlations(table: ScoreTable, rows: pl.DataFrame) -> str:
     >>> of_correlations(table, pl.DataFrame({"metric_a": ["hit"], "metric_b": ["error"], "rho": [-0.9]}))
     'hit and error, lower is better order the models most alike (-0.90)'
     """
-    known = rows.drop_nulls("rho")
-    row = known.sort(pl.col("rho").abs(), descending=True, maintain_order=True).row(0, named=True)
-    one, other = (label(table.metrics[row[side]]) for side in ("metric_a", "metric_b"))
+
+    def pair(row: Row) -> list[Metric]:
+        return [table.metrics[row[side]] for side in ("metric_a", "metric_b")]
+
+    def agreement(row: Row) -> float:
+        one, other = pair(row)
+        oriented = None not in (one.higher_is_better, other.higher_is_better)
+        return float(row["rho"] * one.sign * other.sign if oriented else abs(row["rho"]))
+
+    row = max(rows.drop_nulls("rho").to_dicts(), key=agreement)
+    one, other = map(label, pair(row))
     return f"{one} and {other} order the models most alike ({row['rho']:.2f})"
 
 
 def of_difficulty(rows: pl.DataFrame, unit: str) -> str:
-    """Say on how many units all models have the same value.
+    """Say on how many units all models have the same value, of the units with a value of two models or more.
 
     Examples
     --------
     >>> of_difficulty(pl.DataFrame({"sd": [0.0, 0.4]}), "question")
     'All models have the same value on 1 of 2 questions'
     """
-    same = rows.filter(pl.col("sd") == 0).height
+    known = rows.drop_nulls("sd")
+    same = known.filter(pl.col("sd") == 0).height
     if not same:
-        return f"Models differ on every one of the {plural(rows.height, unit)}"
-    return f"All models have the same value on {same} of {plural(rows.height, unit)}"
+        return f"Models differ on each of {plural(known.height, unit)}"
+    return f"All models have the same value on {same:,} of {plural(known.height, unit)}"
 
 
 def of_states(ends: Mapping[str, Sequence[tuple[float, float]]], better: Mapping[str, int]) -> str:

@@ -61,7 +61,7 @@ def settings_notes(table: ScoreTable) -> list[str]:
 
 
 def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
-    """Return what random answers score on average in the metrics of the board, a sentence a condition.
+    """Return the average score of random answers in the metrics of the board, one sentence for each condition.
 
     `chance` is what `attune_bench.stats.summary.chance_of_units` gives; a null value is not said.
     """

@@ -1,4 +1,4 @@
-"""What a page is about: scores with what may be shown of them, each analysis made once."""
+"""The scores and options of a page; hides what must not be shown, and makes each analysis once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from attune_metrics.stats.bootstrap import STATISTICS
 
 @dataclass(frozen=True, kw_only=True)
 class PageScores:
-    """What a page is about.
+    """The scores and options of a page.
 
     Attributes
     ----------

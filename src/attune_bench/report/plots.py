@@ -30,6 +30,8 @@ _STEPS = 5
 _WHOLE = 0.5
 """The part of the range of a metric that values cover where the axis shows the whole range."""
 
+_RADIUS = 4.5
+_MOST_LINES = 3
 _LETTER = 0.56
 """Width of a letter, on average, as a part of its size."""
 
@@ -378,11 +380,11 @@ def _paint(shape: str, colour: str, *, hollow: bool = False) -> str:
     return f' fill="{"none" if line else PAPER if hollow else colour}"{stroke}'
 
 
-def _shape(shape: str, x: float, y: float, colour: str, *, radius: float = 4.5, hollow: bool = False) -> str:
+def _shape(shape: str, x: float, y: float, colour: str, *, hollow: bool) -> str:
     paint = _paint(shape, colour, hollow=hollow)
     if shape == "circle":
-        return f'<circle cx="{_said(x)}" cy="{_said(y)}" r="{radius:g}"{paint}/>'
-    return f'<path d="{_outline(shape, x, y, radius)}"{paint}/>'
+        return f'<circle cx="{_said(x)}" cy="{_said(y)}" r="{_RADIUS:g}"{paint}/>'
+    return f'<path d="{_outline(shape, x, y, _RADIUS)}"{paint}/>'
 
 
 def _title(text: str) -> str:
@@ -434,9 +436,6 @@ def _sentence(text: str, columns: int) -> list[str]:
     return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} ..."]
 
 
-_MOST_LINES = 3
-
-
 def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
     names, left = _row_names(plot, total)
     top, found = _key(plot.key, total)
@@ -451,13 +450,14 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
         axis = plot.axes[panel]
         return starts[panel] + each * (value - axis.low) / (axis.high - axis.low)
 
-    for panel, axis in enumerate(plot.axes):
+    columns = max(12, int((each + gap) / (_LETTER * TEXT)))
+    titles = [wrapped(axis.title, columns) if axis.title else [] for axis in plot.axes]
+    for panel, (axis, title) in enumerate(zip(plot.axes, titles, strict=True)):
         ticks = _thinned(axis.ticks, each)
         found += [_rule(at(panel, tick), top, at(panel, tick), bottom, GRID) for tick, _ in ticks]
         found.append(_numbers([(at(panel, tick), bottom + 16, text) for tick, text in ticks], "middle"))
         where = starts[panel] + each / 2
-        lines = wrapped(axis.title, max(12, int((each + gap) / (_LETTER * TEXT)))) if axis.title else []
-        found += [_label(where, bottom + 36 + 17 * line, text, anchor="middle") for line, text in enumerate(lines)]
+        found += [_label(where, bottom + 36 + 17 * line, text, anchor="middle") for line, text in enumerate(title)]
     last = len(plot.axes) - 1
     for name, value in plot.lines.items():
         x = at(last, value)
@@ -481,11 +481,7 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
                 inside += f"<g>{_title(text)}{''.join(shapes)}</g>"
         of_row = {mark.model for marks in row.marks for mark in marks}
         found.append(f'<g data-model="{_plain(of_row.pop())}">{inside}</g>' if len(of_row) == 1 else inside)
-    titles = max(
-        (len(wrapped(axis.title, max(12, int((each + gap) / (_LETTER * TEXT))))) if axis.title else 0)
-        for axis in plot.axes
-    )
-    return int(bottom + 24 + 17 * titles), found
+    return int(bottom + 24 + 17 * max(map(len, titles))), found
 
 
 def _mark(mark: Mark, y: float, at: Callable[[float], float]) -> str:
@@ -521,8 +517,7 @@ def _lines(plot: LinePlot, total: int) -> tuple[int, list[str]]:
 def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, rounds: tuple[int, int]) -> list[str]:
     first, last = rounds[0], rounds[1] - rounds[0]  # places of states are counted from the first round
     names = [line.name for line in panel.lines if line.is_named]
-    most = 15
-    short = short_names([sanitize(name) for name in names], most)
+    short = short_names([sanitize(name) for name in names], 15)
     beside = 16 + max((_length(text, SMALL) for text in short.values()), default=0.0)
     left, top, wide = x + 30, y + 26, total - 34 - beside
 
@@ -652,7 +647,7 @@ def _points(plot: PointPlot, total: int) -> tuple[int, list[str]]:
         x = left + wide * (point[0] - plot.x.low) / (plot.x.high - plot.x.low)
         return x, bottom - height * (point[1] - plot.y.low) / (plot.y.high - plot.y.low)
 
-    found = [_label(0, 14, plot.y.title, size=TEXT)]
+    found = [_label(0, 14, plot.y.title)]
     for tick, text in plot.y.ticks:
         y = at((plot.x.low, tick))[1]
         found += [_rule(left, y, left + wide, y, GRID),

@@ -134,7 +134,7 @@ def drawn_section(
     Parameters
     ----------
     page : PageScores
-        What the page is about.
+        The scores and options of the page.
     title : str
         Heading.
     frame : polars.DataFrame

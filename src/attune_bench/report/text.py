@@ -127,7 +127,7 @@ _COVERAGE = (
 
 
 def answers(page: PageScores) -> list[str]:
-    """Return what a page answers, a paragraph a condition."""
+    """Return the answer of a page: one paragraph for each condition."""
     with warnings.catch_warnings():
         # Tables of the same numbers give the same warnings.
         warnings.simplefilter("ignore")

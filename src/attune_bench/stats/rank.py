@@ -316,7 +316,8 @@ class Tiers(NamedTuple):
     ----------
     models : polars.DataFrame
         The columns of `attune_bench.stats.rank.rank`, then ``tier, tier_first, tier_last``: the tier, and the first
-        and the last tier with a model that this one is not told apart from. Null for a model without a value.
+        and the last tier with a model that does not differ significantly from this model. Null for a model without a
+        value.
     pairs : polars.DataFrame
         As from `attune_bench.stats.compare.compare_all`.
     """

@@ -50,6 +50,15 @@ def test_the_documented_protocol_and_scores_json_here_are_the_default(
     assert (scores.values.height, scores.provenance.protocol) == (len(files), "documented")
 
 
+def test_scores_do_not_replace_what_is_scored(call: Call, files: Files) -> None:
+    data, runs = files
+    result = runs / "c1_vendor_model_default.json"
+    before = result.read_bytes()
+    status, _, err = call("score", "--results", result, "--data", data, "--output", result)
+    assert (status, err) == (2, f"attune-bench: {result} is an input; choose another --output\n")
+    assert result.read_bytes() == before
+
+
 def test_what_was_not_scored_is_said(call: Call, files: Files, tmp_path: Path) -> None:
     data, runs = files
     bend(runs / "c1_vendor_model_default.json", conversationId="c9")

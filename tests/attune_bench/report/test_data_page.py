@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from browsers import axe_script, browsers, choose_scheme, serious_violations
 from commands import Call
+from pages import text_of
 
 from attune_bench.benchmarks.attunebench.measures import measures
 from attune_bench.report.data_page import data_html, findings, measure_table, title
@@ -138,10 +139,23 @@ def test_findings_follow_the_data() -> None:
 def test_a_few_people_cannot_show_a_difference_and_the_page_says_so() -> None:
     said = " ".join(findings(asked_of(load("demo"), {"diagnosis": ["ADHD"]})))
     assert "in any question of 30, and could not: the smallest possible Holm p is" in said
-    assert "Only 6 participants are in the group" in said
+    assert "The group has only 6 participants" in said
     whole = " ".join(findings(asked_of(load("demo"), resamples=4000)))
     assert "could not" not in whole
-    assert "Only" not in whole
+    assert "has only" not in whole
+
+
+def test_a_comparison_without_a_test_claims_no_result() -> None:
+    untested = asked_of(load("demo"), {"diagnosis": ["ASD"]}, compare=True, small_cells=True)
+    assert title(untested) == "Diagnosis ASD and the others: too few participants to show a difference"
+    assert findings(untested)[0] == "No difference could be tested."
+
+
+def test_captions_say_the_level_of_the_intervals() -> None:
+    page = text_of(data_html(asked_of(load("demo"), level=0.9)))
+    assert "Lines through the points are 90% intervals by resampling participants" in page
+    assert "Bands are 90% intervals by resampling participants" in page
+    assert "95%" not in page
 
 
 def test_the_title_of_a_comparison_is_its_result() -> None:

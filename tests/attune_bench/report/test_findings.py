@@ -31,21 +31,22 @@ def test_profiles() -> None:
     # The best error is the lowest.
     assert profiles(values, one={"higher_is_better": False}) == "b has the best value of 2 of 3 metrics"
     # A metric without a better direction counts for nobody.
-    none = "No model alone has the best value of most of the 2 metrics"
-    assert profiles(values, one={"higher_is_better": None}) == none
+    none = "no model has the best value of more than every other model"
+    assert profiles(values, one={"higher_is_better": None}) == f"Of 2 metrics, {none}"
     # Nor does a tie.
-    assert profiles({"one": {"a": 0.5, "b": 0.5}}) == "No model alone has the best value of most of the 1 metric"
+    assert profiles({"one": {"a": 0.5, "b": 0.5}}) == f"Of 1 metric, {none}"
     assert profiles({"one": {"a": 0.5}}) == ""
 
 
 def test_random_answers() -> None:
     rows = pl.DataFrame({"low": [0.6, 0.4], "high": [0.7, 0.5]})
     assert findings.of_chance(SHARE, rows, 0.5) == (
-        "The whole interval of 1 of 2 models is better than what random answers score"
+        "The whole interval of 1 of 2 models is better than the average score of random answers"
     )
-    assert "no model" in findings.of_chance(SHARE, rows, 0.6)
+    none = "For no model is the whole interval better than the average score of random answers"
+    assert findings.of_chance(SHARE, rows, 0.6) == none
     assert "1 of 2 models" in findings.of_chance(ERROR, rows, 0.55)
-    assert "no model" in findings.of_chance(ERROR, rows, 0.5)
+    assert findings.of_chance(ERROR, rows, 0.5) == none
     assert findings.of_chance(SHARE, rows, None) == ""
 
 
@@ -80,14 +81,19 @@ def test_correlations() -> None:
     cells = {"model": ["m"] * 3, "unit": ["u"] * 3, "metric": ["x", "y", "z"], "value": [1.0] * 3}
     table = Scores.from_table(pl.DataFrame(cells))
     rows = pl.DataFrame({"metric_a": ["x", "x", "y"], "metric_b": ["y", "z", "z"], "rho": [0.5, -0.9, None]})
-    assert findings.of_correlations(table, rows) == "x and z order the models most alike (-0.90)"
-    assert findings.of_correlations(table, rows[:1]) == "x and y order the models most alike (0.50)"
+    # Of two scores, a negative correlation is another order; of a score and an error, the same order.
+    assert findings.of_correlations(table, rows) == "x and y order the models most alike (0.50)"
+    error = Scores.from_table(pl.DataFrame(cells), metrics={"z": {"higher_is_better": False}})
+    assert findings.of_correlations(error, rows) == "x and z, lower is better order the models most alike (-0.90)"
+    # Without a better direction, either order may be meant.
+    neutral = Scores.from_table(pl.DataFrame(cells), metrics={"z": {"higher_is_better": None}})
+    assert findings.of_correlations(neutral, rows).startswith("x and z")
 
 
 def test_difficulty() -> None:
-    rows = pl.DataFrame({"sd": [0.0, 0.4]})
+    rows = pl.DataFrame({"sd": [0.0, 0.4, None]})  # the last has a value of one model
     assert findings.of_difficulty(rows, "reply") == "All models have the same value on 1 of 2 replies"
-    assert findings.of_difficulty(rows[1:], "reply") == "Models differ on every one of the 1 reply"
+    assert findings.of_difficulty(rows[1:], "reply") == "Models differ on each of 1 reply"
 
 
 def test_states() -> None:
