@@ -237,6 +237,9 @@ def subgroup_section(
     for trait, (of_trait, known) in given.items():
         frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
         shown = conceal_strata(table, trait, frame, hidden)
+        if shown["value"].is_null().all():
+            left_out.append(f"{trait.replace('_', ' ')}: {only_reason(shown, 'value') or 'no value can be shown'}.")
+            continue
         frames.append(shown)
         tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
         caption = (
@@ -247,6 +250,8 @@ def subgroup_section(
             table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers),
             partial(_of_strata, metric, trait),
         )  # fmt: skip
+    if not frames:
+        return Section(title, left_out=" ".join(left_out).rstrip("."))
     notes = subgroup_notes(table, pl.concat(frames), compared=True, options=AnalysisOptions(**options))
     if hidden:
         few = too_few(table)
