@@ -145,6 +145,8 @@ def long_layout(
     kept = (*COLUMNS, ROW, *traits)
     others = [column for column in frame.columns if column not in kept and not _is_count_of_rows(frame[column])]
     numeric = [column for column in others if column in metrics or has_numbers(frame[column])]
+    if not all(map(str.strip, numeric)):
+        raise MetricInputError(f"{name}: a column of numbers has no name; name it, or leave it out")
     guesses = {role: guess for role in lacking if (guess := _guess(role, frame.columns, numeric))}
     if "metric" in lacking and "metric" not in guesses and len(numeric) > 1:
         guesses.pop("value", None)  # It would be one of several metrics.

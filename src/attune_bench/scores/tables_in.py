@@ -294,7 +294,8 @@ def _is_empty_row(frame: pl.DataFrame) -> pl.Series:
 
 def _is_empty(cells: pl.Series) -> pl.Series:
     cells = cells.alias("")  # polars may read the name of a column as a pattern.
-    blank = cells.str.strip_chars() == "" if cells.dtype == pl.String else cells.is_null()
+    is_text = cells.dtype in (pl.String, pl.Categorical, pl.Enum)
+    blank = cells.cast(pl.String).str.strip_chars() == "" if is_text else cells.is_null()
     return blank.fill_null(value=True)
 
 

@@ -402,6 +402,18 @@ def test_empty_columns_at_the_end_of_a_sheet_are_nothing(tmp_path: Path) -> None
     assert read(tmp_path / "results.csv", "model;unit;hit;;\na;q1;1;;\na;q2;0;;\n").traits == ()
 
 
+def test_a_name_may_not_be_blank() -> None:
+    frame = pl.DataFrame({"unit": ["q1", "q2"], "gpt": [1, 0], " ": [1, 1]})
+    with pytest.raises(MetricInputError, match="the table: a column of numbers has no name; name it, or leave it out"):
+        Scores.from_table(frame)
+    category = pl.Series(["a", " "], dtype=pl.Categorical)
+    long = pl.DataFrame({"model": category, "unit": ["q1", "q1"], "value": [1, 0]})
+    with pytest.raises(
+        MetricInputError, match="the table, row 2: model is empty or NA; every row names model and unit"
+    ):
+        Scores.from_table(long)
+
+
 def test_one_wrong_cell_makes_no_trait_of_a_metric(tmp_path: Path) -> None:
     with pytest.raises(MetricInputError, match="row 3: value 'high' of metric 'hit', model 'a' is no number"):
         read(tmp_path / "results.csv", "model,unit,hit,f1\na,q1,1,0.5\na,q2,high,0.5\nb,q1,0,1\n")
