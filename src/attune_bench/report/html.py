@@ -287,7 +287,7 @@ def _warnings(page: PageScores, caught: Sequence[Warning | str]) -> list[str]:
 def _scoring(table: ScoreTable) -> str:
     held = table.provenance
     if held.benchmark is None:
-        return f"The values come from a table with a row for each model, {held.unit} and metric; none was scored here."
+        return f"The values come from a table of results by model, {held.unit} and metric; none was scored here."
     protocol = f" by its {held.protocol} protocol" if held.protocol else ""
     return f"{held.title}, scored{protocol} with attune-bench {held.library_version}, {held.unit} by {held.unit}."
 
