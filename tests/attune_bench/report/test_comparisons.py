@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.report.comparisons import comparison_tables, has_matrix, quotes
+from attune_bench.report.comparisons import comparison_note, comparison_tables, matrices, quotes
 from attune_bench.report.document import Document, json_content, render
 from attune_bench.stats.options import AnalysisOptions
 
@@ -114,7 +114,12 @@ def test_above_five_models_text_has_a_matrix_and_json_every_pair(models: int) ->
     frame = scores.compare_all(metrics=["hit"], **OPTIONS)
     made = Document(comparison_tables(scores, frame, full=False))
     text = render(made, columns=80)
-    assert has_matrix(frame) == (models > 5)
+    are_matrices = matrices(frame)
+    assert are_matrices == [models > 5]
+    note = comparison_note(scores, AnalysisOptions(**OPTIONS), OPTIONS["resamples"], are_matrices=are_matrices)
+    assert ("+ significantly better" in note, "A minus B" in note, "In brackets" in note) == (
+        models > 5, models <= 5, models <= 5
+    )  # fmt: skip
     if models > 5:
         lines = [line.split() for line in text.splitlines() if re.match(r"\d ", line)]
         assert [line[1] for line in lines[-4:]] == ["m1", "m2", "m3", "m4"]
@@ -128,3 +133,14 @@ def test_above_five_models_text_has_a_matrix_and_json_every_pair(models: int) ->
     whole = Document(comparison_tables(scores, frame))
     assert pairs == json_content(whole)["comparisons"]
     assert re.search(r"A +B +A minus B +differ .* p min +mde$", render(whole, columns=120), re.MULTILINE)
+
+
+def test_the_note_explains_the_words_of_the_title_and_of_the_intervals() -> None:
+    scores = scores_of({"a": HIGH, "b": LOW})
+    options = AnalysisOptions(**OPTIONS)
+    for are_matrices in ([False], [True]):
+        said = comparison_note(scores, options, 2000, are_matrices=are_matrices)
+        assert "(expanded percentile: wider for few units)" in said
+        assert "the family, the pairs that are corrected together;" in said
+        assert ("By the uncorrected interval: pairs whose interval" in said) == (not are_matrices[0])
+    assert "wider" not in comparison_note(scores, AnalysisOptions(interval="percentile"), 2000)
