@@ -115,7 +115,10 @@ def details(page: PageScores, condition: str | None) -> list[str]:
     if metric.higher_is_better is not None and len(models) > 1:
         best = _best(page, condition)
         value = _estimate(models[0], metric)
-        found = [f"The value of {_listed(best)} is {value}.", *_compared(page, best[0], rows, condition)]
+        found = [
+            f"The value of {_listed(best)} in {metric.label} is {value}.",
+            *_compared(page, best[0], rows, condition),
+        ]
     lacking = [row["model"] for row in rows_under(page.ranking, condition) if row["value"] is None]
     without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
     return [*found, *_random_answers(page, condition, models), *without]

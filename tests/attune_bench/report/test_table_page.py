@@ -77,10 +77,21 @@ def test_it_says_how_the_metrics_were_understood(of_table: str) -> None:
         section(of_table, "Scores")
     )
     methods = text_of(section(of_table, "Methods"))
-    assert "The values come from a table with a row for each model, unit and metric; none was scored here." in methods
+    assert "The values come from a table of results by model, unit and metric; none was scored here." in methods
     assert "units are drawn. With fewer than 5 units" in methods
     assert "Every unit is taken to be independent of the others." in methods
     assert "accuracy unbounded higher mean over units" in methods
+
+
+def test_missing_values_are_counted() -> None:
+    whole = table_of(units=20).filter(metric="accuracy")
+    said = "values of accuracy are missing; two models are compared on the units that both have."
+    # A value is missing without its row, and where its cell is empty.
+    empty = pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("value").alias("value")
+    for rows in (whole[5:], whole.with_columns(empty)):
+        page = Scores.from_table(rows).report(format="html", resamples=100)
+        assert f"5 of 40 {said}" in text_of(section(page, "Scores"))
+    assert "are missing" not in Scores.from_table(whole).report(format="html", resamples=100)
 
 
 def test_no_benchmark_is_spoken_of(of_table: str) -> None:
