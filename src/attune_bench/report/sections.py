@@ -31,7 +31,7 @@ from attune_bench.report.columns import (
     with_note,
     words_under,
 )
-from attune_bench.report.comparisons import comparison_note, comparison_tables
+from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
 from attune_bench.report.figures import (
     Numbers,
@@ -661,12 +661,15 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
     if frame.is_empty():
         return []
     matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
+    quoted: list[Part] = [f"To quote: {said}" for said in quotes(table, frame, page.chosen)]
     if frame.height > TABLED:
         command = element("code", f"attune-bench compare SCORES --metric {name} --format csv")
-        return [*matrices, numbers_elsewhere(frame.height, command)]
+        return [*matrices, *quoted, numbers_elsewhere(frame.height, command)]
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
-    return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
+    numbers = with_note(comparison_tables(table, frame), note)
+    folded = frame.height > MOST_QUOTED
+    return [*matrices, *quoted, *([Folded("All pairs, with their numbers", numbers)] if folded else numbers)]
 
 
 def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:

@@ -398,3 +398,16 @@ def test_repeats_have_a_section_where_models_were_asked_several_times(scores: Sc
 def test_repeats_are_left_out_where_clusters_count_once() -> None:
     page = repeated().report(format="html", resamples=20, weight="cluster")
     assert left_out(page)["Repeats"] == "counts each unit once (--weight unit)"
+
+
+@pytest.mark.parametrize(("models", "is_open"), [(4, True), (5, False)])
+def test_comparisons_have_sentences_to_quote_and_at_most_six_pairs_are_open(models: int, is_open: bool) -> None:
+    names = [f"m{place}" for place in range(models)]
+    values = [(name, f"q{u}", "hit", place + u % 3 / 10) for place, name in enumerate(names) for u in range(24)]
+    frame = pl.DataFrame(values, schema=["model", "unit", "metric", "value"], orient="row")
+    page = section(Scores.from_table(frame).report(format="html", resamples=200), "Comparisons")
+    last = f"To quote: m{models - 1} scores higher than m{models - 2} in hit: difference "
+    assert last in text_of(page)
+    assert text_of(page).count("To quote: ") == (6 if is_open else 1)
+    assert ("All pairs, with their numbers" not in page) == is_open
+    assert "A minus B" in text_of(page)
