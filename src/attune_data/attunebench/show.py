@@ -58,7 +58,7 @@ _JUDGED = {
 }
 """What the two answers to a question say together: did the response do it, did the participant want it."""
 
-_ANSWERS = {"": "not answered", "na": "n/a"}
+_NEITHER = {"": "not answered", "na": "n/a"}
 """Answers that are neither yes nor no, in words."""
 
 _TELLING = ("unwanted", "missed")
@@ -112,7 +112,7 @@ def _judged(turn: Turn) -> dict[str, list[BinaryJudgement]]:
     found: dict[str, list[BinaryJudgement]] = {name: [] for name in _JUDGED}
     for judgement in turn.annotations.binary_judgements:
         answers = (judgement.observed_behavior, judgement.preferred_behavior)
-        observed, preferred = (_ANSWERS.get(answer or "", answer) for answer in answers)
+        observed, preferred = (_NEITHER.get(answer or "", answer) for answer in answers)
         name = _OUTCOME.get(answers, f"observed {observed}, preferred {preferred}")
         found.setdefault(name, []).append(judgement)
     return {name: judgements for name, judgements in found.items() if judgements}

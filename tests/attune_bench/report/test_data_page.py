@@ -151,7 +151,9 @@ def test_a_comparison_of_few_people_names_the_largest_differences() -> None:
     asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
     said = findings(asked)
     assert said[0] == "None of 93 differences is significant."
-    assert said[1].startswith("93 of 93 differences could not be significant, however large: with so few participants and 400 ")
+    assert said[1].startswith(
+        "93 of 93 differences could not be significant, however large: with so few participants and 400 "
+    )
     assert said[2] == "The largest observed differences, Diagnosis ADHD against the others:"
     rows = frames(asked)["What people wanted of replies"].drop_nulls("p")
     largest = max(rows.to_dicts(), key=lambda row: abs(row["difference"]))
@@ -246,7 +248,9 @@ def test_the_title_of_a_comparison_is_its_result() -> None:
     assert re.match(r"Diagnosis none and the others differ in [23] of ", title(apart))
     first, second, *others = findings(apart)
     assert {text.partition(",")[0] for text in (first, second)} == {"Mood after", "Change of mood"}
-    assert re.search(r"positive affect after: 5\d\.\d against 2\d\.\d, Holm p 0\.0", first + second)
+    assert re.search(
+        r"positive affect after: 5\d\.\d against 2\d\.\d, difference \+\d\d\.\d \[.*\], Holm p 0\.0", first + second
+    )
     assert "p-values are corrected within each of 7 sections, not over all of them." in others
 
 
