@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from inspect import getdoc, isfunction
 from typing import Any
 
 import polars as pl
@@ -47,9 +48,14 @@ from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning
 from attune_metrics.stats.bootstrap import STATISTICS
 
 
-def answer_element(page: PageScores) -> Html:
-    """Return what a page says below its title, a block a condition."""
+def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html:
+    """Return what a page says below its title, a block a condition; `benchmark` defines the baselines."""
     table = page.table
+    predictors = {} if benchmark is None else resolve(benchmark.baselines) or {}
+    docs = {
+        name: (getdoc(predict) or "").split("\n\n")[0] for name, predict in predictors.items() if isfunction(predict)
+    }
+    meanings = {name: text for name, text in docs.items() if text}
     blocks = []
     for condition in table.conditions:
         parts = []
@@ -60,7 +66,8 @@ def answer_element(page: PageScores) -> Html:
         terms = [element("div", element("dt", term), element("dd", text)) for term, text in good_score(page, condition)]
         parts.append(element("dl", *terms, class_="good"))
         if rows := with_value(page, condition):
-            parts.append(ranking_element(page, condition, rows, chances(page, condition).get(table.primary)))
+            random = chances(page, condition).get(table.primary)
+            parts.append(ranking_element(page, condition, rows, random, meanings=meanings))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
 
@@ -157,7 +164,7 @@ def html_report(
     progress("statistics")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        answer = answer_element(asked)
+        answer = answer_element(asked, benchmark)
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)

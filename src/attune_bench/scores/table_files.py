@@ -38,7 +38,7 @@ UNDEFINED = ("NA", "N/A", "#N/A", "#NV", "n.a.", "NaN", "nan")
 
 _MISSING = "NA"  # an undefined text; R reads and writes NA; `to_csv_text` escapes the text NA
 
-WRITTEN = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
+WRITTEN: dict[str, str | None] = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
 """Words, lower case, and the number (as text) that each word stands for; None if undefined."""
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}

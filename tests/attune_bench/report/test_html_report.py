@@ -162,6 +162,22 @@ def test_no_participant_and_no_conversation_is_named(page: str, conversations: C
 
 
 @pytest.mark.slow
+def test_the_baselines_of_a_ranking_are_defined() -> None:
+    data = load("demo")[:8]
+    chosen = {one.id for one in data}
+    runs = [run for run in load_runs("demo") if run.conversation_id in chosen]
+
+    def said(*names: str) -> str:
+        baselines = [run for name in names for run in BASELINES[name](data)]
+        return text_of(score(data, [*runs, *baselines]).report(format="html", resamples=20))
+
+    both = said("prior", "chance")
+    assert "prior: Answer every question as most other participants answered it" in both
+    assert "chance: Draw every answer at random." in both
+    assert "lexicon: " not in both
+    assert "Baselines, which use no model" not in said()
+
+
 def test_subgroups_without_a_value_are_a_sentence() -> None:
     def of(count: int) -> str:
         data = load("demo")[:count]
