@@ -267,7 +267,8 @@ def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
         more, less = "higher", "lower"
     known = rows.drop_nulls("difference")
     return of_differences(
-        known.iter_rows(named=True), "difference", f"are {more} than all others", f"{less}",
+        known.iter_rows(named=True), "difference", ("is", "are"),
+        f"significantly {more} than all others", f"significantly {less} than all others",
         f"No value by {trait.replace('_', ' ')} differs significantly from all others", "value",
     )  # fmt: skip
 
@@ -314,7 +315,9 @@ def _profiles(page: PageScores) -> Section:
     known = page.summary.filter(pl.col("metric").is_in(metrics))
     models = known.drop_nulls("value").group_by("condition").agg(pl.col("model").n_unique())["model"]
     draw: Callable[[pl.DataFrame], Plot | Cells]
+    lacking: Sequence[Part] = ()
     if max(models, default=0) <= FEW_MODELS:
+        lacking = _without_value(page, metrics)
         draw = partial(profile_plot, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
         words = interval_words(table, page.chosen, known)
         caption = f"Metrics of a finite range, each from its worse to its better end. Lines: {words}."
@@ -325,9 +328,23 @@ def _profiles(page: PageScores) -> Section:
             "range."
         )
     return drawn_section(
-        page, "Profiles", known, "value", caption, draw, others=_not_profiled(page, metrics),
+        page, "Profiles", known, "value", caption, draw, others=[*lacking, *_not_profiled(page, metrics)],
         finding=partial(of_profiles, table),
     )  # fmt: skip
+
+
+def _without_value(page: PageScores, profiled: Sequence[str]) -> list[Part]:
+    """Say which models have no point of which metric, of the metrics of which some model has one."""
+    table = page.table
+    found: dict[str, list[str]] = {}
+    for name in profiled:
+        own = page.summary.filter(metric=name)
+        if own["value"].null_count() < own.height:
+            for row in own.filter(pl.col("value").is_null()).iter_rows(named=True):
+                group = group_name(table, row["model"], row["condition"])
+                found.setdefault(group, []).append(table.metrics[name].label)
+    said = "; ".join(f"{group}: {', '.join(labels)}" for group, labels in found.items())
+    return [f"No value that can be shown of {said}."] if said else []
 
 
 def _not_profiled(page: PageScores, profiled: Sequence[str]) -> list[Part]:
@@ -439,8 +456,8 @@ def _conditions(page: PageScores) -> Section | None:
         name = table.provenance.condition
         caption = f"{name[:1].upper()}{name[1:]} {condition} minus {reference}; blue: greater, orange: smaller."
         finding = of_differences(
-            rows.iter_rows(named=True), "difference", "are greater", "smaller", "No difference is significant",
-            "difference",
+            rows.iter_rows(named=True), "difference", ("is", "are"), "significantly greater than 0",
+            "significantly smaller than 0", "No difference is significant", "difference",
         )  # fmt: skip
         parts.append(Figure(condition_cells(table, rows, numbers=page.numbers), caption, finding=finding))
     if not parts:

@@ -311,8 +311,11 @@ class SkewedMeans:
     def __init__(self) -> None:
         self._by_metric: dict[str, list[float]] = {}
         self._drawn = ""
+        self._as_shares: set[str] = set()
 
-    def add(self, series: Iterable[Floats], clusters: NDArray[np.intp], *, of: str, drawn: str) -> None:
+    def add(
+        self, series: Iterable[Floats], clusters: NDArray[np.intp], *, of: str, drawn: str, as_share: bool = False
+    ) -> None:
         """Add means of a metric.
 
         Parameters
@@ -323,10 +326,14 @@ class SkewedMeans:
             The cluster of each unit.
         of, drawn : str
             The metric, and the resampling unit in the singular.
+        as_share : bool
+            Whether a user can describe the metric as a share, which the warning then advises.
         """
         found = self._by_metric.setdefault(of, [])
         found += [float(np.abs(skewness_of_mean(values, clusters))[0]) for values in series]
         self._drawn = drawn
+        if as_share:
+            self._as_shares.add(of)
 
     def add_variance(self, values: Floats, clusters: NDArray[np.intp], *, of: str, drawn: str) -> None:
         """Add the variance among units of the means of `values` (rows, units): a mean of squared deviations."""
@@ -355,6 +362,11 @@ class SkewedMeans:
             return
         means = [one for own in skewed.values() for one in own]
         above = [one for one in means if one > most]
+        if shares := [name for name in skewed if name in self._as_shares]:
+            consequence += (
+                f'; all values of {listed(shares)} are 0 or 1: statistic = "share" in a description gives the interval '
+                "of a share, which needs no such warning"
+            )
         warnings.warn(
             f"{of}{listed(list(skewed))}: few far scores decide {len(above)} of {plural(len(means), 'mean')} of so few "
             f"{pluralize(self._drawn)} (skewness up to {max(above):.2f}, above {most:g}): {consequence}",

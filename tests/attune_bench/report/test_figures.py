@@ -345,6 +345,8 @@ def test_the_colour_of_a_difference_is_a_share_of_the_range_or_of_the_largest_va
 
 def test_the_widest_gap_is_on_top() -> None:
     assert [row.name for row in attune_figures.perspective_gap(TABLE, GAPS).rows] == ["wide", "narrow"]
+    below = GAPS.with_columns(gap=pl.when(pl.col("model") == "narrow").then(-0.2).otherwise("gap"))
+    assert [row.name for row in attune_figures.perspective_gap(TABLE, below).rows] == ["narrow", "wide"]
 
 
 def test_units_are_not_named() -> None:

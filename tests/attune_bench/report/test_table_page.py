@@ -178,8 +178,8 @@ def test_metrics_beyond_the_board_are_named() -> None:
     assert "2 metrics not on the board; the report as JSON has them: " in text_of(page_text)
 
 
-def profiles_of(models: int) -> str:
-    """Return the profiles of a page of some models; a metric has no finite range."""
+def profiles_of(models: int, *lacking: tuple[str, str]) -> str:
+    """Return the profiles of a page of some models without some values; a metric has no finite range."""
     source = random.Random(models)
     metrics: dict[str, dict[str, Any]] = {name: {"low": 0, "high": 1} for name in ("one", "two", "three")}
     metrics["two"]["higher_is_better"] = False
@@ -188,6 +188,7 @@ def profiles_of(models: int) -> str:
         for model in range(models)
         for unit in range(10)
         for name in (*metrics, "seconds")
+        if (f"m{model}", name) not in lacking
     ]
     frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
     return section(Scores.from_table(frame, metrics=metrics).report(format="html", resamples=20), "Profiles")
@@ -200,6 +201,12 @@ def test_few_models_have_a_dot_plot_of_their_profiles_and_more_a_heat_map() -> N
     places = ("one", "two, lower is better", "three")
     assert sorted(said) == sorted(f"m{model}, {place}" for model in range(5) for place in places)
     assert cells(profiles_of(6)).keys() == {(name, f"m{model}") for name in places for model in range(6)}
+
+
+def test_a_model_that_a_dot_plot_lacks_is_named() -> None:
+    said = "No value that can be shown of m1: two; m2: two, three."
+    assert said in text_of(profiles_of(3, ("m1", "two"), ("m2", "two"), ("m2", "three")))
+    assert "No value" not in text_of(profiles_of(3))
 
 
 @pytest.mark.parametrize("models", [5, 6])
