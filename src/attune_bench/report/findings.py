@@ -184,19 +184,35 @@ def of_correlations(table: ScoreTable, rows: pl.DataFrame) -> str:
     return f"{one} and {other} order the models most alike ({row['rho']:.2f})"
 
 
-def of_difficulty(rows: pl.DataFrame, unit: str) -> str:
-    """Say on how many units all models have the same value, of the units with a value of two models or more.
+def of_difficulty(rows: pl.DataFrame, unit: str, *, models: int, units: int) -> str:
+    """Say on how many units all models have the same value, of the units with a value of every model.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        The analysis ``unit_difficulty`` of one condition.
+    unit : str
+        What a unit is called.
+    models, units : int
+        How many models and units the condition has. Where no unit has a value of every model, the text is empty.
 
     Examples
     --------
-    >>> of_difficulty(pl.DataFrame({"sd": [0.0, 0.4]}), "question")
+    >>> of_difficulty(pl.DataFrame({"sd": [0.0, 0.4], "models": [2, 2]}), "question", models=2, units=2)
     'All models have the same value on 1 of 2 questions'
+    >>> of_difficulty(pl.DataFrame({"sd": [0.0, 0.4], "models": [2, 3]}), "question", models=3, units=2)
+    'Models differ on each of the 1 question with a value of every model'
     """
-    known = rows.drop_nulls("sd")
-    same = known.filter(pl.col("sd") == 0).height
+    whole = rows.drop_nulls("sd").filter(pl.col("models") == models)
+    if whole.is_empty():
+        return ""
+    same = whole.filter(pl.col("sd") == 0).height
+    on = plural(whole.height, unit)
+    if whole.height < units:
+        on = f"the {on} with a value of every model"
     if not same:
-        return f"Models differ on each of {plural(known.height, unit)}"
-    return f"All models have the same value on {same:,} of {plural(known.height, unit)}"
+        return f"Models differ on each of {on}"
+    return f"All models have the same value on {same:,} of {on}"
 
 
 def of_states(ends: Mapping[str, Sequence[tuple[float, float]]], better: Mapping[str, int]) -> str:

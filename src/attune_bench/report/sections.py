@@ -31,7 +31,7 @@ from attune_bench.report.columns import (
     with_note,
     words_under,
 )
-from attune_bench.report.comparisons import comparison_note, comparison_tables
+from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
 from attune_bench.report.figures import (
     Numbers,
@@ -237,6 +237,9 @@ def subgroup_section(
     for trait, (of_trait, known) in given.items():
         frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
         shown = conceal_strata(table, trait, frame, hidden)
+        if shown["value"].is_null().all():
+            left_out.append(f"{trait.replace('_', ' ')}: {only_reason(shown, 'value') or 'no value can be shown'}.")
+            continue
         frames.append(shown)
         tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
         caption = (
@@ -247,6 +250,8 @@ def subgroup_section(
             table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers),
             partial(_of_strata, metric, trait),
         )  # fmt: skip
+    if not frames:
+        return Section(title, left_out=" ".join(left_out).rstrip("."))
     notes = subgroup_notes(table, pl.concat(frames), compared=True, options=AnalysisOptions(**options))
     if hidden:
         few = too_few(table)
@@ -299,8 +304,23 @@ def _scores(page: PageScores) -> Section:
     table = page.table
     of_board = board(table, page.summary, table.headline, page.chosen)
     random = chance_notes(table, page.chance)
-    notes = (*of_board.notes, *random, *table.provenance.notes, *people_notes(table), *settings_notes(table))
+    about = (*table.provenance.notes, *people_notes(table), *settings_notes(table))
+    notes = (*of_board.notes, *_missing(table), *random, *about)
     return Section("Scores", [_in_order(page, replace(of_board, title="", notes=notes))])
+
+
+def _missing(table: ScoreTable) -> list[str]:
+    """Say how many values of the main metric are missing, as models then have values on different units."""
+    metric, unit = table.metric(table.primary), table.provenance.unit
+    if metric.statistic not in PER_UNIT:
+        return []
+    every = len(table.groups) * table.units.height
+    missing = every - table.values[metric.name].count()
+    if not missing:
+        return []
+    said = f"{missing:,} of {every:,} values of {metric.label} {'is' if missing == 1 else 'are'} missing"
+    pairs = f"; two models are compared on the {pluralize(unit)} that both have" if len(table.models) > 1 else ""
+    return [f"{said}{pairs}."]
 
 
 def _in_order(page: PageScores, table: Table) -> Table:
@@ -576,8 +596,15 @@ def _difficulty(page: PageScores) -> Section:
     caption = f"A point is a {table.provenance.unit}: the mean of the models on it, and how far they differ."
     return drawn_section(
         page, title, frame, "sd", caption, lambda rows: difficulty_plot(table, rows, metric.name),
-        finding=lambda rows: of_difficulty(rows, table.provenance.unit),
+        finding=lambda rows: _of_units(table, metric, rows),
     )  # fmt: skip
+
+
+def _of_units(table: ScoreTable, metric: Metric, rows: pl.DataFrame) -> str:
+    under = pl.col("condition").eq_missing(pl.lit(rows["condition"][0]))
+    known = table.values.filter(under).drop_nulls(metric.name)
+    models, units = (known[column].n_unique() for column in ("model", "unit"))
+    return of_difficulty(rows, table.provenance.unit, models=models, units=units)
 
 
 def _failed(page: PageScores) -> Section | None:
@@ -634,12 +661,15 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
     if frame.is_empty():
         return []
     matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
+    quoted: list[Part] = [f"To quote: {said}" for said in quotes(table, frame, page.chosen)]
     if frame.height > TABLED:
         command = element("code", f"attune-bench compare SCORES --metric {name} --format csv")
-        return [*matrices, numbers_elsewhere(frame.height, command)]
+        return [*matrices, *quoted, numbers_elsewhere(frame.height, command)]
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
-    return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
+    numbers = with_note(comparison_tables(table, frame), note)
+    folded = frame.height > MOST_QUOTED
+    return [*matrices, *quoted, *([Folded("All pairs, with their numbers", numbers)] if folded else numbers)]
 
 
 def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:

@@ -342,20 +342,20 @@ class SkewedMeans:
 
     def warn_of_means(self) -> None:
         """Warn where few far scores decide means."""
-        self._warn(MEANS)
+        self._warn(MEANS, "means")
 
     def warn_of_differences(self) -> None:
         """Warn where few far differences decide mean differences."""
-        self._warn(DIFFERENCES, of="differences of ")
+        self._warn(DIFFERENCES, "differences")
 
     def warn_of_variances(self) -> None:
         """Warn where few far units decide variances.
 
         The interval of a variance is symmetric on a logarithmic scale; therefore twice the skewness is allowed.
         """
-        self._warn(VARIANCES, of="squared deviations of ", most=2 * MOST_SKEWNESS)
+        self._warn(VARIANCES, "squared deviations", most=2 * MOST_SKEWNESS)
 
-    def _warn(self, consequence: str, *, of: str = "", most: float = MOST_SKEWNESS) -> None:
+    def _warn(self, consequence: str, of: str, *, most: float = MOST_SKEWNESS) -> None:
         """Warn of the metrics with a mean more skewed than `most`, and say how many of their means are that skewed."""
         skewed = {name: means for name, means in self._by_metric.items() if any(one > most for one in means)}
         if not skewed:
@@ -367,12 +367,13 @@ class SkewedMeans:
                 f'; all values of {listed(shares)} are 0 or 1: statistic = "share" in a description gives the interval '
                 "of a share, which needs no such warning"
             )
-        warnings.warn(
-            f"{of}{listed(list(skewed))}: few far scores decide {len(above)} of {plural(len(means), 'mean')} of so few "
-            f"{pluralize(self._drawn)} (skewness up to {max(above):.2f}, above {most:g}): {consequence}",
-            SkewedScoresWarning,
-            stacklevel=4,
+        whose = "" if of == "means" else f"{of} of "
+        message = (
+            f"{whose}{listed(list(skewed))}: few far scores decide {len(above)} of {plural(len(means), 'mean')} of so "
+            f"few {pluralize(self._drawn)} (skewness up to {max(above):.2f}, above {most:g}): {consequence}"
         )
+        warning = SkewedScoresWarning(message, of=of, metrics=list(skewed), consequence=consequence)
+        warnings.warn(warning, stacklevel=4)
 
 
 T = TypeVar("T")

@@ -102,9 +102,18 @@ def test_correlations() -> None:
 
 
 def test_difficulty() -> None:
-    rows = pl.DataFrame({"sd": [0.0, 0.4, None]})  # the last has a value of one model
-    assert findings.of_difficulty(rows, "reply") == "All models have the same value on 1 of 2 replies"
-    assert findings.of_difficulty(rows[1:], "reply") == "Models differ on each of 1 reply"
+    rows = pl.DataFrame({"sd": [0.0, 0.4, 0.0, None], "models": [3, 3, 2, 1]})
+    assert findings.of_difficulty(rows[:2], "reply", models=3, units=2) == (
+        "All models have the same value on 1 of 2 replies"
+    )
+    # Of a unit that one model lacks, nothing is said of all models.
+    assert findings.of_difficulty(rows, "reply", models=3, units=4) == (
+        "All models have the same value on 1 of the 2 replies with a value of every model"
+    )
+    assert findings.of_difficulty(rows[1:], "reply", models=3, units=3) == (
+        "Models differ on each of the 1 reply with a value of every model"
+    )
+    assert findings.of_difficulty(rows[2:], "reply", models=3, units=2) == ""
 
 
 def test_states() -> None:

@@ -167,7 +167,7 @@ def test_the_variance_of_units_says_it_of_squared_deviations() -> None:
 
 def test_the_page_of_a_report_says_it() -> None:
     page = re.sub(r"<[^>]+>", "", table(a=FAR, b=EVEN).report(format="html", **OPTIONS))
-    assert page.count("few far scores decide 1 of 2 means of so few clusters") == 1
+    assert page.count("there are so few clusters that few far scores decide some means of points: ") == 1
     even = re.sub(r"<[^>]+>", "", table(a=EVEN, b=EVEN[::-1]).report(format="html", **OPTIONS))
     assert "few far scores decide" not in even
 

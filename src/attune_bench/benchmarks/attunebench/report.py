@@ -77,6 +77,8 @@ _VA = "avg_emotion_va_score"
 _TASKS = {"binary_om": "what the original model did", "binary_human": "what the participant wanted"}
 _TRAITS = ("diagnosis_group", "category")
 _TERMS: Mapping[str, str] = {
+    "Composite": "weighted mean of 49% OM accuracy, HP accuracy and pairwise accuracy, 27% the PANAS, the answers "
+    "about the whole conversation and the four branches, and 24% the emotions of the turns",
     "OM": "original model: what the model that talked to the participant did, as the participant judged it",
     "HP": "human participant: what the participant wanted the model to do",
     "Emotion VA": "closeness of predicted to reported emotions by valence and arousal",
