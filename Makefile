@@ -18,6 +18,7 @@ endef
 
 demo: .venv/installed
 	$(BIN)/attune-bench demo
+	@echo 'Before you use attune-bench in this terminal: . .venv/bin/activate'
 
 docs: .venv/installed-docs
 	$(BIN)/python -m zensical build --strict --clean

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from model_server import ModelServer
 
-ASSETS = Path(__file__).parents[1] / "docs" / "assets"
+PICTURES = Path(__file__).parents[1] / "pictures"
 COMMAND = [sys.executable, "-m", "attune_bench"]
 SHARES = {"lab/large": 0.85, "lab/medium": 0.8, "lab/small": 0.55}
 
@@ -25,7 +25,7 @@ def main() -> None:
         rows = [f"{model},q{unit},accuracy,{right:d}" for model, unit, right in answers]
         (folder / "results.csv").write_text("\n".join(["model,unit,metric,value", *rows]), encoding="utf-8")
         run(folder, "demo", "--html", "report.html")
-        run(folder, "figure", "results.csv", "-o", str(ASSETS / "ranking.png"))
+        run(folder, "figure", "results.csv", "-o", str(PICTURES / "ranking.png"))
         with ModelServer() as server:
             asked = ("local", "random-answers", "demo", "--base-url", server.url, "--limit", "8", "--baselines")
             run(folder, "run", *asked, "--html", "run.html")
@@ -42,7 +42,7 @@ def run(folder: Path, *arguments: str) -> None:
 
 def shoot(page: Path, height: int) -> None:
     """Take a picture of the top of a page."""
-    picture = ASSETS / f"{page.stem}.png"
+    picture = PICTURES / f"{page.stem}.png"
     flags = ("--headless=new", "--no-sandbox", "--hide-scrollbars", f"--window-size=1280,{height}")
     command = ["chromium", *flags, f"--screenshot={picture}", page.as_uri()]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # noqa: S603 - our own page

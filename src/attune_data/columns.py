@@ -179,6 +179,27 @@ class Column(NamedTuple):
     source: str = ""
 
 
+class Question(NamedTuple):
+    """A question that values in the tables answer.
+
+    Attributes
+    ----------
+    table : str
+        The table with the answers.
+    question_id : str
+        The question in the column ``question_id`` of that table, or the column with the answers.
+    text : str
+        The words of the question; empty where they are not known.
+    answers : tuple of str
+        The possible answers; empty where a person answers in words of their own.
+    """
+
+    table: str
+    question_id: str
+    text: str
+    answers: tuple[str, ...]
+
+
 def type_words(dtype: "pl.DataType") -> str:
     """Return what a column of a table holds, in words.
 

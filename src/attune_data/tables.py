@@ -7,7 +7,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from attune_data.columns import RECORDS_TABLE, Column, Schema, columns_of, dtypes_of, frame_of, values_of
+from attune_data.columns import RECORDS_TABLE, Column, Question, Schema, columns_of, dtypes_of, frame_of, values_of
 from attune_data.display import frames_html
 from attune_data.export import Exportable
 from attune_data.io.documents import check_input
@@ -71,6 +71,11 @@ class Frames(Queryable, Exportable):
     def special(cls) -> Mapping[str, Trait]:
         """Return the traits that are not just a column, by the name they are asked for."""
         return {}
+
+    @classmethod
+    def question_texts(cls) -> Sequence[Question]:
+        """Return the questions that values in the tables answer, in the order of the tables."""
+        return ()
 
     @classmethod
     def are_in(cls, folder: Path) -> bool:

@@ -1,7 +1,7 @@
 """Tables of records as files for R, SPSS or a spreadsheet, with a codebook and a script that reads them in R.
 
-A list, such as the diagnoses of a person, becomes a column of true and false for each of its values. A missing value is
-``NA`` in CSV and null in Parquet.
+A list, such as the diagnoses of a person, becomes a column of true and false for each value that somebody in the whole
+source has: all parts of a source have the same columns. A missing value is ``NA`` in CSV and null in Parquet.
 """
 
 import re
@@ -11,11 +11,13 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from attune_data.collection import Collection
-from attune_data.columns import Column, type_words
+from attune_data.columns import Column, Question, type_words
 from attune_data.export import parquet_bytes, to_csv
+from attune_data.licences import named_licences
 from attune_data.query import spelled_alike
+from attune_data.record import is_generated
 from attune_data.tables import Frames
-from attune_data.text import range_text
+from attune_data.text import plural, range_text
 
 _MOST_VALUES = 40  # of a list, as columns; with more values the list stays one text
 _LARGEST_IN_R = 2**31 - 1
@@ -28,11 +30,11 @@ class _Described(NamedTuple):
     meaning: str
     type: str
     range: str
-    missing: bool
+    may_be_missing: bool
 
 
 def table_files(records: Collection[Any], suffix: Literal["csv", "parquet"]) -> dict[str, bytes]:
-    """Return every table of some records as a file, and ``codebook.csv``; for CSV also ``read.R``.
+    """Return every table of some records as a file, with what the files mean; for CSV also ``read.R``.
 
     Parameters
     ----------
@@ -46,9 +48,10 @@ def table_files(records: Collection[Any], suffix: Literal["csv", "parquet"]) -> 
     dict of str to bytes
         By name of the file. In CSV, true and false are ``TRUE`` and ``FALSE`` and a missing value is ``NA``, as R
         writes them. A text that a spreadsheet would take for a formula, and the text ``NA`` itself, begin with an
-        apostrophe, which ``read.R`` takes off. A participant has the name that scores of the records have. The codebook
-        has the columns ``table, column, meaning, type, range, missing``, a row a column; ``missing`` says whether
-        values of the column may be missing.
+        apostrophe, which ``read.R`` takes off. A participant has the name that scores of the records have.
+        ``codebook.csv`` has the columns ``table, column, meaning, type, range, may_be_missing``, a row a column.
+        ``questions.csv``, where the records have questions, has the columns ``table, question_id, text, answers``.
+        ``README.txt`` says what the files are, and whether the data are synthetic.
 
     Examples
     --------
@@ -62,32 +65,73 @@ def table_files(records: Collection[Any], suffix: Literal["csv", "parquet"]) -> 
     files: dict[str, bytes] = {}
     codebook: list[tuple[str, str, str, str, str, bool]] = []
     tables, spelled = type(records.tables), _spelled(records)
-    meanings = tables.meanings()
+    meanings, questions, whole = tables.meanings(), tables.question_texts(), records._origin().tables
     for name, frame in records.tables._frames():
-        columns = list(_described(frame, tables, meanings[name], spelled))
+        columns = list(_described(frame, getattr(whole, name), tables, meanings[name], spelled))
         written = pl.DataFrame([one.values for one in columns])
         files[f"{name}.{suffix}"] = _csv(written) if suffix == "csv" else parquet_bytes(written)
         codebook += [(name, one.values.name, *one[1:]) for one in columns]
     heads = ["table", *("column", *_Described._fields[1:])]
     files["codebook.csv"] = _csv(pl.DataFrame(codebook, schema=heads, orient="row"))
+    if questions:
+        rows = [(*one[:-1], "; ".join(one.answers)) for one in questions]
+        files["questions.csv"] = _csv(pl.DataFrame(rows, schema=Question._fields, orient="row"))
+    files["README.txt"] = _read_me(records, suffix, has_questions=bool(questions)).encode()
     if suffix == "csv":
         files["read.R"] = _SCRIPT.encode()
     return files
 
 
+def _read_me(records: Collection[Any], suffix: str, *, has_questions: bool) -> str:
+    """Return what a reader of the files has to know of all of them."""
+    kind, whole = records.kind, records._origin()
+    of = f" of {len(whole)}" if len(whole) > len(records) else ""
+    said = [f"{plural(len(records), kind.noun, kind.plural)}{of}, exported by attune-bench."]
+    if generated := sum(map(is_generated, records)):
+        whose = "nothing here is about a real person" if generated == len(records) else f"{generated} of them"
+        said.append(f"SYNTHETIC data: {whose}.")
+    licences = named_licences(records)
+    said.append(f"Licence: {'; '.join(licences)}." if licences else f"The {kind.plural} state no licence.")
+    missing = "NA is a missing value" if suffix == "csv" else "null is a missing value"
+    said.append(f"codebook.csv: what each column of each table means. In the tables, {missing}: no answer was given.")
+    if has_questions:
+        said.append(
+            "questions.csv: the words of the questions and their answers, by the question_id of the tables; where the "
+            "answers are columns, by the beginning of their names. The answer na: not applicable."
+        )
+    if suffix == "csv":
+        said.append(
+            "A text that a spreadsheet would take for a formula, and the text NA, begin with an apostrophe; read.R "
+            'takes it off. In R, source("read.R", chdir = TRUE) reads every table into a data frame.'
+        )
+    return "\n".join([*said, ""])
+
+
 def _described(
-    frame: pl.DataFrame, tables: type[Frames], meanings: Mapping[str, Column], spelled: Mapping[str | None, str | None]
+    frame: pl.DataFrame,
+    whole: pl.DataFrame,
+    tables: type[Frames],
+    meanings: Mapping[str, Column],
+    spelled: Mapping[str | None, str | None],
 ) -> Iterator[_Described]:
-    """Yield the columns of one of `tables` as they are written."""
+    """Yield the columns of one of `tables` as they are written; `whole` is the table of all records of the source."""
     traits, used = tables.special(), set(frame.columns)
+    answers = {one.question_id: one.answers for one in tables.question_texts()}
     for name, dtype in frame.schema.items():
         column, said = frame[name], meanings[name]
         meaning = re.sub(r"\bnull\b", "missing", said.description.replace("`", ""))
         if isinstance(dtype, pl.List):
             closed = next((trait for trait in traits.values() if trait.column == name and trait.values), None)
-            order = [str(value) for value in closed.values] if closed else []
-            yield from _listed(column, meaning, order, closed.missing if closed else None, used)
+            order = [str(value) for value in closed.values] if closed else list(answers.get(name, ()))
+            values = _values(whole[name], order)
+            # What people say in words of their own are no columns, and what others say is not in the files of a part.
+            if len(values) > _MOST_VALUES or answers.get(name) == ():
+                yield _joined(column, meaning)
+            else:
+                yield from _listed(column, meaning, values, closed.missing if closed else None, used)
             continue
+        if name == "question_id" and answers:
+            meaning += " The words are in questions.csv."
         kind = type_words(dtype)
         if name == tables.unit.named_by:
             column = pl.Series(name, [spelled[text] for text in column], pl.String)
@@ -104,26 +148,33 @@ def _spelled(records: Collection[Any]) -> dict[str | None, str | None]:
     return dict(zip(names, spelled_alike(names), strict=True))
 
 
-def _listed(
-    column: pl.Series, meaning: str, order: Sequence[str], missing: str | None, used: set[str]
-) -> Iterator[_Described]:
-    """Yield a column of true and false for each value of a list; an empty list, or one with `missing`, is no answer.
+def _values(column: pl.Series, order: Sequence[str]) -> list[str]:
+    """Return the values of lists: those of `order`, others sorted after them."""
+    found = {value for row in column.to_list() for value in row or ()}
+    return [*order, *sorted(found - set(order), key=_by_number)]
 
-    The values are in `order`, others sorted after them. A list of very many different values stays one text.
-    """
+
+def _joined(column: pl.Series, meaning: str) -> _Described:
+    """Return lists as one column of texts."""
+    texts = ["; ".join(sorted(set(row))) if row else None for row in column.to_list()]
+    said = f"{meaning} Several values are separated by semicolons."
+    return _Described(pl.Series(column.name, texts, pl.String), said, type_words(pl.String()), "", may_be_missing=True)
+
+
+def _listed(
+    column: pl.Series, meaning: str, values: Sequence[str], missing: str | None, used: set[str]
+) -> Iterator[_Described]:
+    """Yield a column of true and false for each value of a list; an empty list, or one with `missing`, is no answer."""
+    if missing is not None:
+        meaning = f"{meaning} All of these columns are missing where the group is {missing}."
     rows = [None if not row or missing in row else set(row) for row in column.to_list()]
-    found = {value for row in rows for value in row or ()}
-    values = [*(value for value in order if value != missing), *sorted(found - set(order), key=_by_number)]
-    if len(values) > _MOST_VALUES:
-        texts = [None if row is None else "; ".join(sorted(row)) for row in rows]
-        said = f"{meaning} Several values are separated by semicolons."
-        yield _Described(pl.Series(column.name, texts, pl.String), said, type_words(pl.String()), "", missing=True)
-        return
     for value in values:
+        if value == missing:
+            continue
         name = _column_name(column.name, value, used)
         answers = [None if row is None else value in row for row in rows]
         series = pl.Series(name, answers, pl.Boolean)
-        yield _Described(series, f"{meaning} Here: {value}", type_words(pl.Boolean()), "", missing=True)
+        yield _Described(series, f"{meaning} Here: {value}", type_words(pl.Boolean()), "", may_be_missing=True)
 
 
 def _by_number(text: str) -> list[tuple[int, str]]:
@@ -157,15 +208,23 @@ def _csv(frame: pl.DataFrame) -> bytes:
 
 
 _SCRIPT = r"""# source("read.R", chdir = TRUE) reads every table of this folder into a data frame of the same name.
-codebook <- read.csv("codebook.csv", encoding = "UTF-8", na.strings = character())
-classes <- c("whole number" = "integer", "number" = "numeric", "true or false" = "logical")
-for (table in unique(codebook$table)) {
-  about <- codebook[codebook$table == table, ]
-  types <- ifelse(about$type %in% names(classes), classes[about$type], "character")
-  data <- read.csv(paste0(table, ".csv"), colClasses = types, check.names = FALSE, encoding = "UTF-8")
-  for (i in which(types == "character")) data[[i]] <- sub("^'(?='*(\\s*[-=+@]|NA$))", "", data[[i]], perl = TRUE)
-  levels <- strsplit(sub("^one of ", "", about$type), ", ")
-  for (i in grep("^one of ", about$type)) data[[i]] <- factor(data[[i]], levels[[i]])
-  assign(table, data, envir = globalenv())
-}
+local({
+  codebook <- read.csv("codebook.csv", encoding = "UTF-8", na.strings = character())
+  frames <- list(codebook = codebook)
+  if (file.exists("questions.csv"))
+    frames$questions <- read.csv("questions.csv", encoding = "UTF-8", na.strings = character())
+  classes <- c("whole number" = "integer", "number" = "numeric", "true or false" = "logical")
+  for (table in unique(codebook$table)) {
+    about <- codebook[codebook$table == table, ]
+    types <- ifelse(about$type %in% names(classes), classes[about$type], "character")
+    data <- read.csv(paste0(table, ".csv"), colClasses = types, check.names = FALSE, encoding = "UTF-8")
+    for (i in which(types == "character")) data[[i]] <- sub("^'(?='*(\\s*[-=+@]|NA$))", "", data[[i]], perl = TRUE)
+    levels <- strsplit(sub("^one of ", "", about$type), ", ")
+    for (i in grep("^one of ", about$type)) data[[i]] <- factor(data[[i]], levels[[i]])
+    frames[[table]] <- data
+  }
+  list2env(frames, globalenv())
+  message("Data frames: ", paste(names(frames), collapse = ", "))
+  for (line in grep("^SYNTHETIC", readLines("README.txt", encoding = "UTF-8"), value = TRUE)) message(line)
+})
 """

@@ -61,7 +61,7 @@ from attune_bench.cli.scored import (
     scored_benchmark,
 )
 from attune_bench.report.columns import Table, in_words, interval_words
-from attune_bench.report.comparisons import comparison_note, comparison_tables, has_matrix, quotes
+from attune_bench.report.comparisons import comparison_note, comparison_tables, matrices, quotes
 from attune_bench.report.document import Document, Format, document, json_content, signature_line
 from attune_bench.report.tables import (
     analysis_note,
@@ -370,9 +370,10 @@ def compare(
     if frame.is_empty():
         tables, note, quoted = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read), list[str]()
     else:
-        sampled, matrix = AnalysisOptions(**sampling_of(given)), has_matrix(frame) and not full
+        sampled = AnalysisOptions(**sampling_of(given))
+        are_matrices = [False] if full else matrices(frame)
         tables, quoted = comparison_tables(read, frame, full=full), quotes(read, frame, sampled)
-        note = comparison_note(read, sampled, exchanges, margin=bool(margin), full=full, matrix=matrix)
+        note = comparison_note(read, sampled, exchanges, margin=bool(margin), full=full, are_matrices=are_matrices)
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, models=model or None, exchanges=exchanges, of="differences", **options)

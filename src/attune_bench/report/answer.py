@@ -1,6 +1,6 @@
 """The answer of a report: what it says first of one condition, in sentences."""
 
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -9,7 +9,7 @@ from attune_bench.report.columns import drawn, interval, label, number, range_wo
 from attune_bench.report.elements import breakable
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, rows_under
-from attune_bench.scores.provenance import PRIOR_BASELINE, kind_of_group
+from attune_bench.scores.provenance import PRIOR_BASELINE, GroupKind, kind_of_group
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -54,7 +54,8 @@ def title(page: PageScores) -> str:
         return f"Which model has the {_extreme(metric)} {metric.label} depends on the {name}: {said}"
     first = shared[0]
     ahead = sum(_all_worse(page, condition, first) for condition in leaders)
-    found = f"{_marked_name(first)} has the {_extreme(metric)} {metric.label} in every {name}"
+    among = _among(metric, *(with_value(page, condition) for condition in leaders))
+    found = f"{_marked_name(first)} has the {_extreme(metric)} {metric.label}{among} in every {name}"
     return f"{found}, and is significantly better than all others in {ahead} of {plural(len(leaders), name)}"
 
 
@@ -77,16 +78,18 @@ def finding(page: PageScores, condition: str | None) -> str:
         return f"{_marked_name(best[0])} has the value {_estimate(models[0], metric)} in {metric.label}{under}"
     if _is_mixed(page):
         return f"No model can be said to lead in {metric.label}{under}: the runs differ in settings that change answers"
-    signs = _signs(page, condition)
+    signs, few = _signs(page, condition), _too_few(page, condition, rows)
     if len(models) == 1:
         value = f"{_marked_name(best[0])} has the value {_estimate(models[0], metric)} in {metric.label}{under}"
-        return "; ".join([value, *_verdicts(signs, best[0], others)])
+        return "; ".join([value, *([few] if few else _verdicts(signs, best[0], others))])
+    among = _among(metric, rows)
     if signs and all(sign == 0 for sign in signs.values()):
-        kinds = [_SEVERAL[kind] for kind in _SEVERAL if any(kind_of_group(row["model"]) == kind for row in rows)]
-        lead = f"{_listed(best)} {_have(best)} the {_extreme(metric)} value"
-        return f"No two {_joined(kinds)} differ significantly in {metric.label}{under}; {lead}"
-    beaten = metric.sign * (rows[0]["value"] - models[0]["value"]) > 0
-    among = " of the models" if beaten else ""
+        kinds = [pluralize(kind) for kind in _KINDS if any(kind_of_group(row["model"]) == kind for row in rows)]
+        first = [row["model"] for row in rows if row["value"] == rows[0]["value"]] if among else best
+        lead = f"{_listed(first)} {_have(first)} the {_extreme(metric)} value"
+        lead += f", {_listed(best)} the {_extreme(metric)}{among}" if among else ""
+        none = f"{few} in" if few else f"No two {_joined(kinds)} differ significantly in"
+        return f"{none} {metric.label}{under}; {lead}"
     found = f"{_listed(best)} {_have(best)} the {_extreme(metric)} {metric.label}{under}{among}"
     if not signs:
         return f"{found}; no test compares the models"
@@ -118,7 +121,7 @@ def details(page: PageScores, condition: str | None) -> list[str]:
     return [*found, *_random_answers(page, condition, models), *without]
 
 
-_SEVERAL = {"model": "models", "person": "people", "baseline": "baselines"}
+_KINDS: tuple[GroupKind, ...] = ("model", "person", "baseline")
 _VERDICTS = {
     1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
 }  # fmt: skip
@@ -126,6 +129,27 @@ _VERDICTS = {
 
 def _no_direction(metric: Metric) -> str:
     return f"No model is the best: neither higher nor lower values of {metric.label} are better"
+
+
+def _among(metric: Metric, *ranked: Rows) -> str:
+    """Return " of the models" if in some ranking the first row, of any kind, is better than the first model."""
+    beaten = any(_is_better(rows[0], _of_models(rows)[0], metric) for rows in ranked)
+    return " of the models" if beaten else ""
+
+
+def _too_few(page: PageScores, condition: str | None, rows: Rows) -> str:
+    """Return that no difference could be significant, even if the two of a pair differed in every participant.
+
+    Empty if a difference could be significant, and where no test compares the rows.
+    """
+    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
+    sizes = [row["clusters"] for row in pairs if row["p"] is not None]
+    if not sizes or 2 * 0.5 ** max(sizes) * pairs[0]["family"] < ALPHA:
+        return ""
+    counts = Counter(kind_of_group(row["model"]) for row in rows)
+    compared = _joined([plural(counts[kind], kind) for kind in _KINDS if counts[kind]])
+    drawn_units = plural(max(sizes), drawn(page.table, page.chosen))
+    return f"{drawn_units} {'is' if max(sizes) == 1 else 'are'} too few to compare {compared}"
 
 
 def _extreme(metric: Metric) -> str:
@@ -183,7 +207,7 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
         ]
     pairs = rows_under(page.pairs, condition)
     smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
-    if smallest * pairs[0]["family"] >= ALPHA:
+    if smallest * pairs[0]["family"] >= ALPHA and not _too_few(page, condition, rows):
         found.append(
             f"No two models have different values for enough {pluralize(drawn(table, page.chosen))}: no difference can "
             "be significant."
@@ -299,18 +323,17 @@ def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
 
 
 _BEGIN, _END = "\ue000", "\ue001"  # mark begin and end of a name; private-use characters, which no script has
-_NAMED_BASELINE = re.compile(f"({_BEGIN}baseline/[^{_END}]*{_END}) \\(baseline\\)")
 
 
 def _marked_name(model: str) -> str:
-    """Return a name for a sentence: between marks, followed by its kind unless it is a model."""
+    """Return a name for a sentence, between marks; a person's is followed by its kind."""
     plain = sanitize(model).replace(_BEGIN, "\ufffd").replace(_END, "\ufffd")
     return f"{_BEGIN}{plain}{_END}{called(model).removeprefix(model)}"
 
 
 def plain_sentence(text: str) -> str:
-    """Return a sentence of an answer as text, without the " (baseline)" after a name that begins with baseline/."""
-    return _NAMED_BASELINE.sub(r"\1", text).replace(_BEGIN, "").replace(_END, "")
+    """Return a sentence of an answer as text."""
+    return text.replace(_BEGIN, "").replace(_END, "")
 
 
 def sentence(text: str) -> Html:

@@ -95,11 +95,12 @@ def _matrix(
 _SIGNS = {1: "+", -1: "-", 0: "=", None: "?"}
 
 
-def has_matrix(comparisons: pl.DataFrame) -> bool:
-    """Tell whether `comparison_tables` that are not full have a matrix."""
+def matrices(comparisons: pl.DataFrame) -> list[bool]:
+    """Return for each of `comparison_tables` that are not full whether it is a matrix."""
     keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
     sides = pl.concat_list("model_a", "model_b").explode().n_unique()
-    return bool((comparisons.group_by(keys).agg(sides.alias("models"))["models"] > MOST_LISTED).any())
+    models = comparisons.group_by(keys, maintain_order=True).agg(sides.alias("models"))["models"]
+    return (models > MOST_LISTED).to_list()
 
 
 def comparison_note(
@@ -109,12 +110,13 @@ def comparison_note(
     *,
     margin: bool = False,
     full: bool = True,
-    matrix: bool = False,
+    are_matrices: Sequence[bool] = (False,),
 ) -> str:
     """Return the sentences below tables of comparisons, with a margin or without.
 
     `exchanges` is the number of random exchanges; the note has it where it differs from the number of resamples. `full`
-    is as for `comparison_tables`, which have a `matrix` where some are not full.
+    is as for `comparison_tables`, and `are_matrices` is from `matrices`. Where all tables are matrices, the sentences
+    explain the signs alone.
     """
     held = table.provenance
     same = (
@@ -124,16 +126,23 @@ def comparison_note(
     )
     signs = (
         "A row against a column, which is numbered as rows are: + significantly better, - significantly worse (or "
-        "higher and lower, where neither is better), = no significant difference, ? not compared; --full lists the "
-        "pairs. "
+        "higher and lower, where neither is better), = no significant difference, ? not compared; --full lists "
+        "the pairs with their differences and intervals. "
     )
     random = random_words(exchanges, options)
+    if all(are_matrices):
+        return (
+            f"{signs}Uncorrected: {interval_words(table, options)}. p: exchanging two models within each "
+            f"{drawn(table, options)}, on the {pluralize(held.unit)} of both{random}. Holm p: corrected for the pairs "
+            "of the table; two models differ where it is below 0.05."
+        )
     smallest = " p min: the smallest p that the test could give." if full else ""
     detectable = (
         " mde: minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
     )
-    note = (
-        f"{signs if matrix else ''}Difference: A minus B, on the {pluralize(held.unit)} of both. In brackets: "
+    note = signs if any(are_matrices) else ""
+    note += (
+        f"Difference: A minus B, on the {pluralize(held.unit)} of both. In brackets: "
         f"{interval_words(table, options)}. p: exchanging A and B within each {drawn(table, options)}{random}."
         f"{smallest} Holm p: corrected for the pairs of the table; two models differ where it is below 0.05."
         f"{detectable if full else ''}"

@@ -11,7 +11,7 @@ from attune_bench.report.privacy import hide_small_cells, shown_summary, without
 from attune_bench.report.tables import numbers, ranking_frame
 from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.compare import compare_all
+from attune_bench.stats.compare import all_pairs_tested, compare_all
 from attune_bench.stats.debias import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.rank import rank
@@ -37,6 +37,10 @@ class PageScores:
         The smallest difference of interest of the main metric, where models are also tested for being the same.
     labels : Labels, optional
         People's ratings, where a judge is corrected by them.
+    only_sentences : bool
+        Whether only the sentences about the scores are made: ranks and comparisons then have no intervals.
+    board : polars.DataFrame, optional
+        The summary of some metrics, where it is made already and all of it may be shown.
     """
 
     table: ScoreTable
@@ -45,6 +49,8 @@ class PageScores:
     options: SamplingKeywords
     margin: float | None = None
     labels: Labels | None = None
+    only_sentences: bool = False
+    board: pl.DataFrame | None = None
 
     @cached_property
     def chosen(self) -> AnalysisOptions:
@@ -54,7 +60,10 @@ class PageScores:
     @cached_property
     def summary(self) -> pl.DataFrame:
         """The metrics of the board and of profiles, without what must not be shown."""
-        metrics = list(dict.fromkeys([self.table.primary, *self.table.headline, *profiled(self.table)]))
+        of_profiles = () if self.only_sentences else profiled(self.table)
+        metrics = list(dict.fromkeys([self.table.primary, *self.table.headline, *of_profiles]))
+        if self.board is not None and set(metrics) <= set(self.board["metric"]):
+            return self.board
         return shown_summary(self.table, small_cells=self.small_cells, **self.options, metrics=metrics)
 
     @cached_property
@@ -98,8 +107,8 @@ class PageScores:
 
     @cached_property
     def ranks(self) -> pl.DataFrame | None:
-        """The ranks by the primary metric of the models that may be shown; None where they have none."""
-        if self.no_ranks or len(self.hidden) == len(self.table.groups):
+        """The ranks by the primary metric of the models that may be shown; None where they have none or need none."""
+        if self.only_sentences or self.no_ranks or len(self.hidden) == len(self.table.groups):
             return None
         return rank(self.shown, **self.options, metrics=[self.table.primary])
 
@@ -116,7 +125,10 @@ class PageScores:
 
         The column ``family`` says over how many pairs Holm's method corrects: pairs that are not shown count too.
         """
-        found = compare_all(self.table, **self.options, metrics=[metric], margin=margin)
+        if self.only_sentences:
+            found = all_pairs_tested(self.table, metric, **self.options)
+        else:
+            found = compare_all(self.table, **self.options, metrics=[metric], margin=margin)
         families = found.select(pl.col("p").count().over("condition").alias("family")).to_series()
         shown = self.hide_small_cells(found).with_columns(families)
         # Which of two is named first, and in which row, would tell where a hidden model stands.

@@ -593,9 +593,8 @@ def ranking_frame(
 
 
 def called(model: str) -> str:
-    """Return a name followed by its kind, unless it is a model."""
-    kind = kind_of_group(model)
-    return model if kind == "model" else f"{model} ({kind})"
+    """Return a name, followed by its kind if it is a person's; a baseline's name begins with its kind."""
+    return f"{model} (person)" if kind_of_group(model) == "person" else model
 
 
 def under(frame: pl.DataFrame, condition: str | None) -> pl.DataFrame:

@@ -58,14 +58,15 @@ def report_document(
     chosen = AnalysisOptions(**options)
     frame = model_frame(table, chosen)
     shown = [table.primary] if any(metric.group for metric in table.metrics.values()) else table.headline
-    top = board(table, summary(table, metrics=shown, **options), shown, chosen)
+    found = summary(table, metrics=shown, **options)
+    top = board(table, found, shown, chosen)
     everything = Table("models", "", (), (), frame)
     tables = [everything, top, *metric_tables(table, frame, chosen)]
     tables += [*failure_tables(table), *calls_table(table)]
     if not (random := chance_of_units(table)).is_empty():
         # For JSON alone.
         tables.append(Table("chance", "", (), (), random))
-    page = PageScores(table=table, analyses={}, small_cells=True, options=options)
+    page = PageScores(table=table, analyses={}, small_cells=True, options=options, only_sentences=True, board=found)
     notes = [_COVERAGE] if any(metric.coverage for metric in table.metrics.values()) else []
     listed = {name: metric.label for name, metric in table.metrics.items() if metric.group}
     lacking = [called for name, called in listed.items() if chosen.lacks_weight(table, name)]
@@ -110,7 +111,7 @@ def report_html(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> str:
     """
     few = few_groups(scores) if hides(scores, small_cells=False) else []
     table = scores.keep(groups=[group for group in scores.groups if group not in few])
-    page = PageScores(table=table, analyses={}, small_cells=False, options=options)
+    page = PageScores(table=table, analyses={}, small_cells=False, options=options, only_sentences=True)
     return scores_html(scores, answers(page) if table.groups else ())
 
 
@@ -151,7 +152,7 @@ def demo_document(table: ScoreTable, *, blocks: bool = True) -> Document:
     blocks : bool
         Whether bars are of block characters, not of number signs.
     """
-    page = PageScores(table=table, analyses={}, small_cells=False, options={})
+    page = PageScores(table=table, analyses={}, small_cells=False, options={}, only_sentences=True)
     condition, *others = table.conditions
     with warnings.catch_warnings():
         # The page has them.

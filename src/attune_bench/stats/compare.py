@@ -29,6 +29,7 @@ from attune_bench.stats.options import (
     Margin,
     Mask,
     ResampleCache,
+    SamplingKeywords,
     ScoreSeries,
     SkewedMeans,
     group_by_mask,
@@ -159,13 +160,15 @@ def paired(
     margin: float | None = None,
     of: str = "scores",
     checked_from: int = MIN_CLUSTERS,
+    only_tests: bool = False,
 ) -> list[Paired]:
     """Compare two series of `values` (series, terms, units) for each pair in `places`; test a given margin.
 
     A pair is compared on the units on which both series have a value. If each cluster counts once, the values are
     cluster means over these units. Pairs with the same label in `families` are one family; `enough_exchanges` gives the
     number of random exchanges that the largest family needs. `of` names the values in a warning. Mean differences over
-    at least `checked_from` clusters are added to ``draws.skewed``, from which the caller warns of skewed ones.
+    at least `checked_from` clusters are added to ``draws.skewed``, from which the caller warns of skewed ones. With
+    `only_tests`, the pairs have no interval and no minimum detectable effect, and nothing is added.
     """
     found: dict[int, Paired] = {}
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
@@ -174,19 +177,26 @@ def paired(
     weighs = options.weighs_clusters(series.table)
     common: Mask = present[both[:, 0]] & present[both[:, 1]]
     blocks = _blocks(draws.parts(common, present), common, draws, None if weighs else len(values))
-    parts = ([_part(values, both, mask, rows, draws, statistic, weighs=weighs) for mask, rows in one] for one in blocks)
+    parts = (
+        [_part(values, both, mask, rows, draws, statistic, weighs=weighs, has_effects=not only_tests)
+         for mask, rows in one]
+        for one in blocks
+    )  # fmt: skip
     for (mask, rows, part, labels, sides, pairs, effects), tests in _tests(
         parts, statistic, n_permutations, options.seed
     ):
-        if statistic is mean_of_sums:
+        if statistic is mean_of_sums and not only_tests:
             shown = [
                 (a, b)
                 for (a, b), place in zip(sides.tolist(), rows, strict=True)
                 if series.count(common[place]) >= checked_from
             ]
             draws.skewed.add((part[a, 0] - part[b, 0] for a, b in shown), labels, of=of, drawn=draws.drawn)
+        intervals: Sequence[Interval | None]
         same: list[float | None] = [None] * len(tests)
-        if weighs:
+        if only_tests:
+            intervals = [None] * len(tests)
+        elif weighs:
             intervals = _by_student(part[:, 0], sides, pairs, labels, options.level)
         else:
             intervals, same = _by_resampling(part, sides, mask, draws, options, statistic, tests, margin)
@@ -196,7 +206,9 @@ def paired(
             rows.tolist(), former, latter, intervals, tests, effects, same, strict=True
         ):
             clusters = series.count(common[place])
-            low, high, reason = interval_ends(interval, clusters, series.table)
+            low, high, reason = (
+                (None, None, None) if interval is None else interval_ends(interval, clusters, series.table)
+            )
             undetectable = _undetectable(test, draws.drawn)
             if test.exact and test.differing == 0:
                 reason = f"{EQUAL} {draws.drawn}"
@@ -242,14 +254,21 @@ def _part(
     statistic: Statistic,
     *,
     weighs: bool,
+    has_effects: bool,
 ) -> _Part:
-    """Return the pairs numbered `rows` of `both` (pairs, 2), which has the positions of both series of every pair."""
+    """Return the pairs numbered `rows` of `both` (pairs, 2), which has the positions of both series of every pair.
+
+    Without `has_effects`, no pair has a minimum detectable effect.
+    """
     compared, own = np.unique(both[rows], return_inverse=True)
     part, labels, sides = values[compared][:, :, mask], draws.labels(mask), own.reshape(-1, 2)
     if weighs:
         part, labels, sides = _means_of_clusters(part[sides, 0], labels)
     pairs = Pairs(part, sides, labels)
-    if statistic is mean_of_sums:
+    effects: list[float | None]
+    if not has_effects:
+        effects = [None] * len(sides)
+    elif statistic is mean_of_sums:
         effects = [_detectable(part[a, 0], part[b, 0], labels) for a, b in sides]
     else:
         effects = _detectable_of_counts(pairs, statistic)
@@ -622,6 +641,26 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     return found
 
 
+def all_pairs_tested(table: ScoreTable, metric: str, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Test every two models of a condition, without intervals.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `compare_all`, in a third of the time: ``low``, ``high`` and ``mde`` are null.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> all_pairs_tested(scores, "composite_score", resamples=200)["significant"].to_list()
+    [True]
+    """
+    chosen = AnalysisOptions(**options, metrics=[metric])
+    return compare_pairs(table, all_pairs(table, chosen), chosen, None, SkewedMeans(), only_tests=True)
+
+
 def exchanges_of_all(table: ScoreTable, resamples: int) -> int:
     """Return how many random exchanges `compare_all` makes: `enough_exchanges` of the condition with most models."""
     models = Counter(condition for _, condition in table.groups).values()
@@ -701,11 +740,12 @@ def compare_pairs(
     *,
     within: str = "",
     checked_from: int = MIN_CLUSTERS,
+    only_tests: bool = False,
 ) -> pl.DataFrame:
     """Compare pairs (model, model, condition), given in the order of their conditions.
 
-    `within` names the stratum of the units in messages. `checked_from` is as for `paired`, which adds the mean
-    differences to `skewed`.
+    `within` names the stratum of the units in messages. `checked_from` and `only_tests` are as for `paired`, which adds
+    the mean differences to `skewed`.
     """
     series = ScoreSeries(table)
     draws = ResampleCache(series, options, weighted=True)
@@ -728,7 +768,7 @@ def compare_pairs(
         of_metric = margins.get(name)
         found = paired(
             series, series.values(name), sides, families, draws, options, series.statistic(name), margin=of_metric,
-            of=name, checked_from=checked_from,
+            of=name, checked_from=checked_from, only_tests=only_tests,
         )  # fmt: skip
         columns_of = tested(found, families, draws)
         if of_metric is not None:

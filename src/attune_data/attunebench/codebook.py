@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -27,6 +28,7 @@ from attune_data.codebook import (
     read_toml,
     refuse,
 )
+from attune_data.columns import Column, Question
 from attune_data.display import entries_html
 from attune_data.io.documents import parse_json, read_input
 from attune_data.issues import shown
@@ -428,6 +430,24 @@ def _bundled() -> Codebook:
     folder = codebook_folder()
     book, subsets = read_toml(folder / "attunebench.toml", Codebook), read_toml(folder / "subsets.toml", Named[Subset])
     return book.model_copy(update={"subsets": subsets})
+
+
+def asked_questions(wide: Mapping[str, Column]) -> list[Question]:
+    """Return the questions that participants answer; `wide` are the columns of answers about the whole conversation.
+
+    Examples
+    --------
+    >>> asked_questions({"felt_off": Column("What felt off.", source="q3_followUp_whatFeltOff")})[-1]
+    Question(table='conversation_wide', question_id='felt_off', text="What felt off about the model's responses?", \
+answers=())
+    """
+    book = load_codebook()
+    found = [Question("binary", name, one.text, ("yes", "no", "na")) for name, one in book.binary.items()]
+    found += [Question("pairwise", name, one.text or "", ("A", "B")) for name, one in book.pairwise.items()]
+    for column, about in wide.items():
+        if one := book.conversation_wide.get(about.source):
+            found.append(Question("conversation_wide", column, one.text, one.options))
+    return found
 
 
 def _is_ours(document: Any) -> bool:

@@ -90,7 +90,9 @@ class ParticipantProfile(SnakeCaseRecord):
     participant_id: str | None = Field(
         None, description="The participant, e.g. A00002; the same in all of their conversations."
     )
-    profile_type: str | None = Field(None, description="How much of the profile the file has.")
+    profile_type: str | None = Field(
+        None, description="Kind of profile as the file states it, e.g. shortened; nothing here depends on it."
+    )
     demographics: Nested[Demographics] = Field(Demographics(), description="What the participant said about themself.")
     computed_scores: Nested[ComputedScores] = Field(
         ComputedScores(), description="Scores of the screening instruments."
@@ -111,10 +113,19 @@ class Panas(Record):
 class FourBranchScores(Record):
     """How well the model did on the four branches of emotional intelligence, each 1-7."""
 
-    perceiving: Rating | None = Field(None, description="Perceiving emotions, 1-7.")
-    facilitating: Rating | None = Field(None, description="Using emotions to facilitate thought, 1-7.")
-    understanding: Rating | None = Field(None, description="Understanding emotions, 1-7.")
-    managing: Rating | None = Field(None, description="Managing emotions, 1-7.")
+    perceiving: Rating | None = Field(
+        None, description="How well the original model perceived emotions, as the participant rated it, 1-7."
+    )
+    facilitating: Rating | None = Field(
+        None,
+        description="How well the original model used emotions to think, as the participant rated it, 1-7.",
+    )
+    understanding: Rating | None = Field(
+        None, description="How well the original model understood emotions, as the participant rated it, 1-7."
+    )
+    managing: Rating | None = Field(
+        None, description="How well the original model managed emotions, as the participant rated it, 1-7."
+    )
 
 
 class ConversationWideQuestions(Record):
@@ -149,10 +160,16 @@ class MoodShiftTag(Record):
 class BinaryJudgement(Record):
     """One yes/no question about the model's response: did it happen, and should it have."""
 
-    question_id: str = Field(description="Question of the codebook, e.g. B7.")
-    observed_behavior: Answer | None = Field(None, description="Whether the response did it.")
-    preferred_behavior: Answer | None = Field(None, description="Whether the participant would have wanted it.")
-    llm_value: Answer | None = Field(None, description="Older files: a model's answer, used where no person answered.")
+    question_id: str = Field(description="Id of the yes/no question, e.g. B7.")
+    observed_behavior: Answer | None = Field(
+        None, description="Whether the response did it, as the participant said; `na`: not applicable."
+    )
+    preferred_behavior: Answer | None = Field(
+        None, description="Whether the participant would have wanted it; `na`: not applicable."
+    )
+    llm_value: Answer | None = Field(
+        None, description="Older files: a model's answer to whether the response did it, used where no person answered."
+    )
 
 
 class AlternateResponses(Record):
@@ -165,7 +182,10 @@ class AlternateResponses(Record):
 class PairwiseComparison(Record):
     """One choice between two of the three responses to a turn."""
 
-    question_id: str | None = Field(None, description="`general`, a PW question of the codebook, or `custom:<text>`.")
+    question_id: str | None = Field(
+        None,
+        description="Id of the comparing question, e.g. PW7; `general`: the question in general; or `custom:<text>`.",
+    )
     response_a: Label | None = Field(None, alias="responseA", description="The response shown as A.")
     response_b: Label | None = Field(None, alias="responseB", description="The response shown as B.")
     winner: Winner | None = Field(None, description="The participant's choice; null where none was made.")

@@ -7,6 +7,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from attune_data.attunebench.codebook import asked_questions
 from attune_data.attunebench.profile import (
     UNKNOWN,
     conversation_traits,
@@ -30,6 +31,7 @@ from attune_data.attunebench.show import Conversation, Run
 from attune_data.columns import (
     Column,
     Columns,
+    Question,
     Schema,
     column_paths,
     columns_of,
@@ -153,7 +155,7 @@ class Tables(Frames):
         Examples
         --------
         >>> Tables.meanings()["pairwise"]["position"].description
-        "Position in the turn, from 0; the key of a run's selections."
+        'Place of the comparison in its turn, from 0; the predictions of models name a comparison by it.'
         """
         conversation = columns_of(Conversation)
         return {
@@ -172,14 +174,22 @@ class Tables(Frames):
             "binary": {**_IN_TURN, **columns_of(BinaryJudgement)},
             "pairwise": {
                 **_IN_TURN,
-                "position": Column("Position in the turn, from 0; the key of a run's selections."),
+                "position": Column(
+                    "Place of the comparison in its turn, from 0; the predictions of models name a comparison by it."
+                ),
                 **columns_of(PairwiseComparison),
             },
             "panas": {
                 **_CONVERSATION,
-                "moment": Column("Before or after the conversation."),
-                "item": Column("PANAS word."),
-                "rating": Column("Rating, 1-7.", null=True, low=1, high=7, source="prePanas, postPanas"),
+                "moment": Column("When the word was rated: before (`pre`) or after (`post`) the conversation."),
+                "item": Column("PANAS word, an emotion that the participant rated."),
+                "rating": Column(
+                    "How strongly the participant felt the emotion, 1-7.",
+                    null=True,
+                    low=1,
+                    high=7,
+                    source="prePanas, postPanas",
+                ),
             },
             "conversation_wide": {**_CONVERSATION, **columns_of(ConversationWideQuestions)},
         }
@@ -188,6 +198,11 @@ class Tables(Frames):
     def special(cls) -> Mapping[str, Trait]:
         """Return the traits that are not just a column: diagnoses by group, screens, bands, ranges of scores."""
         return conversation_traits()
+
+    @classmethod
+    def question_texts(cls) -> Sequence[Question]:
+        """Return the yes/no questions, the questions that compare two responses, and those about the whole."""
+        return asked_questions(columns_of(ConversationWideQuestions))
 
     @cached_property
     def conversations(self) -> "pl.DataFrame":

@@ -14,7 +14,8 @@ from commands import Call, bend
 from documentation import blocks_of
 
 from attune_bench.adapters.r_tables import table_files
-from attune_data import Conversations, load, load_records
+from attune_data import Conversations, load, load_codebook, load_records
+from attune_data.attunebench.records import Metadata
 from attune_data.collection import Kind
 from attune_data.kinds import KINDS
 
@@ -36,9 +37,11 @@ def with_profile(number: int, **demographics: Any) -> Conversations:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
 def test_the_codebook_has_every_column_of_every_table(kind: Kind[Any, Any]) -> None:
     files = table_files(load_records("demo", kind), "csv")
-    assert {*files} == {*(f"{name}.csv" for name in kind.tables.names), "codebook.csv", "read.R"}
+    asked = {"questions.csv"} if kind.tables.question_texts() else set()
+    own = {*(f"{name}.csv" for name in kind.tables.names), "codebook.csv", "README.txt", "read.R"}
+    assert {*files} == own | asked
     codebook = rows(files["codebook.csv"])
-    assert list(codebook[0]) == ["table", "column", "meaning", "type", "range", "missing"]
+    assert list(codebook[0]) == ["table", "column", "meaning", "type", "range", "may_be_missing"]
     for name in kind.tables.names:
         head = files[f"{name}.csv"].decode().partition("\n")[0].split(",")
         assert head == [row["column"] for row in codebook if row["table"] == name]
@@ -56,6 +59,57 @@ def test_each_diagnosis_is_a_column_of_true_and_false() -> None:
     assert {"diagnosis_Anxiety_disorder", "diagnosis_group_AnxDep"} <= {*written[0]}
     # The group says of nobody that they gave no answer: those are missing.
     assert "diagnosis_group_unknown" not in written[0]
+
+
+def test_parts_of_a_source_have_the_same_columns() -> None:
+    records = load("demo")
+    whole = table_files(records, "csv")
+    assert "diagnosis_Depression" in whole["conversations.csv"].decode()
+    for part in (records.where(diagnosis="ADHD"), records[:1]):
+        files = table_files(part, "csv")
+        assert files["codebook.csv"] == whole["codebook.csv"]
+        for name in records.tables.names:
+            assert files[f"{name}.csv"].partition(b"\n")[0] == whole[f"{name}.csv"].partition(b"\n")[0]
+
+
+def test_words_of_a_person_are_only_in_files_that_have_this_person() -> None:
+    records = load("demo")
+    said = {one.id: one.conversation_wide_questions.q3_follow_up_what_felt_off for one in records}
+    words = next(text for texts in said.values() for text in texts if sum(text in one for one in said.values()) == 1)
+    others = table_files(records[[words not in texts for texts in said.values()]], "csv")
+    assert words in table_files(records, "csv")["conversation_wide.csv"].decode()
+    assert not any(words in content.decode() for content in others.values())
+
+
+def test_every_question_of_the_tables_has_its_words() -> None:
+    records = load("demo")
+    files = table_files(records, "csv")
+    words = {(row["table"], row["question_id"]): row for row in rows(files["questions.csv"])}
+    for table in ("binary", "pairwise"):
+        asked = {row["question_id"] for row in rows(files[f"{table}.csv"])}
+        assert all(words[table, name]["text"] for name in asked if not name.startswith("custom:"))
+    assert words["binary", "B7"]["text"] == load_codebook().binary["B7"].text
+    wide = files["conversation_wide.csv"].decode().partition("\n")[0].split(",")
+    for table, name in words:
+        assert table != "conversation_wide" or any(column.startswith(name) for column in wide)
+    assert words["conversation_wide", "q2_emotion_clarity"]["answers"].startswith(
+        "Clear and explicitly stated; Implied"
+    )
+    meanings = {(row["table"], row["column"]): row["meaning"] for row in rows(files["codebook.csv"])}
+    assert meanings["binary", "observed_behavior"].endswith("na: not applicable.")
+    assert "as the participant rated it" in meanings["conversation_wide", "perceiving"]
+
+
+def test_the_note_says_what_is_synthetic() -> None:
+    records = load("demo")
+    note = table_files(records.where(diagnosis="ADHD"), "csv")["README.txt"].decode()
+    assert note.startswith("8 conversations of 40, exported by attune-bench.\nSYNTHETIC data: nothing here is about a")
+    real = records[0].model_copy(update={"metadata": Metadata(model="gpt-4o-mini")})
+    note = table_files(Conversations([real]), "csv")["README.txt"].decode()
+    assert note.startswith("1 conversation, exported")
+    assert "SYNTHETIC" not in note
+    mixed = Conversations([real, *records[1:3]])
+    assert "SYNTHETIC data: 2 of them." in table_files(mixed, "parquet")["README.txt"].decode()
 
 
 def test_no_answer_is_missing_and_not_false() -> None:
@@ -102,7 +156,7 @@ def test_export_writes_the_tables_of_a_subgroup(call: Call, tmp_path: Path) -> N
     target = tmp_path / "adhd"
     status, out, err = call("export", "demo", "--where", "diagnosis=ADHD", "--format", "csv", "-o", target)
     assert (status, err) == (0, "")
-    assert out.startswith(f"{target}: 8 conversations of 40 in 9 files\n")
+    assert out.startswith(f"{target}: 8 conversations of 40 in 11 files\n")
     files = table_files(load("demo").where(diagnosis="ADHD"), "csv")
     assert {path.name: path.read_bytes() for path in target.iterdir()} == files
     again = call("export", "demo", "--format", "csv", "-o", target)
@@ -117,7 +171,7 @@ def test_content_says_whether_a_source_has_records_or_scores(call: Call, tmp_pat
         assert call("export", tmp_path / name, "--format", "csv", "-o", target, "--resamples", "50")[0] == 0
         assert (target / "summary.csv").exists()
     runs = call("export", "demo", "--kind", "run", "--format", "csv", "-o", tmp_path / "runs")
-    assert (runs[0], runs[1].splitlines()[0]) == (0, f"{tmp_path / 'runs'}: 80 runs in 3 files")
+    assert (runs[0], runs[1].splitlines()[0]) == (0, f"{tmp_path / 'runs'}: 80 runs in 4 files")
 
 
 def test_tables_and_scores_have_every_participant_by_one_name(call: Call, files: Files, tmp_path: Path) -> None:
@@ -138,7 +192,10 @@ def test_tables_and_scores_have_every_participant_by_one_name(call: Call, files:
 
 
 _R = """
+data <- "mine"
 source(file.path(commandArgs(TRUE)[1], "read.R"), chdir = TRUE)
+stopifnot(data == "mine", setdiff(ls(), c("codebook", "questions", unique(codebook$table))) == "data")
+stopifnot(questions$text[questions$question_id == "B1"] != "")
 stopifnot(nrow(conversations) == 40, is.logical(conversations$diagnosis_ADHD), sum(conversations$diagnosis_ADHD) == 8)
 stopifnot(is.integer(mood_tags$intensity), is.numeric(conversations$promis_anxiety_t))
 stopifnot(levels(binary$observed_behavior) == c("yes", "no", "na"), anyNA(conversations$who_5))
@@ -158,7 +215,10 @@ def run_r(script: str, folder: Path, *arguments: object) -> str:
     (folder / "check.R").write_text(script, encoding="utf-8")
     words = ["Rscript", "check.R", *map(str, arguments)]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
+    said = done.stderr.splitlines()
+    assert said[0].startswith("Data frames: codebook, questions, conversations, ")
+    assert said[1:] == ["SYNTHETIC data: nothing here is about a real person."]
     return done.stdout
 
 

@@ -21,7 +21,7 @@ from attune_bench.report.document import FORMATS, Format
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, sorted_groups
 from attune_metrics.metric import Metric
-from attune_metrics.signature import Signature
+from attune_metrics.signature import Signature, short_signature
 from attune_metrics.stats.bootstrap import STATISTICS
 
 pytestmark = pytest.mark.filterwarnings("ignore:[0-9]+ resamples are too few")
@@ -230,9 +230,12 @@ def test_report(name: str, format_: Format) -> None:
         for row in expected.iter_rows(named=True):
             # Ties are rounded away from 0, as in published tables.
             tenths = Decimal(1).scaleb(-metric.digits)
-            assert f"{Decimal(repr(row['value'] * metric.scale)).quantize(tenths, ROUND_HALF_UP)} " in text
+            shown_value = str(Decimal(repr(row["value"] * metric.scale)).quantize(tenths, ROUND_HALF_UP))
+            assert f"{shown_value.replace('-', '$-$') if format_ == 'latex' else shown_value} " in text
         assert scores.provenance.title in text
-        assert text.strip("`\n").endswith(scores.sign(metrics=shown, **QUICK))
+        signature = scores.sign(metrics=shown, **QUICK)
+        end = f"signature: {short_signature(signature)}" if format_ == "table" else signature
+        assert text.strip("`\n").endswith(end)
         return
     assert [(row["model"], row[called] or None) for row in models] == list(scores.groups)
     for row, known in zip(models, expected.iter_rows(named=True), strict=True):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.report.comparisons import comparison_tables, has_matrix, quotes
+from attune_bench.report.comparisons import comparison_note, comparison_tables, matrices, quotes
 from attune_bench.report.document import Document, json_content, render
 from attune_bench.stats.options import AnalysisOptions
 
@@ -84,7 +84,12 @@ def test_above_five_models_text_has_a_matrix_and_json_every_pair(models: int) ->
     frame = scores.compare_all(metrics=["hit"], **OPTIONS)
     made = Document(comparison_tables(scores, frame, full=False))
     text = render(made, columns=80)
-    assert has_matrix(frame) == (models > 5)
+    are_matrices = matrices(frame)
+    assert are_matrices == [models > 5]
+    note = comparison_note(scores, AnalysisOptions(**OPTIONS), OPTIONS["resamples"], are_matrices=are_matrices)
+    assert ("+ significantly better" in note, "A minus B" in note, "In brackets" in note) == (
+        models > 5, models <= 5, models <= 5
+    )  # fmt: skip
     if models > 5:
         lines = [line.split() for line in text.splitlines() if re.match(r"\d ", line)]
         assert [line[1] for line in lines[-4:]] == ["m1", "m2", "m3", "m4"]

@@ -20,7 +20,7 @@ def test_a_report_is_a_text_that_is_displayed_as_html(scores: Scores) -> None:
     report = scores.report(resamples=50)
     assert isinstance(report, str)
     shown = text_of(report._repr_html_())  # type: ignore[attr-defined]
-    assert "synthetic/attentive has the highest Composite, and all others are significantly worse." in shown
+    assert "synthetic/attentive has the highest Composite, and synthetic/hasty is significantly worse." in shown
     assert "67.34" in shown
     assert hasattr(scores.report(resamples=50, format="markdown"), "_repr_html_")
     assert not hasattr(scores.report(resamples=50, format="csv"), "_repr_html_")

@@ -15,7 +15,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from attune_bench import Scores
-from attune_bench.stats.compare import check_shared_units, count_significant, plan
+from attune_bench.stats.compare import all_pairs_tested, check_shared_units, count_significant, plan
 from attune_bench.stats.subgroups import compare_by
 from attune_metrics.attunebench.questions import BinaryCounts
 from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning
@@ -126,6 +126,21 @@ def test_compare_gives_the_row_of_compare_all(build: Build) -> None:
 
 
 # Against other tools.
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "cluster"}])
+def test_tests_without_intervals_are_as_in_compare_all(build: Build, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    values = {f"m{place}": [*rng.normal(60 + 3 * place, 5, 20), None] for place in range(4)}
+    scores = build(values, people=[unit // 2 for unit in range(21)])
+    options = {"resamples": 200, **options}
+    whole = scores.compare_all(metrics=["composite_score"], **options)
+    tested = all_pairs_tested(scores, "composite_score", **options)
+    intervals = ["low", "high", "mde"]
+    assert 0 < whole["significant"].sum() < whole.height
+    assert whole[intervals].null_count().row(0) == (0, 0, 0)
+    assert tested.drop(intervals).equals(whole.drop(intervals))
+    assert tested[intervals].null_count().row(0) == (whole.height,) * 3
 
 
 def test_permutation_p_equals_scipys_for_a_mean(build: Build) -> None:

@@ -40,8 +40,9 @@ def test_a_report_names_failures_treatments_and_coverage() -> None:
     text = scores.variant(failed="worst").report(resamples=200)
     assert "\x1b" not in text
     assert max(map(len, text.splitlines()[:-1])) <= 100
-    lines = [line.split() for line in text.splitlines()]
     name = "\ufffd[31m|red"
+    assert text.startswith(f"{name} has the value -60.0 [-100.0, 60.0] in Reward.\n")
+    lines = [line.split() for line in text.splitlines()[1:]]
     # 100 (1 - 4) / 5; 5 of 6 scenarios; (20 + 4 * 90) / 5 and 60 / 5.
     [rewards, states] = [line for line in lines if line[:1] == [name] and "[" in "".join(line[1:])]
     assert rewards[1] == "-60.0"
