@@ -1,7 +1,7 @@
 """Metrics: the entry that says what one is, the checks of its input, and its errors and warnings."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import inf, isfinite, isnan, nan
 from numbers import Integral, Real
@@ -25,7 +25,25 @@ class UnreliableIntervalWarning(UserWarning):
 
 
 class SkewedScoresWarning(UnreliableIntervalWarning):
-    """So few far scores decide the number that its interval and its test err more often than they say."""
+    """So few far scores decide the number that its interval and its test err more often than they say.
+
+    Parameters
+    ----------
+    message : str
+        The warning in words.
+    of : str
+        What few scores decide, such as ``means``.
+    metrics : sequence of str
+        The names of the metrics of these numbers.
+    consequence : str
+        How often intervals and tests err.
+    """
+
+    def __init__(self, message: str, *, of: str = "", metrics: Sequence[str] = (), consequence: str = "") -> None:
+        super().__init__(message)
+        self.of = of
+        self.metrics = tuple(metrics)
+        self.consequence = consequence
 
 
 def check_number(value: object, name: str, low: float, high: float) -> float:

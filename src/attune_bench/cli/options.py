@@ -165,6 +165,8 @@ def _no_option(ctx: click.Context, error: click.NoSuchOption, words: Sequence[st
                 return f"{ctx.info_name} has no --results; write: {ctx.command_path} {shlex.quote(after)}"
             makes = makes.replace("RESULTS", shlex.quote(after))
         return f"{ctx.info_name} has no {flag}, it takes scores; first: {makes}, then: {ctx.command_path} scores.json"
+    if flag in {"-o", "--output"}:
+        return f"{ctx.info_name} has no {flag}; write what it prints to a file: {ctx.command_path} ... > FILE"
     owners = list(_owners(ctx.find_root(), flag))
     if not owners:
         return error.format_message()
@@ -524,7 +526,7 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
         Where it is a file of scores or a table of results.
     """
     if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
-        raise UserError(scores_instead(source) or _TABLE.format(source))
+        raise UserError(scores_instead(source) or _reads(source, "a table"))
     if noun is not None:
         if name is not None:
             raise UserError("--kind says what the records are, so leave --benchmark out")
@@ -540,7 +542,14 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
         raise UserError(scores_instead(source) or str(error)) from None
 
 
-_TABLE = "{0} is a table, and no file of records; attune-bench report {0} reads tables of results"
+def _reads(source: str, what: str) -> str:
+    """Say which command reads a file in the place of records: the same one, where it takes scores."""
+    ctx = click.get_current_context(silent=True)
+    takes_scores = ctx is not None and any(isinstance(param, ScoresArgument) for param in ctx.command.params)
+    command = ctx.command_path if ctx is not None and takes_scores else "attune-bench report"
+    columns = ctx.params.get("columns") if ctx is not None else None
+    given = f" --columns {shlex.quote(columns)}" if columns and takes_scores else ""
+    return f"{source} is {what}, and no file of records; {command} {shlex.quote(source)}{given} reads it"
 
 
 def scores_instead(source: str) -> str:
@@ -553,7 +562,7 @@ def scores_instead(source: str) -> str:
         except (SourceError, MetricInputError):
             return ""
         what = "a table of results"
-    return f"{source} is {what}, and no file of records; attune-bench report {shlex.quote(source)} reads it"
+    return _reads(source, what)
 
 
 def _is_benchmark_file(source: str) -> bool:

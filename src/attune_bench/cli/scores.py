@@ -145,9 +145,9 @@ def scores_given(path: Path | None, given: Given) -> tuple[Scores, Scored | None
     results, data = given["results"], given["data"]
     if not results:
         raise UserError(no_scores(click.get_current_context()))
-    if given["columns"] is not None:
-        raise UserError("--columns names the columns of a table in place of SCORES; leave it out")
     benchmark = scored_benchmark(given["benchmark"], results, data)
+    if given["columns"] is not None:
+        raise UserError("--columns names the columns of a table, and --results has records; leave --columns out")
     with progress() as phase:
         made = score_sources(benchmark, results, data, phase, name=given["benchmark"], baselines=given["baselines"])
     if problems := problems_of(made, results, data, forced=given["benchmark"]):

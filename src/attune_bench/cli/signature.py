@@ -8,7 +8,7 @@ import click
 
 from attune_bench.cli.options import verb
 from attune_bench.cli.output import UserError, emit
-from attune_bench.report.document import signature_line
+from attune_metrics.signature import short_signature
 
 _SIGNED = ("report", "compare", "rank", "subset", "analyze", "judge")
 
@@ -35,7 +35,8 @@ def signature(ctx: click.Context, /, call: tuple[str, ...]) -> None:
     found = [part["metadata"]["signature"] for part in parts if part["metadata"].get("signature")]
     if not found:
         raise UserError(f"{' '.join(call)} prints no signature")
-    emit("\n".join([signature_line("\n".join(found)), *found]))
+    whole = "\n".join(found)
+    emit(f"signature: {short_signature(whole)}\n{whole}")
 
 
 # All that follows is the call of the other command.

@@ -9,7 +9,7 @@ from attune_bench.report.columns import drawn, interval, label, number, range_wo
 from attune_bench.report.elements import breakable
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, rows_under
-from attune_bench.scores.provenance import PRIOR_BASELINE, GroupKind, kind_of_group
+from attune_bench.scores.provenance import CHANCE_BASELINE, PRIOR_BASELINE, GroupKind, kind_of_group
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -115,7 +115,10 @@ def details(page: PageScores, condition: str | None) -> list[str]:
     if metric.higher_is_better is not None and len(models) > 1:
         best = _best(page, condition)
         value = _estimate(models[0], metric)
-        found = [f"The value of {_listed(best)} is {value}.", *_compared(page, best[0], rows, condition)]
+        found = [
+            f"The value of {_listed(best)} in {metric.label} is {value}.",
+            *_compared(page, best[0], rows, condition),
+        ]
     lacking = [row["model"] for row in rows_under(page.ranking, condition) if row["value"] is None]
     without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
     return [*found, *_random_answers(page, condition, models), *without]
@@ -124,6 +127,12 @@ def details(page: PageScores, condition: str | None) -> list[str]:
 _KINDS: tuple[GroupKind, ...] = ("model", "person", "baseline")
 _VERDICTS = {
     1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
+}  # fmt: skip
+
+
+_AGAINST_RANDOM = {
+    -1: "significantly better than random answers", 1: "significantly worse than random answers",
+    0: "not significantly different from random answers", None: "not compared with random answers",
 }  # fmt: skip
 
 
@@ -218,7 +227,8 @@ def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) ->
 def _random_answers(page: PageScores, condition: str | None, models: Rows) -> list[str]:
     """Return a sentence: which models have an interval wholly better than the mean score of random answers.
 
-    If that mean is unknown for the primary metric, the sentence names metrics of the best model.
+    If that mean is unknown for the primary metric, the sentence says how models compare with baseline/chance; without
+    this baseline, it names metrics of the best model.
     """
     table = page.table
     metric, known = table.metric(table.primary), chances(page, condition)
@@ -229,6 +239,15 @@ def _random_answers(page: PageScores, condition: str | None, models: Rows) -> li
         if not above:
             return ["For no model is the whole interval better than the average score of random answers."]
         return [f"The whole interval of {_listed(above)} is better than the average score of random answers."]
+    signs = {} if _is_mixed(page) else _signs(page, condition)
+    drawn_once = [row for row in with_value(page, condition) if row["model"] == CHANCE_BASELINE]
+    named = [row["model"] for row in models if row["model"] != CHANCE_BASELINE]
+    if drawn_once and named and signs:
+        groups = [([one for one in named if signs.get((CHANCE_BASELINE, one)) == sign], said)
+                  for sign, said in _AGAINST_RANDOM.items()]  # fmt: skip
+        said = "; ".join(f"{_listed(names)} {_are(names)} {which}" for names, which in groups if names)
+        value = number(drawn_once[0]["value"], metric)
+        return [f"Random answers ({_marked_name(CHANCE_BASELINE)}) score {value}: {said}."]
     best = models[0]["model"]
     compared = [
         (one, row)

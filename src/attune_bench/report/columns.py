@@ -85,6 +85,8 @@ class Table:
         Every number, for CSV and JSON; None where another table of the report has them.
     notes : tuple of str
         Sentences below the table.
+    caption : str
+        What a paper says the rows are, a sentence; by default the heading.
     """
 
     key: str
@@ -93,6 +95,7 @@ class Table:
     rows: Sequence[Row]
     frame: pl.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    caption: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,14 +333,16 @@ def interval_words(
     >>> from attune_bench import score
     >>> from attune_data import load, load_runs
     >>> interval_words(score(load("demo"), load_runs("demo")), AnalysisOptions(level=0.9))
-    '90% intervals by resampling participants (expanded percentile)'
+    '90% intervals by resampling participants (expanded percentile: wider for few participants)'
     """
     said, weight = f"{100 * options.level:g}% intervals by", weight_words(table, options)
     if weight and not resampled:
         said += f" Student's t over {pluralize(drawn(table, options))} (on the logit scale in a finite range); {weight}"
     else:
-        kind = INTERVALS[options.interval] + (", Poisson draws" if draws_poisson(table, options) else "")
-        said = "; ".join(filter(None, (f"{said} resampling {pluralize(drawn(table, options))} ({kind})", weight)))
+        units, kind = pluralize(drawn(table, options)), INTERVALS[options.interval]
+        kind += f": wider for few {units}" if options.interval == "percentile-expanded" else ""
+        kind += ", Poisson draws" if draws_poisson(table, options) else ""
+        said = "; ".join(filter(None, (f"{said} resampling {units} ({kind})", weight)))
     return said if frame is None else ". ".join([said, *_share_words(table, options, frame)])
 
 

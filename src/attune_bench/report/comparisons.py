@@ -34,6 +34,9 @@ from attune_data.text import plural, pluralize
 MOST_LISTED = 5
 """Number of models in a family from which on text has a matrix in place of the pairs."""
 
+MOST_QUOTED = 6
+"""As many pairs have a sentence to quote each, and open numbers on a page."""
+
 
 def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: bool = True) -> list[Table]:
     """Return a table for each metric and condition; all the numbers go with the first.
@@ -61,15 +64,16 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: boo
         named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
         own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
         title = f"{named}: {significant_words(table, count, own)}"
+        caption = f"Paired differences in {named}, p corrected by Holm's method."
         if not full and (matrix := _matrix(table, count["metric"], own.to_dicts())) is not None:
-            return Table("comparisons", title, *matrix)
+            return Table("comparisons", title, *matrix, caption=caption)
         # Why there is no mde is of no use without its column.
         shown = (
             own
             if full
             else own.with_columns(reason=pl.when(pl.any_horizontal(pl.col("low", "p").is_null())).then("reason"))
         )
-        return Table("comparisons", title, columns, shown.to_dicts())
+        return Table("comparisons", title, columns, shown.to_dicts(), caption=caption)
 
     return with_frame("comparisons", comparisons, map(of_family, count_significant(comparisons).to_dicts()))
 
@@ -103,6 +107,11 @@ def matrices(comparisons: pl.DataFrame) -> list[bool]:
     return (models > MOST_LISTED).to_list()
 
 
+_HOLM = (
+    "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below 0.05."
+)
+
+
 def comparison_note(
     table: ScoreTable,
     options: AnalysisOptions,
@@ -133,8 +142,7 @@ def comparison_note(
     if all(are_matrices):
         return (
             f"{signs}Uncorrected: {interval_words(table, options)}. p: exchanging two models within each "
-            f"{drawn(table, options)}, on the {pluralize(held.unit)} of both{random}. Holm p: corrected for the pairs "
-            "of the table; two models differ where it is below 0.05."
+            f"{drawn(table, options)}, on the {pluralize(held.unit)} of both{random}. {_HOLM}"
         )
     smallest = " p min: the smallest p that the test could give." if full else ""
     detectable = (
@@ -144,16 +152,17 @@ def comparison_note(
     note += (
         f"Difference: A minus B, on the {pluralize(held.unit)} of both. In brackets: "
         f"{interval_words(table, options)}. p: exchanging A and B within each {drawn(table, options)}{random}."
-        f"{smallest} Holm p: corrected for the pairs of the table; two models differ where it is below 0.05."
+        f"{smallest} {_HOLM} By the uncorrected interval: pairs whose interval, which is not corrected, excludes 0."
         f"{detectable if full else ''}"
     )
     return note + same if margin else note
 
 
 def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions) -> list[str]:
-    """Return a sentence to quote for each metric and condition, about two models: those compared, or the best two.
+    """Return sentences to quote: for each metric and condition the best two models, and the pairs that differ.
 
-    Strata have none, nor have pairs that no test compares.
+    Where that were more than six sentences, there are those of the best two models alone. Strata have none, nor have
+    pairs that no test compares.
 
     Examples
     --------
@@ -166,13 +175,16 @@ def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOption
     """
     if "stratum" in comparisons.columns or comparisons.is_empty():
         return []
-    found = []
+    every, of_best = [], []
     for (metric, condition), rows in comparisons.group_by("metric", "condition", maintain_order=True):
         best = _best_two(table, str(metric), condition)
-        pairs = [row for row in rows.to_dicts() if rows.height == 1 or {row["model_a"], row["model_b"]} == best]
         [family] = count_significant(rows).to_dicts()
-        found += [_quote(table, pair, family, options) for pair in pairs if pair["p"] is not None]
-    return found
+        for row in rows.drop_nulls("p").iter_rows(named=True):
+            is_best = rows.height == 1 or {row["model_a"], row["model_b"]} == best
+            if is_best or row["significant"]:
+                every.append(said := _quote(table, row, family, options))
+                of_best += [said] if is_best else []
+    return every if len(every) <= MOST_QUOTED else of_best
 
 
 def _best_two(table: ScoreTable, metric: str, condition: Any) -> set[str]:
@@ -199,7 +211,9 @@ def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -
     said = f"{number(difference + 0.0, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
     p = p_value(row["p_holm"])
     corrected = f"Holm-corrected over {family['family']} pairs, " if family["family"] > 1 else ""
-    said += f", {corrected}p {f'< {p[1:]}' if p.startswith('<') else f'= {p}'} (paired permutation test)"
+    others = sum(condition == row["condition"] for _, condition in table.groups) - 2
+    uncorrected = ", uncorrected for the other models of the table" if family["pairs"] == 1 and others > 0 else ""
+    said += f", {corrected}p {f'< {p[1:]}' if p.startswith('<') else f'= {p}'} (paired permutation test{uncorrected})"
     size = plural(row["n"], held.unit)
     if has_clusters(table) and row["clusters"] != row["n"]:
         size += f" by {plural(row['clusters'], held.cluster)}"

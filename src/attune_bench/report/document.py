@@ -4,6 +4,8 @@ A notebook is saved with its output and forwarded as a page is: it hides what a 
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -13,7 +15,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from attune_bench.report.columns import UNDEFINED, Cell, Row, Table, text_column
-from attune_bench.report.notes import provenance_line, standing_notes
+from attune_bench.report.notes import provenance_line, reading_notes, standing_notes
 from attune_bench.report.privacy import shown_summary, without_few
 from attune_bench.report.tables import board, group_name
 from attune_bench.scores.provenance import kind_of_group, people_among, setting_text
@@ -48,6 +50,8 @@ class TextTable:
     left: list[int]
     heads_are_names: bool
     notes: list[str]
+    key: str = ""
+    caption: str = ""
 
     @property
     def widths(self) -> list[int]:
@@ -85,7 +89,8 @@ def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
         left = [place for place, column in enumerate(one.columns) if column.is_text]
         of_heads = any(column.head_is_name for column in one.columns)
         notes = [sanitize(note) for note in one.notes]
-        found.append(TextTable(sanitize(one.title), head, texts, tones, names, left, of_heads, notes))
+        title, caption = sanitize(one.title), sanitize(one.caption)
+        found.append(TextTable(title, head, texts, tones, names, left, of_heads, notes, one.key, caption))
     footnotes = [sanitize(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
     return found, [*footnotes, *([f"{UNDEFINED}: undefined, or not known."] if undefined else [])]
 
@@ -210,6 +215,8 @@ class Document:
         Further keys of JSON's ``metadata``.
     rename : mapping of str to str
         What columns of frames are called in CSV and JSON.
+    comments : sequence of str
+        Which of the notes say how a table was read; LaTeX has them as comments.
     """
 
     tables: Sequence[Table]
@@ -221,6 +228,7 @@ class Document:
     signature: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
+    comments: Sequence[str] = ()
 
 
 def render(
@@ -292,26 +300,43 @@ def _markdown(document: Document) -> str:
 
 
 def _latex(document: Document) -> str:
-    """Return tables for LaTeX with the package booktabs, notes below them, the signature as a comment."""
+    """Return tables for LaTeX with the package booktabs.
+
+    Each is a float with a caption, a label and its notes; the last has those of all. What a text says of how it was
+    made, and the signature, are comments.
+    """
     tables, footnotes = text_tables(document.tables)
-    blocks = ["% \\usepackage{booktabs}", *(to_latex(text) for text in (*document.answer, document.head) if text)]
+    made = [f"% {sanitize(text)}" for text in (document.head, *document.comments) if text]
+    blocks = ["\n".join(["% \\usepackage{booktabs}", *made]), *map(to_latex, document.answer)]
+    said = [*footnotes, *(text for text in document.notes if text not in document.comments), *document.warnings]
+    with_head, labels = [one for one in tables if one.head], Counter[str]()
     for one in tables:
-        notes = [rf"\par {{\footnotesize {' '.join(map(to_latex, one.notes))}}}"] if one.notes else []
         if not one.head:
-            blocks += [to_latex(one.title), *notes]
+            blocks += [to_latex(text) for text in (one.title, *one.notes) if text]
             continue
-        places = "".join("l" if place == 0 or place in one.left else "r" for place in range(len(one.head)))
-        head, *rows = [rf"{' & '.join(map(to_latex, line))} \\" for line in (one.head, *one.rows)]
-        title = [rf"\caption{{{to_latex(one.title)}}}"] if one.title else []
-        lines = [
-            r"\begin{table}", r"\centering", *title, rf"\begin{{tabular}}{{{places}}}", r"\toprule", head, r"\midrule",
-            *rows, r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}",
-        ]  # fmt: skip
-        blocks.append("\n".join(lines))
-    said = [to_latex(text) for text in (*footnotes, *document.notes, *document.warnings)]
-    blocks += [f"{{\\footnotesize {' '.join(said)}\\par}}"] if said else []
+        label = re.sub(r"[^A-Za-z0-9]+", "-", one.key).strip("-")
+        labels[label] += 1
+        notes = [*one.notes, *(said if one is with_head[-1] else [])]
+        blocks.append(_float(one, f"{label}-{labels[label]}" if labels[label] > 1 else label, notes))
+    if said and not with_head:
+        blocks.append(" ".join(map(to_latex, said)))
     blocks += [to_latex(text) for text in document.quotes]
     return "\n\n".join([*blocks, *([f"% {document.signature}"] if document.signature else [])])
+
+
+def _float(one: TextTable, label: str, notes: Sequence[str]) -> str:
+    r"""Return a table of LaTeX with the notes below it, all within ``\begin{table}`` and ``\end{table}``."""
+    places = "".join("l" if place == 0 or place in one.left else "r" for place in range(len(one.head)))
+    head, *rows = [rf"{' & '.join(map(to_latex, line))} \\" for line in (one.head, *one.rows)]
+    caption = one.caption or one.title
+    said = to_latex(caption if caption.endswith(".") else f"{caption}.")
+    below = [r"\par\smallskip", rf"\parbox{{\linewidth}}{{\footnotesize {' '.join(map(to_latex, notes))}}}"]
+    lines = [
+        r"\begin{table}", r"\centering", *([rf"\caption{{{said}}}"] if caption else []), rf"\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{{places}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
+        *(below if notes else []), r"\end{table}",
+    ]  # fmt: skip
+    return "\n".join(lines)
 
 
 def _text(document: Document, columns: int, *, colours: bool) -> str:
@@ -323,7 +348,7 @@ def _text(document: Document, columns: int, *, colours: bool) -> str:
         for said in (map(sanitize, (*document.answer, document.head)), notes)
     )
     quoted = [paragraph(f"To quote: {text}", prose) for text in map(sanitize, document.quotes)]
-    signature = [signature_line(document.signature)] if document.signature else []
+    signature = [paragraph(signature_line(document.signature), prose)] if document.signature else []
     blocks = [block for table in tables for block in laid_out(table, columns, colours=colours)]
     return "\n\n".join([*above, *blocks, *below, *quoted, *signature])
 
@@ -370,12 +395,13 @@ def document(
     return Document(
         tables=tables, answer=answer, head=head, notes=[*notes, *standing_notes(table)], warnings=warnings,
         quotes=quotes, signature=signature, metadata=about, rename={"condition": held.condition},
+        comments=reading_notes(table),
     )  # fmt: skip
 
 
 def signature_line(signature: str) -> str:
     """Return the line that a text has in place of a signature, or of several on lines of their own."""
-    return f"signature: {short_signature(signature)}"
+    return f"signature: {short_signature(signature)} (attune-bench signature prints it whole)"
 
 
 _MODELS, _METRICS = 30, 5

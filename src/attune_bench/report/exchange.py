@@ -134,7 +134,8 @@ def _answer(place: int) -> Any:
     def cell(row: Any) -> Cell:
         answer: Compared = row["answer"]
         same = answer.same[place] if answer.same else None
-        mark = "" if same is None else "same" if same else "differs"
+        said = answer.notes[place] if answer.notes else ""
+        mark = "" if same is None else said or ("same" if same else "differs")
         return Cell(answer.predicted[place] or UNDEFINED, mark)
 
     return cell

@@ -34,7 +34,7 @@ from attune_bench.report.columns import RANDOM_ANSWERS, label, number, p_value, 
 from attune_bench.report.drawing import Cells, Rows
 from attune_bench.report.plots import Axis, Mark, PlotRow, PointPlot, RowPlot, axis_of, looks, whole_axis
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.options import ALPHA, AnalysisKeywords, SamplingKeywords
+from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions, SamplingKeywords
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, chance_under, summary
 from attune_data.io.documents import write_whole
@@ -101,7 +101,9 @@ def scores(
     of, found = _of_metric(summary, scores, metric, frame, options)
     rows = drawing.scaled(drawing.named(scores, _score_rows(scores, found, of, condition), "model"), of, *_ENDS)
     layers = drawing.estimates(
-        rows, drawing.axis("X", "value", label(of)), drawing.names("model", drawing.unique(rows, "model"))
+        rows,
+        drawing.axis("X", "value", _with_interval(label(of), rows, frame, options)),
+        drawing.names("model", drawing.unique(rows, "model")),
     )
     expected = _chance(scores, found, condition)
     drawn = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
@@ -134,6 +136,14 @@ def score_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
     rows = drawing.scaled(rows, of, *_ENDS)
     lines = {name: level * of.scale for name, level in lines.items()}
     return RowPlot(rows=[_estimate(row, "value") for row in rows], axes=[axis], lines=lines, numbers=models)
+
+
+def _with_interval(title: str, rows: Rows, frame: pl.DataFrame | None, options: SamplingKeywords) -> str:
+    """Return the title of an axis with what the bars are, if any row has one; a frame does not tell their level."""
+    if all(row["low"] is None for row in rows):
+        return title
+    level = "" if frame is not None else f"{100 * AnalysisOptions(**options).level:g}% "
+    return f"{title}, {level}interval"
 
 
 def _estimate(row: Mapping[str, Any], key: str) -> PlotRow:
@@ -210,7 +220,7 @@ def ranks(
     whole = list(range(1, int(last) + 1))
     x = alt.X(
         "rank:Q",
-        title=f"rank by {sanitize(label(of))}",
+        title=sanitize(_with_interval(f"rank by {label(of)}", rows, frame, options)),
         scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
         axis=alt.Axis(values=whole, format="d", labelOverlap="greedy", grid=len(whole) <= 30),
     )
@@ -274,7 +284,7 @@ def profile(
         under = "" if condition is None else f" under {condition!r}"
         raise ValueError(f"nothing to draw: model {model!r} has no value{under} of {', '.join(chosen)}")
     present = {row["place"] for row in own}
-    x = drawing.axis("X", "value", "score", domain=(0, 1))
+    x = drawing.axis("X", "value", _with_interval("score", own, frame, options), domain=(0, 1))
     y = drawing.names("place", [place for place in places.values() if place in present])
     # Columns that are not drawn would be copied for every layer of every model.
     others = [

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.report.columns import label
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA
 from attune_data.text import plural, pluralize
@@ -20,14 +21,14 @@ Row = Mapping[str, Any]
 
 
 def of_ranks(rows: pl.DataFrame) -> str:
-    """Say how many models have an interval of a single rank.
+    """Say how many models have an interval of a single rank; people and baselines do not count.
 
     Examples
     --------
-    >>> of_ranks(pl.DataFrame({"low": [1.0, 2.0], "high": [1.0, 3.0]}))
+    >>> of_ranks(pl.DataFrame({"model": ["a", "b"], "low": [1.0, 2.0], "high": [1.0, 3.0]}))
     'The interval of 1 of 2 models is a single rank'
     """
-    known = rows.drop_nulls("low")
+    known = models_of(rows).drop_nulls("low")
     if known.is_empty():
         return "No rank has an interval"
     alone = known.filter(pl.col("low") == pl.col("high")).height
@@ -68,13 +69,15 @@ def of_profiles(table: ScoreTable, rows: pl.DataFrame) -> str:
 def of_chance(metric: Metric, rows: pl.DataFrame, chance: float | None) -> str:
     """Say how many models have an interval wholly better than random answers; nothing if their score is not known.
 
+    People and baselines do not count.
+
     Examples
     --------
     >>> share = Metric(name="x", label="Accuracy")
-    >>> of_chance(share, pl.DataFrame({"low": [0.6, 0.4], "high": [0.7, 0.5]}), 0.5)
+    >>> of_chance(share, pl.DataFrame({"model": ["a", "b"], "low": [0.6, 0.4], "high": [0.7, 0.5]}), 0.5)
     'The whole interval of 1 of 2 models is better than the average score of random answers'
     """
-    known = rows.drop_nulls("low")
+    known = models_of(rows).drop_nulls("low")
     if chance is None or known.is_empty():
         return ""
     end = "low" if metric.sign > 0 else "high"
@@ -85,7 +88,9 @@ def of_chance(metric: Metric, rows: pl.DataFrame, chance: float | None) -> str:
     )
 
 
-def of_differences(rows: Iterable[Row], key: str, more: str, less: str, nothing: str, noun: str = "model") -> str:
+def of_differences(
+    rows: Iterable[Row], key: str, verb: tuple[str, str], more: str, less: str, nothing: str, noun: str = "model"
+) -> str:
     """Say how many differences are significantly above 0, and how many below.
 
     Parameters
@@ -94,8 +99,10 @@ def of_differences(rows: Iterable[Row], key: str, more: str, less: str, nothing:
         With ``p_holm`` and the difference.
     key : str
         The difference.
+    verb : (str, str)
+        What one does, and several do.
     more, less : str
-        What a significant difference above and below 0 says, after "of 9 models".
+        What a significant difference above and below 0 says, after the verb.
     nothing : str
         The sentence where no difference is significant.
     noun : str
@@ -104,19 +111,33 @@ def of_differences(rows: Iterable[Row], key: str, more: str, less: str, nothing:
     Examples
     --------
     >>> rows = [{"p_holm": 0.01, "gap": 0.2}, {"p_holm": 0.8, "gap": -0.1}]
-    >>> of_differences(rows, "gap", "rise", "fall", "No model changes significantly")
-    '1 of 2 models rise significantly'
-    >>> of_differences(rows[1:], "gap", "rise", "fall", "No model changes significantly")
-    'No model changes significantly'
+    >>> sides = ("is", "are"), "significantly above 0", "significantly below 0", "No model is significantly off 0"
+    >>> of_differences(rows, "gap", *sides)
+    '1 of 2 models is significantly above 0'
+    >>> of_differences(rows[1:], "gap", *sides)
+    'No model is significantly off 0'
     """
     known = [row for row in rows if row[key] is not None]
     found = [row[key] > 0 for row in known if row["p_holm"] is not None and row["p_holm"] < ALPHA and row[key] != 0]
-    said = [f"{found.count(sign)} {{}}{verb} significantly" for sign, verb in ((True, more), (False, less))
-            if found.count(sign)]  # fmt: skip
-    if not said:
+    counts = [(found.count(sign), said) for sign, said in ((True, more), (False, less)) if found.count(sign)]
+    if not counts:
         return nothing
     of_all = f"of {plural(len(known), noun)} "
-    return ", ".join([said[0].format(of_all), *(one.format("") for one in said[1:])])
+    return ", ".join(
+        f"{count} {'' if place else of_all}{verb[count > 1]} {said}" for place, (count, said) in enumerate(counts)
+    )
+
+
+def models_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of models, without people and baselines; all rows, where none is a model's.
+
+    Examples
+    --------
+    >>> models_of(pl.DataFrame({"model": ["lab/a", "baseline/prior"]}))["model"].to_list()
+    ['lab/a']
+    """
+    models = [name for name in rows["model"].unique() if kind_of_group(name) == "model"]
+    return rows.filter(pl.col("model").is_in(models)) if models else rows
 
 
 def of_wins(rows: Sequence[Row], unit: str) -> str:
@@ -163,19 +184,35 @@ def of_correlations(table: ScoreTable, rows: pl.DataFrame) -> str:
     return f"{one} and {other} order the models most alike ({row['rho']:.2f})"
 
 
-def of_difficulty(rows: pl.DataFrame, unit: str) -> str:
-    """Say on how many units all models have the same value, of the units with a value of two models or more.
+def of_difficulty(rows: pl.DataFrame, unit: str, *, models: int, units: int) -> str:
+    """Say on how many units all models have the same value, of the units with a value of every model.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        The analysis ``unit_difficulty`` of one condition.
+    unit : str
+        What a unit is called.
+    models, units : int
+        How many models and units the condition has. Where no unit has a value of every model, the text is empty.
 
     Examples
     --------
-    >>> of_difficulty(pl.DataFrame({"sd": [0.0, 0.4]}), "question")
+    >>> of_difficulty(pl.DataFrame({"sd": [0.0, 0.4], "models": [2, 2]}), "question", models=2, units=2)
     'All models have the same value on 1 of 2 questions'
+    >>> of_difficulty(pl.DataFrame({"sd": [0.0, 0.4], "models": [2, 3]}), "question", models=3, units=2)
+    'Models differ on each of the 1 question with a value of every model'
     """
-    known = rows.drop_nulls("sd")
-    same = known.filter(pl.col("sd") == 0).height
+    whole = rows.drop_nulls("sd").filter(pl.col("models") == models)
+    if whole.is_empty():
+        return ""
+    same = whole.filter(pl.col("sd") == 0).height
+    on = plural(whole.height, unit)
+    if whole.height < units:
+        on = f"the {on} with a value of every model"
     if not same:
-        return f"Models differ on each of {plural(known.height, unit)}"
-    return f"All models have the same value on {same:,} of {plural(known.height, unit)}"
+        return f"Models differ on each of {on}"
+    return f"All models have the same value on {same:,} of {on}"
 
 
 def of_states(ends: Mapping[str, Sequence[tuple[float, float]]], better: Mapping[str, int]) -> str:

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from inspect import getdoc, isfunction
 from typing import Any
 
 import polars as pl
@@ -43,13 +44,18 @@ from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import plural, pluralize
-from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning
 from attune_metrics.stats.bootstrap import STATISTICS
 
 
-def answer_element(page: PageScores) -> Html:
-    """Return what a page says below its title, a block a condition."""
+def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html:
+    """Return what a page says below its title, a block a condition; `benchmark` defines the baselines."""
     table = page.table
+    predictors = {} if benchmark is None else resolve(benchmark.baselines) or {}
+    docs = {
+        name: (getdoc(predict) or "").split("\n\n")[0] for name, predict in predictors.items() if isfunction(predict)
+    }
+    meanings = {name: text for name, text in docs.items() if text}
     blocks = []
     for condition in table.conditions:
         parts = []
@@ -60,7 +66,8 @@ def answer_element(page: PageScores) -> Html:
         terms = [element("div", element("dt", term), element("dd", text)) for term, text in good_score(page, condition)]
         parts.append(element("dl", *terms, class_="good"))
         if rows := with_value(page, condition):
-            parts.append(ranking_element(page, condition, rows, chances(page, condition).get(table.primary)))
+            random = chances(page, condition).get(table.primary)
+            parts.append(ranking_element(page, condition, rows, random, meanings=meanings))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
 
@@ -157,7 +164,7 @@ def html_report(
     progress("statistics")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        answer = answer_element(asked)
+        answer = answer_element(asked, benchmark)
         sections = general_sections(asked)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
@@ -171,7 +178,7 @@ def html_report(
         folder = None if transcripts is True else transcripts
         made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
         sections.append(made)
-    warned = list(dict.fromkeys(str(warning.message) for warning in caught))
+    warned = _warnings(asked, [warning.message for warning in caught])
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     sections += [] if data is None else [_data(table, data)]
     left_out = [f"{model if under is None else f'{model} [{under}]'}: {why} (--small-cells)" for model, under in few]
@@ -252,7 +259,7 @@ def _methods(
     )
     parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
     parts += [settings_table(table)] if held.comparability_keys else []
-    parts += [f"Warning: {text.rstrip('.')}." for text in warned]
+    parts += warned
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
     made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]
     margin = None if asked.margin is None else {table.primary: asked.margin}
@@ -267,10 +274,27 @@ def _methods(
     return Section("Methods", parts)
 
 
+def _warnings(page: PageScores, caught: Sequence[Warning | str]) -> list[str]:
+    """Return a paragraph for each warning; all warnings of skewed scores together are one paragraph."""
+    table = page.table
+    skewed: dict[tuple[str, str], dict[str, None]] = {}
+    others: dict[str, None] = {}
+    for warning in caught:
+        if isinstance(warning, SkewedScoresWarning) and warning.consequence:
+            labels = [table.metrics[name].label if name in table.metrics else name for name in warning.metrics]
+            skewed.setdefault((warning.of, warning.consequence), {}).update(dict.fromkeys(labels))
+        else:
+            others[f"Warning: {str(warning).rstrip('.')}."] = None
+    clauses = [f"some {of} of {', '.join(labels)}: {consequence}" for (of, consequence), labels in skewed.items()]
+    people = pluralize(drawn(table, page.chosen))
+    found = f"Warning: there are so few {people} that few far scores decide {'; and '.join(clauses)}."
+    return [*others, *([found] if clauses else [])]
+
+
 def _scoring(table: ScoreTable) -> str:
     held = table.provenance
     if held.benchmark is None:
-        return f"The values come from a table with a row for each model, {held.unit} and metric; none was scored here."
+        return f"The values come from a table of results by model, {held.unit} and metric; none was scored here."
     protocol = f" by its {held.protocol} protocol" if held.protocol else ""
     return f"{held.title}, scored{protocol} with attune-bench {held.library_version}, {held.unit} by {held.unit}."
 

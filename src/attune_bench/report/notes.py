@@ -5,6 +5,7 @@ import polars as pl
 from attune_bench.report.columns import PERSON, label, number, under_condition
 from attune_bench.scores.provenance import people_among
 from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.tables_in import note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
 from attune_data.text import listed, plural, pluralize, sanitize
 
@@ -40,6 +41,14 @@ def standing_notes(table: ScoreTable) -> list[str]:
     """Return the notes that belong below every table of these scores."""
     synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
     return [*synthetic, *table.provenance.notes, *people_notes(table), *settings_notes(table)]
+
+
+def reading_notes(table: ScoreTable) -> list[str]:
+    """Return the notes that say how a table of results was read; a benchmark's own results have none."""
+    held = table.provenance
+    if held.benchmark is not None:
+        return []
+    return [note for note in held.notes if note != note_on_repeats(held.unit)]
 
 
 def people_notes(table: ScoreTable) -> list[str]:

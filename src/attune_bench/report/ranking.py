@@ -1,6 +1,6 @@
 """The ranking at the top of a page: models in their tiers, each with its value and interval on one axis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from attune_bench.report.columns import Row, interval, interval_words, label, number, words_under
@@ -15,7 +15,14 @@ from attune_data.text import plural, sanitize
 from attune_metrics.metric import Metric
 
 
-def ranking_element(page: PageScores, condition: str | None, rows: Sequence[Row], random: float | None) -> Html:
+def ranking_element(
+    page: PageScores,
+    condition: str | None,
+    rows: Sequence[Row],
+    random: float | None,
+    *,
+    meanings: Mapping[str, str] | None = None,
+) -> Html:
     """Return the models in their tiers, each with its value and interval on one axis.
 
     Parameters
@@ -28,6 +35,8 @@ def ranking_element(page: PageScores, condition: str | None, rows: Sequence[Row]
         The rows of `PageScores.ranking` under this condition that have a value.
     random : float, optional
         What random answers score on average, in the unit of the metric.
+    meanings : mapping of str to str, optional
+        What baselines do, a sentence each, by their name after ``baseline/``.
     """
     table = page.table
     metric = table.metric(table.primary)
@@ -46,7 +55,14 @@ def ranking_element(page: PageScores, condition: str | None, rows: Sequence[Row]
         "table", caption, element("thead", element("tr", *heads)), element("tbody", *found), class_="ranking"
     )
     said = " ".join(_said(page, condition, rows, axis))
-    return Html(drawn + element("p", said, class_="quiet"))
+    return Html(drawn + element("p", said, class_="quiet") + _baselines(rows, meanings or {}))
+
+
+def _baselines(rows: Sequence[Row], meanings: Mapping[str, str]) -> Html:
+    """Return a line that says what the baselines among the rows do; empty where none has a meaning."""
+    names = [row["model"].partition("/")[2] for row in rows if _is_baseline(row)]
+    said = [f"{name}: {meanings[name]}" for name in names if name in meanings]
+    return element("p", f"Baselines, which use no model. {' '.join(said)}", class_="quiet") if said else Html("")
 
 
 def _is_baseline(row: Row) -> bool:

@@ -31,7 +31,7 @@ from attune_bench.report.columns import (
     with_note,
     words_under,
 )
-from attune_bench.report.comparisons import comparison_note, comparison_tables
+from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
 from attune_bench.report.figures import (
     Numbers,
@@ -237,6 +237,9 @@ def subgroup_section(
     for trait, (of_trait, known) in given.items():
         frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
         shown = conceal_strata(table, trait, frame, hidden)
+        if shown["value"].is_null().all():
+            left_out.append(f"{trait.replace('_', ' ')}: {only_reason(shown, 'value') or 'no value can be shown'}.")
+            continue
         frames.append(shown)
         tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
         caption = (
@@ -247,6 +250,8 @@ def subgroup_section(
             table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers),
             partial(_of_strata, metric, trait),
         )  # fmt: skip
+    if not frames:
+        return Section(title, left_out=" ".join(left_out).rstrip("."))
     notes = subgroup_notes(table, pl.concat(frames), compared=True, options=AnalysisOptions(**options))
     if hidden:
         few = too_few(table)
@@ -267,7 +272,8 @@ def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
         more, less = "higher", "lower"
     known = rows.drop_nulls("difference")
     return of_differences(
-        known.iter_rows(named=True), "difference", f"are {more} than all others", f"{less}",
+        known.iter_rows(named=True), "difference", ("is", "are"),
+        f"significantly {more} than all others", f"significantly {less} than all others",
         f"No value by {trait.replace('_', ' ')} differs significantly from all others", "value",
     )  # fmt: skip
 
@@ -298,8 +304,23 @@ def _scores(page: PageScores) -> Section:
     table = page.table
     of_board = board(table, page.summary, table.headline, page.chosen)
     random = chance_notes(table, page.chance)
-    notes = (*of_board.notes, *random, *table.provenance.notes, *people_notes(table), *settings_notes(table))
+    about = (*table.provenance.notes, *people_notes(table), *settings_notes(table))
+    notes = (*of_board.notes, *_missing(table), *random, *about)
     return Section("Scores", [_in_order(page, replace(of_board, title="", notes=notes))])
+
+
+def _missing(table: ScoreTable) -> list[str]:
+    """Say how many values of the main metric are missing, as models then have values on different units."""
+    metric, unit = table.metric(table.primary), table.provenance.unit
+    if metric.statistic not in PER_UNIT:
+        return []
+    every = len(table.groups) * table.units.height
+    missing = every - table.values[metric.name].count()
+    if not missing:
+        return []
+    said = f"{missing:,} of {every:,} values of {metric.label} {'is' if missing == 1 else 'are'} missing"
+    pairs = f"; two models are compared on the {pluralize(unit)} that both have" if len(table.models) > 1 else ""
+    return [f"{said}{pairs}."]
 
 
 def _in_order(page: PageScores, table: Table) -> Table:
@@ -314,7 +335,9 @@ def _profiles(page: PageScores) -> Section:
     known = page.summary.filter(pl.col("metric").is_in(metrics))
     models = known.drop_nulls("value").group_by("condition").agg(pl.col("model").n_unique())["model"]
     draw: Callable[[pl.DataFrame], Plot | Cells]
+    lacking: Sequence[Part] = ()
     if max(models, default=0) <= FEW_MODELS:
+        lacking = _without_value(page, metrics)
         draw = partial(profile_plot, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
         words = interval_words(table, page.chosen, known)
         caption = f"Metrics of a finite range, each from its worse to its better end. Lines: {words}."
@@ -325,9 +348,23 @@ def _profiles(page: PageScores) -> Section:
             "range."
         )
     return drawn_section(
-        page, "Profiles", known, "value", caption, draw, others=_not_profiled(page, metrics),
+        page, "Profiles", known, "value", caption, draw, others=[*lacking, *_not_profiled(page, metrics)],
         finding=partial(of_profiles, table),
     )  # fmt: skip
+
+
+def _without_value(page: PageScores, profiled: Sequence[str]) -> list[Part]:
+    """Say which models have no point of which metric, of the metrics of which some model has one."""
+    table = page.table
+    found: dict[str, list[str]] = {}
+    for name in profiled:
+        own = page.summary.filter(metric=name)
+        if own["value"].null_count() < own.height:
+            for row in own.filter(pl.col("value").is_null()).iter_rows(named=True):
+                group = group_name(table, row["model"], row["condition"])
+                found.setdefault(group, []).append(table.metrics[name].label)
+    said = "; ".join(f"{group}: {', '.join(labels)}" for group, labels in found.items())
+    return [f"No value that can be shown of {said}."] if said else []
 
 
 def _not_profiled(page: PageScores, profiled: Sequence[str]) -> list[Part]:
@@ -439,8 +476,8 @@ def _conditions(page: PageScores) -> Section | None:
         name = table.provenance.condition
         caption = f"{name[:1].upper()}{name[1:]} {condition} minus {reference}; blue: greater, orange: smaller."
         finding = of_differences(
-            rows.iter_rows(named=True), "difference", "are greater", "smaller", "No difference is significant",
-            "difference",
+            rows.iter_rows(named=True), "difference", ("is", "are"), "significantly greater than 0",
+            "significantly smaller than 0", "No difference is significant", "difference",
         )  # fmt: skip
         parts.append(Figure(condition_cells(table, rows, numbers=page.numbers), caption, finding=finding))
     if not parts:
@@ -559,8 +596,15 @@ def _difficulty(page: PageScores) -> Section:
     caption = f"A point is a {table.provenance.unit}: the mean of the models on it, and how far they differ."
     return drawn_section(
         page, title, frame, "sd", caption, lambda rows: difficulty_plot(table, rows, metric.name),
-        finding=lambda rows: of_difficulty(rows, table.provenance.unit),
+        finding=lambda rows: _of_units(table, metric, rows),
     )  # fmt: skip
+
+
+def _of_units(table: ScoreTable, metric: Metric, rows: pl.DataFrame) -> str:
+    under = pl.col("condition").eq_missing(pl.lit(rows["condition"][0]))
+    known = table.values.filter(under).drop_nulls(metric.name)
+    models, units = (known[column].n_unique() for column in ("model", "unit"))
+    return of_difficulty(rows, table.provenance.unit, models=models, units=units)
 
 
 def _failed(page: PageScores) -> Section | None:
@@ -617,12 +661,15 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
     if frame.is_empty():
         return []
     matrices = [part for condition in table.conditions for part in _of_condition(page, name, frame, condition)]
+    quoted: list[Part] = [f"To quote: {said}" for said in quotes(table, frame, page.chosen)]
     if frame.height > TABLED:
         command = element("code", f"attune-bench compare SCORES --metric {name} --format csv")
-        return [*matrices, numbers_elsewhere(frame.height, command)]
+        return [*matrices, *quoted, numbers_elsewhere(frame.height, command)]
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
-    return [*matrices, Folded("All pairs, with their numbers", with_note(comparison_tables(table, frame), note))]
+    numbers = with_note(comparison_tables(table, frame), note)
+    folded = frame.height > MOST_QUOTED
+    return [*matrices, *quoted, *([Folded("All pairs, with their numbers", numbers)] if folded else numbers)]
 
 
 def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: str | None) -> list[Markup]:

@@ -41,7 +41,7 @@ from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_bench.stats.rank import RANKS, in_tiers
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, coverage, z_scores
-from attune_data.text import plural, pluralize, width
+from attune_data.text import listed, plural, pluralize, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -108,7 +108,9 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
     held = table.provenance
     size = f"{pluralize(held.unit)} ({pluralize(held.cluster)})" if has_clusters(table) else pluralize(held.unit)
     note = f"In brackets: {interval_words(table, options, summary)}. n: {size} with a value."
-    return Table("summary", "Models", columns, rows, summary, (note,))
+    bounded = f", with {100 * options.level:g}% intervals" if summary["low"].count() else ""
+    caption = f"{listed([label(table.metrics[name]) for name in metrics])} of each model{bounded}."
+    return Table("summary", "Models", columns, rows, summary, (note,), caption)
 
 
 def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:

@@ -74,7 +74,7 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.Da
         if role not in COLUMNS:
             raise MetricInputError(f"columns: no {role!r}; {did_you_mean(role, COLUMNS)}")
         if column not in frame.columns:
-            raise MetricInputError(f"{name}: no column {column!r} for {role}; {did_you_mean(column, frame.columns)}")
+            raise MetricInputError(_no_column(frame, role, column, name))
         if role in frame.columns and role not in columns.values():
             raise MetricInputError(
                 f"{name}: {column!r} is named as the {role}, and there is a column {role!r} too; leave one out"
@@ -87,8 +87,28 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.Da
     return frame
 
 
+def name_of_metric(frame: pl.DataFrame, columns: Mapping[str, str]) -> str | None:
+    """Return what ``value`` is mapped to where this can only name the metric of a table with a column for each model.
+
+    Examples
+    --------
+    >>> wide = pl.DataFrame({"id": ["q1"], "gpt": [1], "claude": [0]})
+    >>> name_of_metric(wide, {"unit": "id", "value": "score"})
+    'score'
+    >>> name_of_metric(wide, {"unit": "id", "value": "gpt"})
+    """
+    named = columns.get("value")
+    is_column = named in frame.columns or not {"model", "metric"}.isdisjoint((*frame.columns, *columns))
+    return None if is_column else named
+
+
 def long_layout(
-    frame: pl.DataFrame, *, metrics: Collection[str] = (), traits: Collection[str] = (), name: str = "the table"
+    frame: pl.DataFrame,
+    *,
+    metrics: Collection[str] = (),
+    traits: Collection[str] = (),
+    metric: str | None = None,
+    name: str = "the table",
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return a table as a long table, and sentences that say which columns were read as what.
 
@@ -100,6 +120,8 @@ def long_layout(
         Metrics that are described: their columns are metrics, whatever these contain.
     traits : collection of str
         Columns of numbers that are traits of units, neither metrics nor models.
+    metric : str, optional
+        The name of the only metric of a table with a column for each model.
     name : str
         What errors call the table.
 
@@ -123,6 +145,8 @@ def long_layout(
     kept = (*COLUMNS, ROW, *traits)
     others = [column for column in frame.columns if column not in kept and not _is_count_of_rows(frame[column])]
     numeric = [column for column in others if column in metrics or has_numbers(frame[column])]
+    if not all(map(str.strip, numeric)):
+        raise MetricInputError(f"{name}: a column of numbers has no name; name it, or leave it out")
     guesses = {role: guess for role in lacking if (guess := _guess(role, frame.columns, numeric))}
     if "metric" in lacking and "metric" not in guesses and len(numeric) > 1:
         guesses.pop("value", None)  # It would be one of several metrics.
@@ -134,7 +158,9 @@ def long_layout(
     of_models = {"model", "value"} <= {*lacking} and "unit" not in lacking and not guesses.keys() & {"model", "metric"}
     if of_models and len(numeric) > 1 and not any(_is_metric(column, metrics) for column in numeric):
         _check_one_row_a_unit(frame, others, numeric, name)
-        return _models_as_rows(frame, numeric, metrics)
+        return _models_as_rows(frame, numeric, metric or _only(metrics))
+    if metric is not None:
+        raise MetricInputError(_no_column(frame, "value", metric, name))
     raise MetricInputError(_explained(frame, lacking, guesses, numeric, name))
 
 
@@ -160,13 +186,11 @@ def _metrics_as_rows(
     return _unpivoted(frame, numeric, "metric"), said
 
 
-def _models_as_rows(
-    frame: pl.DataFrame, numeric: Sequence[str], metrics: Collection[str]
-) -> tuple[pl.DataFrame, list[str]]:
+def _models_as_rows(frame: pl.DataFrame, numeric: Sequence[str], metric: str) -> tuple[pl.DataFrame, list[str]]:
     """Return a table with a column for each model as a long table."""
     table = _unpivoted(frame, numeric, "model")
     if "metric" not in frame.columns:
-        table = table.with_columns(metric=pl.lit(_only(metrics)))
+        table = table.with_columns(metric=pl.lit(metric))
     return table, [f"Columns read as models: {listed(numeric, 12)}."]
 
 
@@ -216,7 +240,8 @@ def _check_one_row_a_unit(frame: pl.DataFrame, others: Sequence[str], numeric: S
     repeated = frame.filter(pl.struct(keys).is_duplicated())
     if repeated.is_empty():
         return
-    rows = repeated.filter(unit=repeated["unit"][0])
+    first = repeated.row(0, named=True)
+    rows = repeated.filter(*(pl.col(key).eq_missing(pl.lit(first[key])) for key in keys))
     texts = [column for column in others if column not in numeric]
     apart = [column for column in texts if frame.select(*keys, column).is_unique().all()]
     mend = f"if {apart[0]!r} names the model, {_mapping({'model': apart[0]})}" if apart else "leave one out"
@@ -257,6 +282,11 @@ def _mapping(columns: Mapping[str, str]) -> str:
     """Return the end of a sentence that says how columns are named."""
     given = ",".join(f"{role}={column}" for role, column in columns.items())
     return f"give --columns {shlex.quote(given)}, in Python columns={dict(columns)}"
+
+
+def _no_column(frame: pl.DataFrame, role: str, column: str, name: str) -> str:
+    columns = [one for one in frame.columns if one != ROW]
+    return f"{name}: no column {column!r} for {role}; {did_you_mean(column, columns)}"
 
 
 def _joined(names: Iterable[str]) -> str:

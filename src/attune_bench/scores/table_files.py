@@ -33,12 +33,12 @@ TABLES_ALONE = (".csv", ".tsv", ".xlsx")
 ENDINGS = (*TABLES_ALONE, ".jsonl", ".ndjson", ".parquet")
 """File endings of tables."""
 
-UNDEFINED = ("NA", "N/A", "#N/A", "NaN", "nan")
+UNDEFINED = ("NA", "N/A", "#N/A", "#NV", "n.a.", "NaN", "nan")
 """Texts that R, spreadsheets and Python write where there is no number."""
 
 _MISSING = "NA"  # an undefined text; R reads and writes NA; `to_csv_text` escapes the text NA
 
-WRITTEN = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
+WRITTEN: dict[str, str | None] = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
 """Words, lower case, and the number (as text) that each word stands for; None if undefined."""
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -208,7 +208,9 @@ def _check_ragged(target: Path, text: bytes, separator: str) -> None:
         for number, row in enumerate(rows, start=2):
             if row and len(row) != width:
                 found = f"{target}, row {number}: {plural(len(row), 'cell')}, and the header has {width}"
-                mend = f"put a text with {_NAMED[separator]} in quotes; leave the cell of an undefined value empty"
+                mend = f"put a text with {_NAMED[separator]} in quotes"
+                if len(row) < width:
+                    mend = f"leave the cell of an undefined value empty, and write {_NAMED[separator]} for it"
                 is_cut = separator == "," and len(row) == width + 1 and row[-1].isdigit()
                 if is_cut and row[-2].strip("+- ").isdigit():
                     mend = f"write {row[-2]},{row[-1]} as {row[-2]}.{row[-1]}, or in quotes"
@@ -248,7 +250,6 @@ def _read_workbook(target: Path, names: Collection[str]) -> FileTable:
         )
         for name in texts.columns
     )
-    table = table.filter(~pl.all_horizontal(pl.all().is_null()))
     assumed = [f"the sheet {sheets[0]!r}, the first of {len(sheets)}"] if len(sheets) > 1 else []
     return _typed(table, target, names, assumed)
 

@@ -25,7 +25,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import isinf
+from operator import and_
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,7 +44,7 @@ from attune_bench.scores.table import (
     metric_entries,
     metrics_per_unit,
 )
-from attune_bench.scores.table_columns import COLUMNS, OPTIONAL, REQUIRED, ROW, long_layout, renamed
+from attune_bench.scores.table_columns import COLUMNS, OPTIONAL, REQUIRED, ROW, long_layout, name_of_metric, renamed
 from attune_bench.scores.table_files import WRITTEN, check_no_pattern
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
@@ -171,11 +173,18 @@ def score_table(
         two values of a trait. The text names the row, the column and the value.
     """
     notes: list[str] = []
-    table = renamed(frame.with_columns(pl.int_range(pl.len()).alias(ROW) + first_row), columns or {}, name)
+    table = frame.with_columns(pl.int_range(pl.len()).alias(ROW) + first_row).filter(~_is_empty_row(frame))
+    mapped = {**(columns or {})}
+    if (named_metric := name_of_metric(frame, mapped)) is not None:
+        del mapped["value"]
+    table = renamed(table, mapped, name)
+    _check_filled(table, mapped, name)
     traits_given = _traits_given(about or {}, table, name)
-    table, said = long_layout(table, metrics=metrics or {}, traits=traits_given, name=name)
+    table, said = long_layout(table, metrics=metrics or {}, traits=traits_given, metric=named_metric, name=name)
     checked, with_commas = _checked(table, name)
     assumed = [*assumed, *(["decimal commas"] if with_commas else [])]
+    if empty := frame.height - table[ROW].n_unique():
+        assumed.append(f"{plural(empty, 'empty row')} left out")
     notes += [f"Assumed of the table: {'; '.join(assumed)}."] if assumed else []
     notes += said
     known = metric_entries(metrics or {}, place=f"{name}: metrics")
@@ -225,9 +234,10 @@ def _traits_given(about: Mapping[str, Any], table: pl.DataFrame, name: str) -> l
     given = about.get("traits", [])
     if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
         raise MetricInputError(f"{name}: traits: {given!r:.60} is no list of names of columns")
+    columns = [column for column in table.columns if column != ROW]
     for column in given:
-        if column not in table.columns:
-            raise MetricInputError(f"{name}: traits: no column {column!r}; {did_you_mean(column, table.columns)}")
+        if column not in columns:
+            raise MetricInputError(f"{name}: traits: no column {column!r}; {did_you_mean(column, columns)}")
     return [*given]
 
 
@@ -261,12 +271,6 @@ def _checked(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
             raise MetricInputError(f"{name}: {column} is of type {table.schema[column]}; expected text")
     names = pl.col(_NAMES).cast(pl.String).str.strip_chars()
     table = table.with_columns(pl.when(names != "").then(names))
-    for column in ("model", "unit", "metric"):
-        empty = table.filter(pl.col(column).is_null())
-        for row in empty.head(1).iter_rows(named=True):
-            raise MetricInputError(
-                f"{name}, row {row[ROW]}: {column} is empty or NA; every row names model, unit and metric"
-            )
     _check_names(table, name)
     table, with_commas = _numbers(table, name)
     _check_repeats(table, name)
@@ -279,6 +283,32 @@ def _checked(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
             table = table.with_columns(_without_commas(table[column]))
         _check_of_unit(table, column, name)
     return table, with_commas
+
+
+def _is_empty_row(frame: pl.DataFrame) -> pl.Series:
+    """Tell for each row whether all its cells are empty, as at the end of a sheet."""
+    columns = frame.get_columns()
+    empty = [_is_empty(cells) for cells in columns]
+    return reduce(and_, empty, pl.repeat(bool(columns), frame.height, eager=True))
+
+
+def _is_empty(cells: pl.Series) -> pl.Series:
+    cells = cells.alias("")  # polars may read the name of a column as a pattern.
+    is_text = cells.dtype in (pl.String, pl.Categorical, pl.Enum)
+    blank = cells.cast(pl.String).str.strip_chars() == "" if is_text else cells.is_null()
+    return blank.fill_null(value=True)
+
+
+def _check_filled(table: pl.DataFrame, columns: Mapping[str, str], name: str) -> None:
+    """Raise at a row that lacks its model, unit or metric, where the table has a column of these."""
+    roles = [role for role in ("model", "unit", "metric") if role in table.columns]
+    for role in roles:
+        for row in table[ROW].filter(_is_empty(table[role])).head(1):
+            column = columns.get(role, role)
+            called = column if column == role else f"{column} ({role})"
+            listed_roles = f"{', '.join(roles[:-1])} and {roles[-1]}" if len(roles) > 1 else f"its {role}"
+            every = f"every row names {listed_roles}: fill the cell, or delete the row"
+            raise MetricInputError(f"{name}, row {row}: {called} is empty or NA; {every}")
 
 
 def _check_names(table: pl.DataFrame, name: str) -> None:
@@ -315,7 +345,9 @@ def _numbers(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
 
 def _of_value(table: pl.DataFrame, row: int, name: str) -> str:
     cell = table.row(row, named=True)
-    return f"{name}, row {cell[ROW]}: value {cell['value']!r:.60} of metric {cell['metric']!r}"
+    # A row of a wide table has several values.
+    of_model = f", model {cell['model']!r}" if table[ROW].is_duplicated().any() else ""
+    return f"{name}, row {cell[ROW]}: value {cell['value']!r:.60} of metric {cell['metric']!r}{of_model}"
 
 
 def _has_decimal_commas(table: pl.DataFrame, text: pl.Series, name: str) -> bool:
@@ -330,11 +362,9 @@ def _has_decimal_commas(table: pl.DataFrame, text: pl.Series, name: str) -> bool
     points = (text.str.contains(".", literal=True) & text.cast(pl.Float64, strict=False).is_not_null()).arg_true()
     if (sure := (decimal & ~thousands).arg_true()).len():
         if points.len():
-            cell = table.row(points[0], named=True)
-            raise MetricInputError(
-                f"{_of_value(table, sure[0], name)} has a decimal comma, and {cell['value']!r} in row {cell[ROW]} a "
-                "decimal point; write all values with a point"
-            )
+            of_comma, of_point = (sure, "comma", ","), (points, "point", ".")
+            few, many = (of_point, of_comma) if points.len() < sure.len() else (of_comma, of_point)
+            raise MetricInputError(_mixed_decimals(table, few, many, name))
         return True
     for row in thousands.arg_true().head(1).to_list():
         plain = text[row].replace(",", "")
@@ -343,6 +373,26 @@ def _has_decimal_commas(table: pl.DataFrame, text: pl.Series, name: str) -> bool
             f"{_of_value(table, row, name)} has a comma: write {plain} if the comma groups thousands{or_else}"
         )
     return False
+
+
+def _mixed_decimals(
+    table: pl.DataFrame, few: tuple[pl.Series, str, str], many: tuple[pl.Series, str, str], name: str
+) -> str:
+    """Return the error of values with decimal commas beside values with decimal points: the fewer are the mistake.
+
+    Parameters
+    ----------
+    few, many : tuple
+        The rows of values written in one way, the name of its mark, and the mark.
+    """
+    (rows, mark, written), (others, other, wanted) = few, many
+    cell, example = (table.row(one[0], named=True) for one in (rows, others))
+    found = f"{_of_value(table, rows[0], name)} has a decimal {mark}"
+    have = f"{plural(others.len(), 'value')} {'has' if others.len() == 1 else 'have'} a decimal {other}"
+    mended = f"write {cell['value'].strip().replace(written, wanted)}"
+    if rows.len() > 1:
+        mended = f"write this and {plural(rows.len() - 1, 'other value')} with a {other}"
+    return f"{found}, and {have}, as {example['value']!r} in row {example[ROW]}; {mended}"
 
 
 def _with_points(text: pl.Series) -> pl.Series:
@@ -367,7 +417,8 @@ def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -
             wrong = {no_share: ~value.is_in([0.0, 1.0])} | wrong
         for why, condition in wrong.items():
             for row in table.filter(pl.col("metric") == metric.name, condition).head(1).iter_rows(named=True):
-                found = f"value {row['value']:g} of metric {metric.name!r}"
+                of_model = f", model {row['model']!r}" if table[ROW].is_duplicated().any() else ""
+                found = f"value {row['value']:g} of metric {metric.name!r}{of_model}"
                 raise MetricInputError(f"{name}, row {row[ROW]}: {found} {why}")
 
 

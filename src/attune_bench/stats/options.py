@@ -311,8 +311,11 @@ class SkewedMeans:
     def __init__(self) -> None:
         self._by_metric: dict[str, list[float]] = {}
         self._drawn = ""
+        self._as_shares: set[str] = set()
 
-    def add(self, series: Iterable[Floats], clusters: NDArray[np.intp], *, of: str, drawn: str) -> None:
+    def add(
+        self, series: Iterable[Floats], clusters: NDArray[np.intp], *, of: str, drawn: str, as_share: bool = False
+    ) -> None:
         """Add means of a metric.
 
         Parameters
@@ -323,10 +326,14 @@ class SkewedMeans:
             The cluster of each unit.
         of, drawn : str
             The metric, and the resampling unit in the singular.
+        as_share : bool
+            Whether a user can describe the metric as a share, which the warning then advises.
         """
         found = self._by_metric.setdefault(of, [])
         found += [float(np.abs(skewness_of_mean(values, clusters))[0]) for values in series]
         self._drawn = drawn
+        if as_share:
+            self._as_shares.add(of)
 
     def add_variance(self, values: Floats, clusters: NDArray[np.intp], *, of: str, drawn: str) -> None:
         """Add the variance among units of the means of `values` (rows, units): a mean of squared deviations."""
@@ -335,32 +342,38 @@ class SkewedMeans:
 
     def warn_of_means(self) -> None:
         """Warn where few far scores decide means."""
-        self._warn(MEANS)
+        self._warn(MEANS, "means")
 
     def warn_of_differences(self) -> None:
         """Warn where few far differences decide mean differences."""
-        self._warn(DIFFERENCES, of="differences of ")
+        self._warn(DIFFERENCES, "differences")
 
     def warn_of_variances(self) -> None:
         """Warn where few far units decide variances.
 
         The interval of a variance is symmetric on a logarithmic scale; therefore twice the skewness is allowed.
         """
-        self._warn(VARIANCES, of="squared deviations of ", most=2 * MOST_SKEWNESS)
+        self._warn(VARIANCES, "squared deviations", most=2 * MOST_SKEWNESS)
 
-    def _warn(self, consequence: str, *, of: str = "", most: float = MOST_SKEWNESS) -> None:
+    def _warn(self, consequence: str, of: str, *, most: float = MOST_SKEWNESS) -> None:
         """Warn of the metrics with a mean more skewed than `most`, and say how many of their means are that skewed."""
         skewed = {name: means for name, means in self._by_metric.items() if any(one > most for one in means)}
         if not skewed:
             return
         means = [one for own in skewed.values() for one in own]
         above = [one for one in means if one > most]
-        warnings.warn(
-            f"{of}{listed(list(skewed))}: few far scores decide {len(above)} of {plural(len(means), 'mean')} of so few "
-            f"{pluralize(self._drawn)} (skewness up to {max(above):.2f}, above {most:g}): {consequence}",
-            SkewedScoresWarning,
-            stacklevel=4,
+        if shares := [name for name in skewed if name in self._as_shares]:
+            consequence += (
+                f'; all values of {listed(shares)} are 0 or 1: statistic = "share" in a description gives the interval '
+                "of a share, which needs no such warning"
+            )
+        whose = "" if of == "means" else f"{of} of "
+        message = (
+            f"{whose}{listed(list(skewed))}: few far scores decide {len(above)} of {plural(len(means), 'mean')} of so "
+            f"few {pluralize(self._drawn)} (skewness up to {max(above):.2f}, above {most:g}): {consequence}"
         )
+        warning = SkewedScoresWarning(message, of=of, metrics=list(skewed), consequence=consequence)
+        warnings.warn(warning, stacklevel=4)
 
 
 T = TypeVar("T")

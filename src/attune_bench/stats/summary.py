@@ -142,7 +142,9 @@ def intervals_of(
                 )
         if metric.statistic == "mean" and intervals[0].method != "logit-t":
             given = [size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)]
-            draws.skewed.add(part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn)
+            draws.skewed.add(
+                part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn, as_share=_can_be_share(table, values)
+            )
         for group, clusters, method, interval, terms in zip(
             groups.tolist(), sizes, methods, intervals, part, strict=True
         ):
@@ -151,6 +153,12 @@ def intervals_of(
             low, high, reason = interval_ends(interval, clusters, table)
             found[group] = (nan_to_none(interval.estimate), low, high, int(present[group].sum()), clusters, reason)
     return [found[group] for group in range(len(series.groups))]
+
+
+def _can_be_share(table: ScoreTable, values: Floats) -> bool:
+    """Tell whether the metric of all `values` is from a user's table, in which a description can call it a share."""
+    is_own = table.provenance.benchmark is None and table.repeats is None
+    return is_own and bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
 
 
 def _trials(values: Floats, level: float) -> Interval:

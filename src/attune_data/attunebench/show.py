@@ -364,13 +364,25 @@ def _turn_beside(
 def _felt(turn: Turn, predicted: Sequence[RunTurn]) -> Iterator[Compared]:
     of_tags = [turn.mood_shift_tags, *(one.em_emotion_tags for one in predicted)]
     own, *others = [{tag.emotion.strip().lower(): tag for tag in tags} for tags in of_tags]
-    words = {(True, True): "both", (True, False): "felt, not predicted", (False, True): "predicted, not felt"}
+    words = {(True, False): "felt, not predicted", (False, True): "predicted, not felt"}
     for key in dict.fromkeys(chain(own, *others)):
         name = next(tags[key].emotion for tags in (own, *others) if key in tags)
         there = [(key in own, key in tags) for tags in others]
         same = [None if pair == (False, False) else all(pair) for pair in there]
-        notes = [words.get(pair, "") for pair in there]
+        notes = [
+            words.get(pair, _off_by(own.get(key), tags.get(key))) for pair, tags in zip(there, others, strict=True)
+        ]
         yield Compared(name, _intensity(own.get(key)), [_intensity(tags.get(key)) for tags in others], same, notes)
+
+
+def _off_by(felt: MoodShiftTag | None, predicted: MoodShiftTag | None) -> str:
+    """Return in words that the emotion of two tags is the same; with both intensities, how far they differ."""
+    if felt is None or predicted is None:
+        return ""
+    if felt.intensity is None or predicted.intensity is None:
+        return "same emotion"
+    off = predicted.intensity - felt.intensity
+    return f"same emotion, intensity {off:+d}" if off else "same emotion and intensity"
 
 
 def _intensity(tag: MoodShiftTag | None) -> str:

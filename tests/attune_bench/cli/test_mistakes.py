@@ -178,7 +178,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "compare-results-in-a-table": (
         ("compare", "--results", "results.csv"),
-        "results.csv is a table of results, and no file of records; attune-bench report results.csv reads it",
+        "results.csv is a table of results, and no file of records; attune-bench compare results.csv reads it",
     ),
     "compare-results-and-scores": (
         ("compare", "scores.json", "--results", "runs", "--data", "data"),
@@ -187,7 +187,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "compare-nothing": (("compare",), "or what models made: --results RESULTS --data DATA"),
     "compare-scores-among-results": (
         ("compare", "--data", "data", "--results", "runs", "scores.parquet"),
-        "scores.parquet is a file of scores, and no file of records; attune-bench report scores.parquet reads it",
+        "scores.parquet is a file of scores, and no file of records; attune-bench compare scores.parquet reads it",
     ),
     "report-baselines-of-scores": (
         ("report", "scores.json", "--baselines"),

@@ -121,7 +121,8 @@ def test_semicolons_with_decimal_commas(call: Call, plain: str) -> None:
         ),
         (
             ('"0,53"', "0.9"),
-            "row 2: value '0,53' of metric 'hit' has a decimal comma, and '0.9' in row 3 a decimal point; ",
+            "row 2: value '0,53' of metric 'hit' has a decimal comma, and 1 value has a decimal point, as '0.9' in "
+            "row 3; write 0.53",
         ),
         (("0,53", "0,9"), "row 2: 5 cells, and the header has 4; write 0,53 as 0.53, or in quotes"),
     ],
@@ -150,11 +151,19 @@ def test_a_workbook_without_the_extra(call: Call, monkeypatch: pytest.MonkeyPatc
     assert "fastexcel is not installed; it comes with an extra: pip install 'attune-bench[excel]'" in err
 
 
-@pytest.mark.parametrize("row", ["gpt,q9,hit", "gpt,q9,hit,1,x", "gpt"])
-def test_a_ragged_row(call: Call, row: str) -> None:
-    cells = f"{row.count(',') + 1} cell{'s' if ',' in row else ''}"
-    message = f"results.csv, row 18: {cells}, and the header has 4; put a text with a comma in quotes; leave"
-    assert message in told(call, "compare", write("results.csv", f"{long_text()}{row}\n"))
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            "gpt,q9,hit",
+            "3 cells, and the header has 4; leave the cell of an undefined value empty, and write a comma for",
+        ),
+        ("gpt", "1 cell, and the header has 4; leave the cell of an undefined value empty, and write a comma for it\n"),
+        ("gpt,q9,hit,1,x", "5 cells, and the header has 4; put a text with a comma in quotes\n"),
+    ],
+)
+def test_a_ragged_row(call: Call, row: str, message: str) -> None:
+    assert f"results.csv, row 18: {message}" in told(call, "compare", write("results.csv", f"{long_text()}{row}\n"))
 
 
 def test_a_quotation_mark_that_is_not_closed(call: Call) -> None:
@@ -175,6 +184,98 @@ def test_models_without_a_common_unit(call: Call, words: tuple[str, ...]) -> Non
     err = told(call, words[0], write("results.csv", text), *words[1:])
     assert "no two models have a unit in common ('claude' has 'claude-q1', 'gpt' has 'gpt-q1'); give a unit the" in err
     assert not Path("page.html").exists()
+
+
+GERMAN = "question_id;topic;gpt;claude\n" + "".join(
+    f"{unit};work;0,{number}5;0,{number * 7 % 10}5\n" for number, unit in enumerate(UNITS)
+)
+NAMED = ("--columns", "unit=question_id,value=score")
+
+
+@pytest.mark.parametrize("nothing", ["\n", ";;;\n", ";;;\n;;;\n; ; ;\n"])
+def test_empty_rows_at_the_end_are_left_out(call: Call, nothing: str) -> None:
+    plain = compared(call, write("plain.csv", GERMAN), *NAMED)
+    number = nothing.count("\n")
+    out = compared(call, write("wide.csv", GERMAN + nothing), *NAMED)
+    assert f"; {number} empty row{'s' if number > 1 else ''} left out." in out
+    assert "left out" not in plain
+    assert out.partition("\n\n")[0] == plain.partition("\n\n")[0]
+    # A row behind them has the number that it has in the file.
+    assert f"row {9 + number + 1}: value 'x' of" in told(
+        call, "compare", write("x.csv", f"{GERMAN}{nothing}q;w;1;x\n"), *NAMED
+    )
+
+
+@pytest.mark.parametrize("rows", [";work;;\n", ";work;1;1\n;work;1;1\n"])
+def test_a_row_of_a_wide_table_without_its_unit(call: Call, rows: str) -> None:
+    path = write("wide.csv", GERMAN + rows)
+    mend = "every row names its unit: fill the cell, or delete the row"
+    assert f"wide.csv, row 10: question_id (unit) is empty or NA; {mend}\n" in told(call, "compare", path, *NAMED)
+
+
+def test_the_metric_of_a_table_with_a_column_for_each_model_is_named(call: Call) -> None:
+    path = write("wide.csv", GERMAN)
+    assert compared(call, path, *NAMED).startswith("score: ")
+    # Where a column names the models, the name of the value is the name of a column.
+    for columns, column in (("unit=question_id,model=topic,value=score", "score"), ("unit=id,value=score", "id")):
+        err = told(call, "compare", path, "--columns", columns)
+        assert f"no column {column!r} for " in err
+        assert "expected one of question_id, topic, gpt, claude\n" in err or "did you mean 'question_id'" in err
+        assert "row" not in err
+
+
+def test_a_name_of_a_metric_where_no_column_is_a_model(call: Call) -> None:
+    path = write("results.csv", "system,id,accuracy,latency\na,q1,1,2\nb,q1,0,1\n")
+    message = "no column 'accurracy' for value; did you mean 'accuracy'?\n"
+    assert message in told(call, "compare", path, "--columns", "unit=id,value=accurracy")
+
+
+@pytest.mark.parametrize("nothing", ["#NV", "n.a.", "N.A."])
+def test_what_german_programs_write_for_nothing(call: Call, nothing: str) -> None:
+    given, empty = (compared(call, write("wide.csv", GERMAN.replace("0,35", one)), *NAMED) for one in (nothing, ""))
+    assert given == empty
+    assert "\n1 of" not in given
+
+
+def test_a_wrong_cell_of_a_wide_table_is_named_by_its_column(call: Call) -> None:
+    path = write("wide.csv", GERMAN.replace("q4;work;0,35", "q4;work;#DIV/0!"))
+    message = "row 5: value '#DIV/0!' of metric 'score', model 'gpt' is no number"
+    assert message in told(call, "compare", path, *NAMED)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (1, "row 2: value '0.05' of metric 'score', model 'gpt' has a decimal point, and 15 values have a decimal "
+            "comma, as '0,15' in row 3; write 0,05\n"),
+        (3, "has a decimal point, and 13 values have a decimal comma, as '0,15' in row 3; write this and 2 other "
+            "values with a comma\n"),
+        (15, "has a decimal comma, and 15 values have a decimal point, as '0.05' in row 2; write 0."),
+    ],
+)  # fmt: skip
+def test_the_fewer_of_decimal_points_and_commas_are_the_mistake(call: Call, points: int, message: str) -> None:
+    lines = GERMAN.splitlines()
+    order = [lines[1], *lines[3:], lines[2]]
+    text = "\n".join(order).replace(",", ".", points).splitlines()
+    path = write("wide.csv", "\n".join([lines[0], text[0], text[-1], *text[1:-1]]) + "\n")
+    assert message in told(call, "compare", path, *NAMED)
+
+
+def test_a_table_as_results_is_read_by_the_same_command(call: Call) -> None:
+    path = write("wide.csv", GERMAN)
+    for words in (("compare",), ("report",)):
+        again = f"wide.csv is a table, and no file of records; attune-bench {words[0]} wide.csv"
+        assert f"{again} reads it\n" in told(call, *words, "--results", path)
+        columns = "unit=question_id"
+        assert f"{again} --columns {columns} reads it\n" in told(call, *words, "--results", path, "--columns", columns)
+    err = told(call, "compare", "--results", "demo", "--data", "demo", "--columns", "unit=id")
+    assert "--columns names the columns of a table, and --results has records; leave --columns out" in err
+
+
+@pytest.mark.parametrize("flag", ["-o", "--output"])
+def test_a_file_for_what_is_printed(call: Call, flag: str) -> None:
+    mend = "write what it prints to a file: attune-bench compare ... > FILE"
+    assert f"compare has no {flag}; {mend}" in told(call, "compare", write("results.csv", long_text()), flag, "x.tex")
 
 
 @pytest.mark.parametrize("name", ["results.csv", "results.tsv", "wide.csv"])

@@ -91,8 +91,8 @@ def test_traits_with_decimal_commas_are_numbers_where_values_have_them(tmp_path:
          "thousands, or 1.000 if it is a decimal comma"),
         (("1", "1,000,000"), "row 3: value '1,000,000' of metric 'hit' has a comma: write 1000000 if the comma groups "
          "thousands"),
-        (("0,53", "0.9"), "row 2: value '0,53' of metric 'hit' has a decimal comma, and '0.9' in row 3 a decimal "
-         "point; write all values with a point"),
+        (("0,53", "0.9"), "row 2: value '0,53' of metric 'hit' has a decimal comma, and 1 value has a "
+         "decimal point, as '0.9' in row 3; write 0.53"),
         (("1,234.5", "1"), "row 2: value '1,234.5' of metric 'hit' is no number"),
     ],
 )  # fmt: skip
@@ -120,7 +120,7 @@ def test_what_is_not_utf_8_is_windows_1252_and_a_note_says_so(tmp_path: Path) ->
     assert scores.provenance.notes[0] == ("Assumed of the table: encoded as Windows-1252, because it is not UTF-8.")
 
 
-@pytest.mark.parametrize("undefined", ["NA", "N/A", "#N/A", "NaN", "nan", "na", "null", ""])
+@pytest.mark.parametrize("undefined", ["NA", "N/A", "#N/A", "#NV", "n.a.", "NaN", "nan", "na", "null", ""])
 def test_what_programs_write_for_nothing_is_undefined(undefined: str, tmp_path: Path) -> None:
     years = undefined if undefined in {"NA", "NaN"} else ""
     text = f"model,unit,years,condition,value\na,q1,3,,1\na,q2,{years},,{undefined}\n"
@@ -135,7 +135,7 @@ def test_na_is_no_condition_no_cluster_and_no_text_of_a_trait(tmp_path: Path) ->
     assert scores.conditions == (None,)
     assert scores.units.rows() == [("q1", "p", "work"), ("q2", None, None)]
     assert "NA in topic is undefined" in scores.provenance.notes[0]
-    with pytest.raises(MetricInputError, match="row 2: unit is empty or NA; every row names model, unit and metric"):
+    with pytest.raises(MetricInputError, match="row 2: unit is empty or NA; every row names model and unit: fill"):
         read(tmp_path / "unit.csv", "model,unit,value\na,NA,1\n")
     frame = pl.DataFrame({"model": ["a"], "unit": ["q1"], "country": ["NA"], "condition": ["NA"], "value": [1.0]})
     namibia = Scores.from_table(frame)
@@ -196,6 +196,10 @@ def test_the_first_sheet_of_a_workbook_is_read_to_the_last_digit(tmp_path: Path)
     one = Scores.read(workbook(tmp_path / "one.xlsx", long_text() + ",,,,\n"))
     assert values(one) == EXACT
     assert not [note for note in one.provenance.notes if "Assumed" in note]
+    header, rows = long_text().split("\n", 1)
+    within = Scores.read(workbook(tmp_path / "within.xlsx", f"{header}\n,,,,\n{rows}"))
+    assert values(within) == EXACT
+    assert within.provenance.notes[0] == "Assumed of the table: 1 empty row left out."
     codes = "model,unit,value\na,1,0.30000000000000004\na,007,NA\nb,1.50,TRUE\n"
     mixed = Scores.read(workbook(tmp_path / "mixed.xlsx", codes)).values
     assert mixed.rows() == [("a", None, "1", 0.1 + 0.2), ("a", None, "7", None), ("b", None, "1.5", 1.0)]
@@ -398,10 +402,22 @@ def test_empty_columns_at_the_end_of_a_sheet_are_nothing(tmp_path: Path) -> None
     assert read(tmp_path / "results.csv", "model;unit;hit;;\na;q1;1;;\na;q2;0;;\n").traits == ()
 
 
+def test_a_name_may_not_be_blank() -> None:
+    frame = pl.DataFrame({"unit": ["q1", "q2"], "gpt": [1, 0], " ": [1, 1]})
+    with pytest.raises(MetricInputError, match="the table: a column of numbers has no name; name it, or leave it out"):
+        Scores.from_table(frame)
+    category = pl.Series(["a", " "], dtype=pl.Categorical)
+    long = pl.DataFrame({"model": category, "unit": ["q1", "q1"], "value": [1, 0]})
+    with pytest.raises(
+        MetricInputError, match="the table, row 2: model is empty or NA; every row names model and unit"
+    ):
+        Scores.from_table(long)
+
+
 def test_one_wrong_cell_makes_no_trait_of_a_metric(tmp_path: Path) -> None:
-    with pytest.raises(MetricInputError, match="row 3: value 'high' of metric 'hit' is no number"):
+    with pytest.raises(MetricInputError, match="row 3: value 'high' of metric 'hit', model 'a' is no number"):
         read(tmp_path / "results.csv", "model,unit,hit,f1\na,q1,1,0.5\na,q2,high,0.5\nb,q1,0,1\n")
-    with pytest.raises(MetricInputError, match="row 3: value 'high' of metric 'value' is no number"):
+    with pytest.raises(MetricInputError, match="row 3: value 'high' of metric 'value', model 'gpt' is no number"):
         read(tmp_path / "results.csv", "unit,gpt,claude\nq1,1,0.5\nq2,high,0.5\nq3,0,1\n")
 
 

@@ -41,7 +41,9 @@ def test_who_leads_who_is_not_told_apart_and_who_is_below() -> None:
     # Of 10 units each exchange of a and b changes the difference: p is 2 / 2^10, of a and c 2 / 2^5.
     said = answer(scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": HALF}))
     assert said.startswith("a has the highest Hits; c is not significantly different. ")
-    assert "The value of a is 2.0. Compared with a on the units that both have: b is significantly worse. " in said
+    assert (
+        "The value of a in Hits is 2.0. Compared with a on the units that both have: b is significantly worse. " in said
+    )
     assert "all others" not in said
 
 
@@ -96,7 +98,7 @@ def test_too_few_units_to_compare_so_many() -> None:
 def test_many_units_on_which_models_do_not_differ() -> None:
     said = answer(scores_of({"a": [1.0, 2.0] * 30, "b": [1.0, 2.0] * 30}))
     assert "No two models differ significantly in Hits; a and b have the highest value." in said
-    assert "The value of a and b is 1.5. No two models have different values for enough units" in said
+    assert "The value of a and b in Hits is 1.5. No two models have different values for enough units" in said
 
 
 def test_models_of_one_value_without_a_unit_in_common() -> None:
@@ -118,7 +120,10 @@ def test_a_model_without_a_value_is_named() -> None:
 def test_models_of_one_value_share_the_lead() -> None:
     said = answer(scores_of({"a": [2.0] * 10, "b": [2.0] * 10, "c": [1.0] * 10}))
     assert said.startswith("a and b have the highest Hits. ")
-    assert "The value of a and b is 2.0. Compared with a on the units that both have: c is significantly worse." in said
+    assert (
+        "The value of a and b in Hits is 2.0. Compared with a on the units that both have: c is significantly worse."
+        in said
+    )
 
 
 def test_one_model() -> None:
@@ -189,6 +194,19 @@ def test_another_metric_beats_random_answers_with_its_whole_interval() -> None:
     assert "random answers in" not in second_metric([3.0, 3.5], 1.0)
 
 
+def test_models_are_compared_with_drawn_random_answers_where_these_are_scored() -> None:
+    values = {"a": [2.0] * 10, "b": [0.0] * 10, "c": [1.5, 0.5] * 5, "baseline/chance": [1.0] * 10}
+    said = answer(scores_of(values))
+    random = "random answers"
+    assert f"Random answers ( baseline/chance ) score 1.0: a is significantly better than {random}; " in said
+    assert f"; b is significantly worse than {random}; c is not significantly different from {random}. " in said
+    alike = answer(scores_of({name: own[:1] * 10 for name, own in values.items()} | {"a": [1.0] * 10}))
+    assert f"score 1.0: c is significantly better than {random}; b is significantly worse" in alike
+    del values["baseline/chance"]
+    assert random not in answer(scores_of(values))
+    assert random not in answer(scores_of({"baseline/chance": [1.0] * 10}))
+
+
 def test_random_answers_are_said_where_they_are_known() -> None:
     scores = scores_of({"lab/m": [3.0, 2.0] * 5, "lab/n": [2.0, 1.5] * 5})
     assert "random answers" not in answer(scores)
@@ -222,8 +240,8 @@ def test_each_condition_has_its_finding() -> None:
     )
     assert heading_of(page) == "Which model has the highest hit depends on the condition: a in plain and b in terse"
     said = text_of(page)
-    assert "a has the highest hit, condition plain, and b is significantly worse. The value of a is 2.0" in said
-    assert "b has the highest hit, condition terse, and a is significantly worse. The value of b is 2.0" in said
+    assert "a has the highest hit, condition plain, and b is significantly worse. The value of a in hit is 2.0" in said
+    assert "b has the highest hit, condition terse, and a is significantly worse. The value of b in hit is 2.0" in said
 
 
 def test_a_title_of_several_conditions() -> None:
@@ -433,8 +451,8 @@ def test_the_report_as_text_begins_with_the_sentences_of_the_page() -> None:
     scores = scores_of({"b": [1.0] * 10, "baseline/x": HALF, "a": [2.0] * 10})
     said = text_answer(scores)
     assert said == (
-        "a has the highest Hits; baseline/x is not significantly different. The value of a is 2.0. Compared with a on "
-        "the units that both have: b is significantly worse."
+        "a has the highest Hits; baseline/x is not significantly different. The value of a in Hits is 2.0. Compared "
+        "with a on the units that both have: b is significantly worse."
     )
     assert all(part in answer(scores) for part in said.partition(". "))
 

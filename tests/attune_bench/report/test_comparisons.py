@@ -25,7 +25,7 @@ def quote(scores: Scores, *models: str, margin: float | None = None) -> str:
     """Return the sentence to quote, without its interval."""
     options = {**OPTIONS, "metrics": ["hit"], "margin": margin}
     frame = scores.compare(*models, **options) if models else scores.compare_all(**options)
-    [said] = quotes(scores, frame, AnalysisOptions(**OPTIONS))
+    said, *_ = quotes(scores, frame, AnalysisOptions(**OPTIONS))
     return re.sub(r", 95% interval \[[^]]*\]", "", said)
 
 
@@ -52,12 +52,42 @@ def test_no_significant_difference_is_quoted_with_what_could_have_been_found() -
     )
 
 
-def test_the_two_best_models_are_quoted_with_the_p_of_their_family() -> None:
-    values = {"c": LOW, "baseline/x": [value + 5 for value in HIGH], "a": HIGH, "b": [value / 2 for value in LOW]}
-    said = quote(scores_of(values))
-    assert said.startswith("a scores higher than c in Hits: ")
-    assert "Holm-corrected over 6 pairs, p = 0.0117" in said
-    assert "Holm" not in quote(scores_of(values), "a", "c")
+def all_quotes(scores: Scores, *metrics: str) -> list[str]:
+    frame = scores.compare_all(metrics=metrics or ["hit"], **OPTIONS)
+    return quotes(scores, frame, AnalysisOptions(**OPTIONS))
+
+
+def test_the_best_two_and_every_pair_that_differs_are_quoted() -> None:
+    close = [value + unit % 3 / 2 - 0.4 for unit, value in enumerate(HIGH)]
+    first, *others = said = all_quotes(scores_of({"a": close, "b": HIGH, "c": LOW}))
+    assert first.startswith("No significant difference between a and b in Hits: 0.0, ")
+    assert sorted(one.partition(" in Hits")[0] for one in others) == [
+        "a scores higher than c", "b scores higher than c",
+    ]  # fmt: skip
+    assert all("Holm-corrected over 3 pairs, p = " in one for one in said)
+
+
+@pytest.mark.parametrize(("models", "quoted"), [(4, 6), (5, 1)])
+def test_of_more_than_six_sentences_those_of_the_best_two_are_left(models: int, quoted: int) -> None:
+    values = {f"m{place}": [value + 5 * place for value in HIGH * 2] for place in range(models)}
+    said = all_quotes(scores_of(values))
+    assert len(said) == quoted
+    assert any(one.startswith(f"m{models - 1} scores higher than m{models - 2} in Hits") for one in said)
+
+
+def test_baselines_are_not_the_best_two() -> None:
+    values = {"c": LOW, "baseline/x": [value + 5 for value in HIGH], "a": HIGH}
+    pairs = [one.partition(" in Hits")[0] for one in all_quotes(scores_of(values))]
+    assert "a scores higher than c" in pairs
+
+
+def test_two_models_of_more_are_quoted_as_uncorrected_for_the_others() -> None:
+    values = {"c": LOW, "a": HIGH}
+    note = "uncorrected for the other models of the table"
+    assert note not in quote(scores_of(values), "a", "c")
+    said = quote(scores_of({**values, "b": [value / 2 for value in LOW]}), "a", "c")
+    assert f"p = 0.0020 (paired permutation test, {note})" in said
+    assert "Holm" not in said
 
 
 def test_a_margin_is_quoted_where_the_difference_is_within_it() -> None:
@@ -103,3 +133,14 @@ def test_above_five_models_text_has_a_matrix_and_json_every_pair(models: int) ->
     whole = Document(comparison_tables(scores, frame))
     assert pairs == json_content(whole)["comparisons"]
     assert re.search(r"A +B +A minus B +differ .* p min +mde$", render(whole, columns=120), re.MULTILINE)
+
+
+def test_the_note_explains_the_words_of_the_title_and_of_the_intervals() -> None:
+    scores = scores_of({"a": HIGH, "b": LOW})
+    options = AnalysisOptions(**OPTIONS)
+    for are_matrices in ([False], [True]):
+        said = comparison_note(scores, options, 2000, are_matrices=are_matrices)
+        assert "(expanded percentile: wider for few units)" in said
+        assert "the family, the pairs that are corrected together;" in said
+        assert ("By the uncorrected interval: pairs whose interval" in said) == (not are_matrices[0])
+    assert "wider" not in comparison_note(scores, AnalysisOptions(interval="percentile"), 2000)

@@ -307,11 +307,24 @@ def test_what_random_answers_score_is_drawn_where_it_is_known() -> None:
     assert f"{said}, Pairwise accuracy: 0.450" in marks(svg(figures.profile(known, "a", frame=SUMMARY)))
 
 
+def test_the_axis_says_that_bars_are_intervals_where_a_bar_is_drawn() -> None:
+    known = Scores.from_table(
+        pl.DataFrame({"model": ["a"] * 9, "unit": [f"q{u}" for u in range(9)], "metric": "x", "value": range(9)})
+    )
+    assert "x, 95% interval" in words(svg(figures.scores(known, resamples=50)))
+    assert "rank by x, 90% interval" in words(svg(figures.ranks(known, resamples=50, level=0.9)))
+    # A frame does not tell the level.
+    found = known.summary(resamples=50, level=0.9)
+    assert "x, interval" in words(svg(figures.scores(known, frame=found)))
+    none = found.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
+    assert "x" in words(svg(figures.scores(known, frame=none)))
+
+
 def test_the_lowest_error_is_on_top() -> None:
     errors = SUMMARY.with_columns(metric=pl.lit("panas_item_mae"))
     text = words(svg(figures.scores(TABLE, frame=errors)))
     assert [word for word in text if word in {"a", "b"}] == ["b", "a"]
-    assert "PANAS item MAE, lower is better" in text
+    assert "PANAS item MAE, lower is better, interval" in text
 
 
 def test_values_are_drawn_as_they_are_reported() -> None:
@@ -345,6 +358,8 @@ def test_the_colour_of_a_difference_is_a_share_of_the_range_or_of_the_largest_va
 
 def test_the_widest_gap_is_on_top() -> None:
     assert [row.name for row in attune_figures.perspective_gap(TABLE, GAPS).rows] == ["wide", "narrow"]
+    below = GAPS.with_columns(gap=pl.when(pl.col("model") == "narrow").then(-0.2).otherwise("gap"))
+    assert [row.name for row in attune_figures.perspective_gap(TABLE, below).rows] == ["narrow", "wide"]
 
 
 def test_units_are_not_named() -> None:
@@ -420,7 +435,7 @@ def test_one_metric_is_drawn() -> None:
     both = pl.concat([SUMMARY, SUMMARY.with_columns(metric=pl.lit("avg_emotion_f1"))])
     with pytest.raises(ValueError, match="the frame has the metrics avg_pairwise_accuracy, avg_emotion_f1; choose one"):
         figures.scores(TABLE, frame=both)
-    assert "Emotion F1" in words(svg(figures.scores(TABLE, "avg_emotion_f1", frame=both)))
+    assert "Emotion F1, interval" in words(svg(figures.scores(TABLE, "avg_emotion_f1", frame=both)))
 
 
 def test_nothing_to_draw_is_said() -> None:

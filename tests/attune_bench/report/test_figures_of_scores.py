@@ -1,5 +1,7 @@
 """`attune_bench.figures`: each function does the analysis that it draws, and draws scores alone."""
 
+import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -92,7 +94,9 @@ DRAWN: dict[str, tuple[Callable[[Scores], Any], Callable[[Scores], Any]]] = {
 @pytest.mark.parametrize("name", slow_after(4, DRAWN))
 def test_a_figure_is_that_of_its_analysis(name: str, scores: Scores) -> None:
     own, of_frame = DRAWN[name]
-    assert own(scores).to_dict() == of_frame(scores).to_dict()
+    # A frame does not tell the level of its intervals, which the title of an axis says.
+    drawn, of_the_frame = (json.dumps(draw(scores).to_dict()) for draw in (own, of_frame))
+    assert re.sub(r"\d+% interval", "interval", drawn) == of_the_frame
 
 
 def test_every_figure_is_tried() -> None:

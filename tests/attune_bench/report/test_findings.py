@@ -13,10 +13,12 @@ SHARE, ERROR = Metric(name="x", label="x"), Metric(name="x", label="x", higher_i
 
 
 def test_ranks() -> None:
-    rows = pl.DataFrame({"low": [1.0, 2.0, None], "high": [1.0, 3.0, None]})
+    rows = pl.DataFrame({"model": ["a", "b", "c"], "low": [1.0, 2.0, None], "high": [1.0, 3.0, None]})
     assert findings.of_ranks(rows) == "The interval of 1 of 2 models is a single rank"
     assert findings.of_ranks(rows[1:]) == "The interval of none of 1 model is a single rank"
     assert findings.of_ranks(rows[2:]) == "No rank has an interval"
+    with_baseline = rows.with_columns(model=pl.Series(["a", "baseline/x", "human/ann"]))
+    assert findings.of_ranks(with_baseline) == "The interval of 1 of 1 model is a single rank"
 
 
 def profiles(values: dict[str, dict[str, float]], **metrics: Any) -> str:
@@ -39,7 +41,7 @@ def test_profiles() -> None:
 
 
 def test_random_answers() -> None:
-    rows = pl.DataFrame({"low": [0.6, 0.4], "high": [0.7, 0.5]})
+    rows = pl.DataFrame({"model": ["a", "b"], "low": [0.6, 0.4], "high": [0.7, 0.5]})
     assert findings.of_chance(SHARE, rows, 0.5) == (
         "The whole interval of 1 of 2 models is better than the average score of random answers"
     )
@@ -48,21 +50,30 @@ def test_random_answers() -> None:
     assert "1 of 2 models" in findings.of_chance(ERROR, rows, 0.55)
     assert findings.of_chance(ERROR, rows, 0.5) == none
     assert findings.of_chance(SHARE, rows, None) == ""
+    with_baseline = rows.with_columns(model=pl.Series(["a", "baseline/x"]))
+    assert "The whole interval of 1 of 1 model is" in findings.of_chance(SHARE, with_baseline, 0.5)
 
 
 @pytest.mark.parametrize(
     ("differences", "said"),
     [
-        ([(0.2, 0.01), (-0.1, 0.8)], "1 of 2 models rise significantly"),
-        ([(0.2, 0.01), (-0.1, 0.04)], "1 of 2 models rise significantly, 1 fall significantly"),
-        ([(-0.2, 0.01), (0.1, None)], "1 of 2 models fall significantly"),
+        ([(0.2, 0.01), (-0.1, 0.8)], "1 of 2 models is above"),
+        ([(0.2, 0.01), (-0.1, 0.04)], "1 of 2 models is above, 1 is below"),
+        ([(0.2, 0.01), (0.2, 0.01), (-0.1, 0.04)], "2 of 3 models are above, 1 is below"),
+        ([(-0.2, 0.01), (0.1, None)], "1 of 2 models is below"),
         ([(0.2, 0.05), (None, None)], "Nothing"),
         ([], "Nothing"),
     ],
 )
 def test_differences(differences: list[tuple[float | None, float | None]], said: str) -> None:
     rows = [{"by": difference, "p_holm": p} for difference, p in differences]
-    assert findings.of_differences(rows, "by", "rise", "fall", "Nothing") == said
+    assert findings.of_differences(rows, "by", ("is", "are"), "above", "below", "Nothing") == said
+
+
+def test_findings_about_models_leave_out_people_and_baselines() -> None:
+    names = ["a", "baseline/x", "human/ann"]
+    assert findings.models_of(pl.DataFrame({"model": names}))["model"].to_list() == ["a"]
+    assert findings.models_of(pl.DataFrame({"model": names[1:]}))["model"].to_list() == names[1:]
 
 
 def test_wins() -> None:
@@ -91,9 +102,18 @@ def test_correlations() -> None:
 
 
 def test_difficulty() -> None:
-    rows = pl.DataFrame({"sd": [0.0, 0.4, None]})  # the last has a value of one model
-    assert findings.of_difficulty(rows, "reply") == "All models have the same value on 1 of 2 replies"
-    assert findings.of_difficulty(rows[1:], "reply") == "Models differ on each of 1 reply"
+    rows = pl.DataFrame({"sd": [0.0, 0.4, 0.0, None], "models": [3, 3, 2, 1]})
+    assert findings.of_difficulty(rows[:2], "reply", models=3, units=2) == (
+        "All models have the same value on 1 of 2 replies"
+    )
+    # Of a unit that one model lacks, nothing is said of all models.
+    assert findings.of_difficulty(rows, "reply", models=3, units=4) == (
+        "All models have the same value on 1 of the 2 replies with a value of every model"
+    )
+    assert findings.of_difficulty(rows[1:], "reply", models=3, units=3) == (
+        "Models differ on each of the 1 reply with a value of every model"
+    )
+    assert findings.of_difficulty(rows[2:], "reply", models=3, units=2) == ""
 
 
 def test_states() -> None:

@@ -162,6 +162,54 @@ def test_no_participant_and_no_conversation_is_named(page: str, conversations: C
 
 
 @pytest.mark.slow
+def test_the_baselines_of_a_ranking_are_defined() -> None:
+    data = load("demo")[:8]
+    chosen = {one.id for one in data}
+    runs = [run for run in load_runs("demo") if run.conversation_id in chosen]
+
+    def said(*names: str) -> str:
+        baselines = [run for name in names for run in BASELINES[name](data)]
+        return text_of(score(data, [*runs, *baselines]).report(format="html", resamples=20))
+
+    both = said("prior", "chance")
+    assert "prior: Answer every question as most other participants answered it" in both
+    assert "chance: Draw every answer at random." in both
+    assert "lexicon: " not in both
+    assert "Baselines, which use no model" not in said()
+
+
+def test_subgroups_without_a_value_are_a_sentence() -> None:
+    def of(count: int) -> str:
+        data = load("demo")[:count]
+        chosen = {one.id for one in data}
+        runs = [run for run in load_runs("demo") if run.conversation_id in chosen]
+        scores = score(data, runs)
+        return scores.report(format="html", data=data, resamples=20)
+
+    said = "Subgroups: diagnosis group: fewer than 5 participants, not shown. category: fewer than 5 participants, not"
+    few = of(8)
+    assert said in text_of(few)
+    assert "Subgroups with their numbers" not in few
+
+
+def test_skewed_scores_are_one_warning_with_labels() -> None:
+    def warned(far: float | None) -> list[str]:
+        rows = [
+            (model, f"u{unit:02}", metric, (unit >> place) % 2 if far is None or unit != place else far)
+            for place, model in enumerate("ab")
+            for unit in range(12)
+            for metric in ("hit", "rate")
+        ]
+        frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+        metrics = {"hit": {"label": "Hits"}, "rate": {"label": "Rate"}}
+        page = Scores.from_table(frame, metrics=metrics).report(format="html", resamples=200)
+        return re.findall(r"Warning: [^<]*far scores[^<]*", section(page, "Methods"))
+
+    [said] = warned(90.0)
+    assert said.startswith("Warning: there are so few units that few far scores decide some means of Hits, Rate: in ")
+    assert warned(None) == []
+
+
 def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations: Conversations) -> None:
     groups = scores.by("diagnosis_group", data=conversations, metrics=["composite_score"], resamples=10)
     few = groups.filter(groups["clusters"] < 5)

@@ -1,13 +1,17 @@
-"""Tables for LaTeX: rules of booktabs, escaped names, notes below; nothing is compiled."""
+"""Tables for LaTeX: rules of booktabs, escaped names, captions, labels, notes below; nothing is compiled."""
 
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
+from commands import Call
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attune_bench import Scores
+from attune_bench.report.comparisons import comparison_tables
+from attune_bench.report.document import document, render
 from attune_data.export import to_latex
 
 # What stands for itself in LaTeX, and what each of the others is written as.
@@ -50,6 +54,34 @@ def test_a_report_is_tables_with_rules_and_as_many_cells_as_columns() -> None:
             assert len(re.findall(r"(?<!\\)&", line)) == len(places) - 1, line
     assert to_latex(NAME) in text
     assert "& $-$8.500 & 2" in text
-    # Notes stand below, and the whole signature in a comment.
-    assert text.index(r"{\footnotesize") > text.index(r"\end{tabular}")
+    # The whole signature is a comment.
     assert text.splitlines()[-1] == f"% {scores.sign(resamples=50)}"
+
+
+def test_a_table_has_a_caption_a_label_and_its_notes_and_reading_is_a_comment(call: Call, tmp_path: Path) -> None:
+    rows = [f"q{unit};{unit % 7},5;{unit % 5},5" for unit in range(12)]
+    table = tmp_path / "wide.csv"
+    table.write_text("\n".join(["unit;gpt-4o;qwen-2-72b", *rows]))
+    status, text, err = call("compare", table, "--format", "latex", "--resamples", 200)
+    assert (status, err) == (0, "")
+    before, inside, after = re.split(r"\\(?:begin|end)\{table\}\n", text)
+    assert r"\caption{Paired differences in value, p corrected by Holm's method.}" in inside
+    assert r"\label{tab:comparisons}" in inside
+    assert inside.index(r"\end{tabular}") < inside.index(r"\footnotesize Difference: A minus B")
+    assert "Difference: A minus B" not in before + after
+    lines = text.splitlines()
+    for read in ("separated by semicolons; decimal commas", "Columns read as models", "without a description"):
+        assert [line[:2] for line in lines if read in line] == ["% "]
+    assert "No significant difference between" in after
+
+
+def test_notes_on_repeats_and_warnings_are_no_comments_and_labels_differ() -> None:
+    rows = [(m, f"q{u}", name, r, float(u % 3)) for m in "ab" for u in range(4) for name in ("x", "y") for r in "12"]
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row")
+    scores = Scores.from_table(frame)
+    tables = comparison_tables(scores, scores.compare_all(metrics=["x", "y"], resamples=50))
+    text = render(document(scores, tables, warnings=["Warning: few."]), format="latex")
+    assert re.findall(r"\\label\{(.*)\}", text) == ["tab:comparisons", "tab:comparisons-2"]
+    *_, last = text.split(r"\begin{table}")
+    assert "Values are means over the repeats of each unit" in last
+    assert "Warning: few." in last

@@ -77,10 +77,21 @@ def test_it_says_how_the_metrics_were_understood(of_table: str) -> None:
         section(of_table, "Scores")
     )
     methods = text_of(section(of_table, "Methods"))
-    assert "The values come from a table with a row for each model, unit and metric; none was scored here." in methods
+    assert "The values come from a table of results by model, unit and metric; none was scored here." in methods
     assert "units are drawn. With fewer than 5 units" in methods
     assert "Every unit is taken to be independent of the others." in methods
     assert "accuracy unbounded higher mean over units" in methods
+
+
+def test_missing_values_are_counted() -> None:
+    whole = table_of(units=20).filter(metric="accuracy")
+    said = "values of accuracy are missing; two models are compared on the units that both have."
+    # A value is missing without its row, and where its cell is empty.
+    empty = pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("value").alias("value")
+    for rows in (whole[5:], whole.with_columns(empty)):
+        page = Scores.from_table(rows).report(format="html", resamples=100)
+        assert f"5 of 40 {said}" in text_of(section(page, "Scores"))
+    assert "are missing" not in Scores.from_table(whole).report(format="html", resamples=100)
 
 
 def test_no_benchmark_is_spoken_of(of_table: str) -> None:
@@ -178,8 +189,8 @@ def test_metrics_beyond_the_board_are_named() -> None:
     assert "2 metrics not on the board; the report as JSON has them: " in text_of(page_text)
 
 
-def profiles_of(models: int) -> str:
-    """Return the profiles of a page of some models; a metric has no finite range."""
+def profiles_of(models: int, *lacking: tuple[str, str]) -> str:
+    """Return the profiles of a page of some models without some values; a metric has no finite range."""
     source = random.Random(models)
     metrics: dict[str, dict[str, Any]] = {name: {"low": 0, "high": 1} for name in ("one", "two", "three")}
     metrics["two"]["higher_is_better"] = False
@@ -188,6 +199,7 @@ def profiles_of(models: int) -> str:
         for model in range(models)
         for unit in range(10)
         for name in (*metrics, "seconds")
+        if (f"m{model}", name) not in lacking
     ]
     frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
     return section(Scores.from_table(frame, metrics=metrics).report(format="html", resamples=20), "Profiles")
@@ -200,6 +212,12 @@ def test_few_models_have_a_dot_plot_of_their_profiles_and_more_a_heat_map() -> N
     places = ("one", "two, lower is better", "three")
     assert sorted(said) == sorted(f"m{model}, {place}" for model in range(5) for place in places)
     assert cells(profiles_of(6)).keys() == {(name, f"m{model}") for name in places for model in range(6)}
+
+
+def test_a_model_that_a_dot_plot_lacks_is_named() -> None:
+    said = "No value that can be shown of m1: two; m2: two, three."
+    assert said in text_of(profiles_of(3, ("m1", "two"), ("m2", "two"), ("m2", "three")))
+    assert "No value" not in text_of(profiles_of(3))
 
 
 @pytest.mark.parametrize("models", [5, 6])
@@ -380,3 +398,16 @@ def test_repeats_have_a_section_where_models_were_asked_several_times(scores: Sc
 def test_repeats_are_left_out_where_clusters_count_once() -> None:
     page = repeated().report(format="html", resamples=20, weight="cluster")
     assert left_out(page)["Repeats"] == "counts each unit once (--weight unit)"
+
+
+@pytest.mark.parametrize(("models", "is_open"), [(4, True), (5, False)])
+def test_comparisons_have_sentences_to_quote_and_at_most_six_pairs_are_open(models: int, is_open: bool) -> None:
+    names = [f"m{place}" for place in range(models)]
+    values = [(name, f"q{u}", "hit", place + u % 3 / 10) for place, name in enumerate(names) for u in range(24)]
+    frame = pl.DataFrame(values, schema=["model", "unit", "metric", "value"], orient="row")
+    page = section(Scores.from_table(frame).report(format="html", resamples=200), "Comparisons")
+    last = f"To quote: m{models - 1} scores higher than m{models - 2} in hit: difference "
+    assert last in text_of(page)
+    assert text_of(page).count("To quote: ") == (6 if is_open else 1)
+    assert ("All pairs, with their numbers" not in page) == is_open
+    assert "A minus B" in text_of(page)

@@ -67,6 +67,21 @@ def test_it_counts_every_mean_and_names_every_metric() -> None:
     assert said.startswith("differences of secs, cost: few far scores decide 8 of 20 means of so few units (")
 
 
+def test_a_mean_of_zeros_and_ones_is_advised_to_be_a_share_and_then_not_warned_of() -> None:
+    hits = (np.arange(PEOPLE) < 2).astype(float)
+    advice = 'all values of points are 0 or 1: statistic = "share" in a description'
+    [said] = warned(lambda: table(a=hits).summary(**OPTIONS))
+    assert advice in said
+    assert advice not in warned(lambda: table(a=hits, b=FAR).summary(**OPTIONS))[0]
+    rows = table(a=hits).values.drop("condition").rename({"points": "value"}).with_columns(metric=pl.lit("points"))
+    share = {"points": {"low": 0, "high": 1, "statistic": "share"}}
+    assert warned(lambda: Scores.from_table(rows, metrics=share).summary(**OPTIONS)) == []
+    # A description as a share does not change means over repeats.
+    twice = pl.concat([rows.with_columns(repeat=pl.lit(one)) for one in "12"])
+    [said] = warned(lambda: Scores.from_table(twice, metrics=share).summary(**OPTIONS))
+    assert advice not in said
+
+
 def test_more_people_of_the_same_kind_are_no_longer_few() -> None:
     assert warned(lambda: table(a=np.tile(FAR, 2)).summary(**OPTIONS))
     assert abs(skewness_of_mean(np.tile(FAR, 12), range(240))[0]) < MOST_SKEWNESS
@@ -152,7 +167,7 @@ def test_the_variance_of_units_says_it_of_squared_deviations() -> None:
 
 def test_the_page_of_a_report_says_it() -> None:
     page = re.sub(r"<[^>]+>", "", table(a=FAR, b=EVEN).report(format="html", **OPTIONS))
-    assert page.count("few far scores decide 1 of 2 means of so few clusters") == 1
+    assert page.count("there are so few clusters that few far scores decide some means of points: ") == 1
     even = re.sub(r"<[^>]+>", "", table(a=EVEN, b=EVEN[::-1]).report(format="html", **OPTIONS))
     assert "few far scores decide" not in even
 

@@ -43,13 +43,12 @@ from attune_bench.report.drawing import (
     unique,
 )
 from attune_bench.report.figures import Numbers, score_plot
-from attune_bench.report.findings import of_chance, of_differences
+from attune_bench.report.findings import models_of, of_chance, of_differences
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.plots import Mark, PlotRow, RowPlot, axis_of
 from attune_bench.report.privacy import hidden_strata, hides, suppressed
 from attune_bench.report.sections import comparison_parts, drawn_section, lacking_units, subgroup_section
 from attune_bench.report.tables import analysis_note, analysis_tables
-from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_bench.stats.subgroups import strata_of
@@ -78,6 +77,8 @@ _VA = "avg_emotion_va_score"
 _TASKS = {"binary_om": "what the original model did", "binary_human": "what the participant wanted"}
 _TRAITS = ("diagnosis_group", "category")
 _TERMS: Mapping[str, str] = {
+    "Composite": "weighted mean of 49% OM accuracy, HP accuracy and pairwise accuracy, 27% the PANAS, the answers "
+    "about the whole conversation and the four branches, and 24% the emotions of the turns",
     "OM": "original model: what the model that talked to the participant did, as the participant judged it",
     "HP": "human participant: what the participant wanted the model to do",
     "Emotion VA": "closeness of predicted to reported emotions by valence and arousal",
@@ -148,10 +149,11 @@ def _gap(page: PageScores) -> Section:
         "How well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.",
         partial(perspective_gap, page.table),
         finding=lambda rows: of_differences(
-            rows.iter_rows(named=True),
+            models_of(rows).iter_rows(named=True),
             "gap",
-            "tell what was done (OM) better than what was wanted (HP)",
-            "the other way round",
+            ("tells", "tell"),
+            "what was done (OM) significantly better than what was wanted (HP)",
+            "what was wanted (HP) significantly better than what was done (OM)",
             "No model tells what was done (OM) significantly better or worse than what was wanted (HP)",
         ),
         others=_tables(page, "perspective_gap", frame),
@@ -174,10 +176,11 @@ def _drift(page: PageScores, metric: str) -> Section:
         "By third of the conversation; at the right late minus early, with its interval.",
         partial(turn_drift, table, metric=metric),
         finding=lambda rows: of_differences(
-            rows.iter_rows(named=True),
+            models_of(rows).iter_rows(named=True),
             "drift",
-            "have higher values late than early",
-            "lower values",
+            ("has", "have"),
+            "significantly higher values late than early",
+            "significantly lower values late than early",
             "No model drifts significantly from the early to the late third",
         ),
         others=_tables(page, "turn_drift", frame),
@@ -210,8 +213,9 @@ def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Secti
         finding=lambda rows: of_differences(
             rows.iter_rows(named=True),
             "difference",
-            "are above no diagnosis",
-            "below it",
+            ("is", "are"),
+            "significantly above 0",
+            "significantly below 0",
             "No difference from participants without a diagnosis is significant",
             "difference",
         ),
@@ -257,7 +261,7 @@ def _questions(page: PageScores, data: Collection[Conversation] | None, results:
 def _question_table(page: PageScores, frame: pl.DataFrame, condition: str | None) -> Table:
     """Return the questions, each with the models' agreement on what was done and on what was wanted."""
     asked = load_codebook().binary
-    known = _of_models(frame).filter(pl.col("condition").eq_missing(pl.lit(condition))).drop_nulls("agreement")
+    known = models_of(frame).filter(pl.col("condition").eq_missing(pl.lit(condition))).drop_nulls("agreement")
     found: dict[str, dict[str, dict[str, float]]] = {}
     for question, task, model, value in known.select("question", "task", "model", "agreement").rows():
         if task in _TASKS:
@@ -296,14 +300,8 @@ def _mean_column(head: str, key: str, *, signed: bool = False) -> Column:
     return Column(head, cell)
 
 
-def _of_models(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of models; all, where none is a model's."""
-    models = [name for name in frame["model"].unique() if kind_of_group(name) == "model"]
-    return frame.filter(pl.col("model").is_in(models)) if models else frame
-
-
 def _question_note(frame: pl.DataFrame) -> str:
-    models = _of_models(frame)["model"].n_unique()
+    models = models_of(frame)["model"].n_unique()
     of = f"mean of {models} models, below it the lowest and the highest" if models > 1 else "of one model"
     return (
         f"Share of turns on which a model answers as the participant, {of}. OM: {_TASKS['binary_om']}. "
@@ -344,7 +342,7 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
     >>> [row.name for row in perspective_gap(given, analyses.perspective_gap(given, resamples=200)).rows]
     ['synthetic/attentive', 'synthetic/hasty']
     """
-    rows = sorted(rows_of(gaps, "gap", condition=condition), key=lambda row: (-row["gap"], row["model"]))
+    rows = sorted(rows_of(gaps, "gap", condition=condition), key=lambda row: (-abs(row["gap"]), row["model"]))
     for row in rows:
         row["text"] = (
             f"{row['model']}: OM {number(row['om'], RATIO)}, HP {number(row['hp'], RATIO)}, gap "

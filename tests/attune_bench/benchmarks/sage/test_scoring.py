@@ -222,7 +222,8 @@ def test_text_has_the_board_and_one_signature(call: Call, tmp_path: Path) -> Non
     assert "a|x    67.5 [" in out
     # Wilson's formula for 1 of 6: 3.0% to 56.4%.
     assert "16.7 [3.0, 56.4]" in out
-    assert "by resampling scenarios (expanded percentile). Shares have Wilson" in " ".join(out.split())
+    said = "by resampling scenarios (expanded percentile: wider for few scenarios). Shares have Wilson"
+    assert said in " ".join(out.split())
     assert (out.count("attune:"), out.count("\nsignature: ")) == (0, 1)
     assert too_wide(out) == []
     markdown = call("report", "--scores", made, "--format", "markdown", *QUICK)[1]

@@ -156,7 +156,7 @@ _DRAFT = "I'm sorry, that sounds really hard. It makes sense that you feel this 
 
 
 def prior(conversations: Iterable[Conversation], *, folds: int = 10) -> Runs:
-    """Answer every question as most participants answered it, whatever the conversation says.
+    """Answer every question as most other participants answered it, whatever the conversation says.
 
     Participants, in order of their id, are dealt into folds, and a fold is predicted from all others: per question
     the most frequent answer; per pairwise question and pair of labels the label that won more often, or else the one
