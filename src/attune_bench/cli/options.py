@@ -214,7 +214,7 @@ def _click_option(option: Option | Choice) -> click.Option:
         said = f"{option.help[:1].upper()}{option.help[1:]}. By default as in the file, where score writes "
         return FoldedOption(names, type=click.Choice(option.values), help=f"{said}{option.values[0]}.")
     names[0] = option.flag or names[0]
-    option_class = click.Option if option.required else FoldedOption
+    option_class = click.Option if option.required or option.is_common else FoldedOption
     if option.kind is bool:
         return option_class(names, is_flag=True, default=None, help=option.help)
     kind: Any = click.Choice(option.values) if option.values else option.kind

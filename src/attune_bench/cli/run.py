@@ -155,6 +155,7 @@ def decoding_options(function: F) -> F:
 
 prices_option = click.option(
     "--prices",
+    cls=FoldedOption,
     type=click.Path(path_type=Path),
     help="TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
 )

@@ -52,6 +52,8 @@ class Option:
         The name on the command line, if that is not ``--name``.
     role : str
         The role whose server the option names, see `role_options`; empty for any other option.
+    is_common : bool
+        Whether ``--help`` lists the option, not only ``--help-all``; an option that is required is listed anyway.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Option:
     required: bool = False
     flag: str = ""
     role: str = ""
+    is_common: bool = False
 
 
 def role_options(

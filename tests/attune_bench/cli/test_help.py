@@ -90,6 +90,16 @@ def test_help_of_a_command(call: Call, command: str) -> None:
     assert "more:" not in everything
 
 
+@pytest.mark.parametrize(("command", "common", "rare"), [
+    ("score", "--protocol", "--similarity"), ("run", "--modes", "--panas-strategy"),
+])  # fmt: skip
+def test_an_option_of_a_benchmark_that_is_common_is_listed(call: Call, command: str, common: str, rare: str) -> None:
+    listed = LISTED.findall(call(command, "--help")[1])
+    assert common in listed
+    assert rare not in listed
+    assert rare in LISTED.findall(call(command, "--help-all")[1])
+
+
 @pytest.mark.parametrize("group", ["batch", "judge", "leaderboard"])
 def test_a_group_says_in_a_line_what_each_command_does(call: Call, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

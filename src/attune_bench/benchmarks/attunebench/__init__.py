@@ -36,6 +36,7 @@ BENCHMARK = Benchmark(
             "documented one.",
             verbs=("score",),
             values=("documented", "released"),
+            is_common=True,
         ),
         Option(
             name="similarity",
@@ -49,6 +50,7 @@ BENCHMARK = Benchmark(
             verbs=("run",),
             values=("default", "verbose", "omniscient", "verbose_omniscient", "all"),
             multiple=True,
+            is_common=True,
         ),
         *role_options("judge", "Models that judge the drafts.", multiple=True),
         Option(
