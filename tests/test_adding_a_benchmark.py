@@ -77,7 +77,7 @@ def test_the_records_are_valid(said: dict[str, str]) -> None:
 
 @pytest.mark.slow
 def test_models_are_asked_and_scored(said: dict[str, str]) -> None:
-    assert of(said, "run local model-a").startswith("results: 2 answers\n")
+    assert of(said, "run local model-a").startswith("results: 2 answers, one question each\n")
     assert of(said, "score").startswith("scores.parquet: 4 answers of 2 models\n")
     values = pl.read_parquet(Path(said["folder"], "scores.parquet")).select("model", "unit", "agreement").sort(pl.all())
     assert values.rows() == [("model-a", "q1", 1), ("model-a", "q2", 1), ("model-b", "q1", 0), ("model-b", "q2", 1)]
@@ -88,7 +88,7 @@ def test_they_are_compared(said: dict[str, str]) -> None:
     text = of(said, "compare")
     # 2 of 2 against 1 of 2.
     assert re.search(r"^model-a +model-b +\+0\.500 ", text, re.MULTILINE)
-    assert re.search(r"^signature: [0-9a-f]{12}$", text, re.MULTILINE)
+    assert re.search(r"^signature: [0-9a-f]{12} \(attune-bench signature prints it whole\)$", text, re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def said(content: Any, finish_reason: str = "stop", **usage: Any) -> bytes:
 
 
 def answer_to(body: Json) -> str:
-    """Return the answer to a request: of its schema, or of any form where it has none."""
+    """Return the answer to a request: of its schema, or of any form where it has none; of EQ-Bench, of its form."""
     digest = sha256(json.dumps([body["model"], body["messages"]]).encode()).digest()
     number = iter(range(1_000_000))
 
@@ -60,7 +60,12 @@ def answer_to(body: Json) -> str:
     wanted = body.get("response_format")
     if wanted is not None:
         return json.dumps(fill(wanted["json_schema"]["schema"]))
-    asked = re.findall(r"^- (B\d+):", body["messages"][-1]["content"], re.MULTILINE)
+    prompt = body["messages"][-1]["content"]
+    if "Revised scores:" in prompt:  # the form of EQ-Bench
+        ratings = {name: pick([*range(11)]) for name in re.findall(r"^(\w+): <", prompt, re.MULTILINE)}
+        rated = "\n".join(f"{name}: {rating}" for name, rating in ratings.items())
+        return f"First pass scores:\n{rated}\n\nCritique: It depends.\n\nRevised scores:\n{rated}\n"
+    asked = re.findall(r"^- (B\d+):", prompt, re.MULTILINE)
     yes_no = {"enum": ["yes", "no"]}
     pair = {"type": "object", "properties": {"observed": yes_no, "preferred": yes_no}}
     every = {

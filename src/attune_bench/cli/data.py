@@ -52,14 +52,14 @@ from attune_bench.cli.scored import (
     Scored,
     baselines_option,
     check_belongs,
+    print_ranking,
     problems_of,
     score_sources,
     scored_benchmark,
 )
 from attune_bench.report.data_page import data_document, data_html
-from attune_bench.report.document import render
 from attune_bench.report.measures import MeasuredGroup, measured_group
-from attune_bench.report.text import demo_document
+from attune_bench.report.text import demo_head
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -72,7 +72,7 @@ from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
 from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
+from attune_data.text import columns_of_terminal, has_colours, plural
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
@@ -401,9 +401,8 @@ def demo(benchmark: str | None, html: Path) -> None:
     if chosen.baselines is not None:
         results += [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
-    columns = min(columns_of_terminal(), _DEMO_WIDTH)
-    made = demo_document(scores, blocks=has_blocks(sys.stdout))
-    emit(f"{render(made, columns=columns, colours=has_colours(sys.stdout))}\n\n")
+    print_ranking(scores, head=[demo_head(scores)])
+    emit("\n")
     with page_progress() as begin:
         text = scores.report(format="html", data=data, results=results, progress=begin)
     write_page(html, text)
@@ -412,6 +411,3 @@ def demo(benchmark: str | None, html: Path) -> None:
     emit("\nNext, with your own:")
     for what, command in (("table", "compare results.csv"), ("model", own), ("data", "describe FOLDER")):
         emit(f"  {what:<7} attune-bench {command}")
-
-
-_DEMO_WIDTH = 80

@@ -575,8 +575,16 @@ def _is_benchmark_file(source: str) -> bool:
     return any(one is not None and one.keys <= keys for one in formats)
 
 
-def records_instead(source: str) -> str:
-    """Return which commands make scores of the records of a source; empty where it has none."""
+def making(ctx: click.Context, results: str, data: str | None) -> str:
+    """Say which command goes on from results: the same one where it can score them itself, else `score` first."""
+    words = f"--results {results}{'' if data is None else f' --data {data}'}"
+    if any(isinstance(param, ScoresArgument) and not param.needed for param in ctx.command.params):
+        return f"write: {ctx.command_path} {words}"
+    return f"first: attune-bench score {words}"
+
+
+def records_instead(ctx: click.Context, source: str) -> str:
+    """Return how a command can be given the records of a source as scores; empty where the source has none."""
     try:
         kind = recognise(source)
     except SourceError:
@@ -584,10 +592,9 @@ def records_instead(source: str) -> str:
     path = shlex.quote(source)
     found = f"{source} contains {kind.plural}, and no scores"
     if (benchmark := benchmark_of_kind(kind, "results")) is not None:
-        data = "" if benchmark.data is None else " --data DATA"
-        return f"{found}; first: attune-bench score --results {path}{data}"
+        return f"{found}; {making(ctx, path, None if benchmark.data is None else 'DATA')}"
     if benchmark_of_kind(kind, "data") is not None:
-        return f"{found}; score what models answered: attune-bench score --results RESULTS --data {path}"
+        return f"{found}; {making(ctx, 'RESULTS', path)}, where RESULTS are what models answered"
     return f"{found}; attune-bench describe {path} counts them"
 
 

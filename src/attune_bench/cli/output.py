@@ -98,8 +98,11 @@ def check_output(folder: Path, data: str) -> None:
 
 def check_page(path: Path, inputs: Sequence[str | Path | None]) -> None:
     """Refuse a target that no page can or should be written to."""
-    if path.suffix.lower() != ".html" or path.is_dir():
-        raise UserError(f"{path} is no name for a page; expected --html with a file in .html")
+    if path.is_dir():
+        raise UserError(f"--html {path} is a folder; name a file in it, such as {path / 'page.html'}")
+    if path.suffix.lower() != ".html":
+        instead = shlex.quote(str(path.with_suffix(".html"))) if path.name else "page.html"
+        raise UserError(f"--html {path} does not end in .html; try --html {instead}")
     check_file(path, inputs, "--html")
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -41,7 +41,7 @@ from attune_bench.cli.output import (
     write_page,
 )
 from attune_bench.cli.records import load
-from attune_bench.cli.scored import baselines_option, check_baselines, say_alone, score_sources
+from attune_bench.cli.scored import baselines_option, check_baselines, print_ranking, say_alone, score_sources
 from attune_bench.cli.stopping import process
 from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings
 from attune_bench.runner import run as run_task
@@ -50,6 +50,7 @@ from attune_bench.runner.calls import (
     OPENAI_COMPATIBLE,
     USUAL_URLS,
     Endpoint,
+    Provider,
     ProviderError,
     Role,
     endpoint,
@@ -78,9 +79,33 @@ _DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_bod
 _SECRET = ("api_key", "base_url")
 
 
+class _DataArgument(click.Argument):
+    """The argument DATA; where it is missing, says which of the three arguments was probably left out."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the value."""
+        model = ctx.params.get("model")
+        if model is not None and self.value_is_missing(value) and not ctx.resilient_parsing:
+            raise click.UsageError(_missing_argument(ctx.command_path, ctx.params["provider"], model), ctx)
+        return super().process_value(ctx, value)
+
+
+def _missing_argument(command: str, provider: str, model: str) -> str:
+    """Say that one of PROVIDER, MODEL and DATA is missing, where only two arguments were given."""
+    if provider not in get_args(Provider):
+        words = f"{command} local {shlex.join([provider, model])}"
+        read = f"{provider} is read as PROVIDER and {model} as MODEL, and DATA is missing"
+        return f"{read}; is the provider missing? Write: {words}"
+    if model == "demo" or model.startswith("hf://") or Path(model).exists():
+        words = f"{command} {provider} MODEL {shlex.quote(model)}"
+        return f"{model} is read as MODEL, and DATA is missing; is the name of the model missing? Write: {words}"
+    return f"DATA is missing; name the data, for instance: {command} {provider} {shlex.quote(model)} demo"
+
+
 def model_arguments(function: F) -> F:
     """Add the arguments PROVIDER, MODEL and DATA."""
-    for name in ("data", "model", "provider"):
+    function = click.argument("data", cls=_DataArgument)(function)
+    for name in ("model", "provider"):
         function = click.argument(name)(function)
     return function
 
@@ -393,12 +418,12 @@ def ask(
     made: str,
     benchmark: Benchmark | None,
     repeats: int = 1,
-    report: Callable[[RunOutcome], object] = lambda _: None,
+    report: Callable[[RunOutcome], object] | None = None,
 ) -> int:
     """Run a task with the options of a command, say what came of it, and return the exit status.
 
     What was made is called `made`, and is scored as results of `benchmark`, where it is given. `report` is called with
-    the outcome.
+    the outcome; without it the command that scores the results is named.
     """
     options = replace(options, command=_command(ctx, servers, output))
 
@@ -430,8 +455,9 @@ def ask(
             if role != "model" or len(servers) == 1:
                 note_server(output, server.provider, server.url)
     status = report_outcome(outcome, made)
-    report(outcome)
-    if outcome.finished and not outcome.is_unreadable and benchmark is not None:
+    if report is not None:
+        report(outcome)
+    elif outcome.finished and not outcome.is_unreadable and benchmark is not None:
         forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
         line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
         emit(f"next: {line}")
@@ -553,16 +579,14 @@ def run(
         return ask(
             ctx, task, units, each, servers, options=options, output=output, source=data, made=made.noun,
             benchmark=chosen, repeats=repeats,
-            report=partial(_write_report, html, data, chosen, benchmark, baselines),
+            report=None if html is None else partial(_write_report, html, data, chosen, benchmark, baselines),
         )  # fmt: skip
 
 
 def _write_report(
-    html: Path | None, data: str, benchmark: Benchmark, name: str | None, baselines: bool, outcome: RunOutcome
+    html: Path, data: str, benchmark: Benchmark, name: str | None, baselines: bool, outcome: RunOutcome
 ) -> None:
-    """Score the results in the folder of a run, and write a page of them, where one is wanted."""
-    if html is None:
-        return
+    """Score the results in the folder of a run, write a page of them, and print how the models compare."""
     if not outcome.finished or outcome.is_unreadable:
         warn(f"{html} is not written: {'no answer could be read' if outcome.finished else 'nothing is finished'}")
         return
@@ -580,3 +604,5 @@ def _write_report(
         every = outcome.finished + len(outcome.skipped)
         say(f"{html} is of {outcome.finished:,} of {plural(every, outcome.meter.unit)}; the others are not finished")
     say_alone(scored)
+    emit("")
+    print_ranking(scored.scores)

@@ -1,7 +1,8 @@
-"""Score results for a command; add baselines if --baselines is given."""
+"""Score results for a command, with baselines if --baselines is given; print their ranking."""
 
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -10,13 +11,15 @@ import polars as pl
 
 from attune_bench import Scores, score
 from attune_bench.cli.options import benchmark_of, read_all, scores_instead
-from attune_bench.cli.output import Phase, UserError, kind_of, mistakes, say, validate_command
+from attune_bench.cli.output import Phase, UserError, emit, kind_of, mistakes, say, validate_command
+from attune_bench.report.document import render
+from attune_bench.report.text import ranking_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
 from attune_data.collection import Collection
 from attune_data.issues import count_severities
 from attune_data.references import resolve
-from attune_data.text import plural
+from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
 
 baselines_option = click.option(
     "--baselines", is_flag=True, help="Add the benchmark's baselines, such as random answers, to compare models with."
@@ -111,6 +114,16 @@ def say_alone(scored: Scored) -> None:
     """If the page has one model, say that --baselines adds others."""
     if len(scored.scores.models) == 1 and scored.benchmark.baselines is not None:
         say("One model stands alone on the page; --baselines adds models to compare it with")
+
+
+_RANKING_WIDTH = 80
+
+
+def print_ranking(scores: Scores, *, head: Sequence[str] = ()) -> None:
+    """Print how the models compare and their ranking, below the sentences of `head`, in lines of at most 80 columns."""
+    made = ranking_document(scores, blocks=has_blocks(sys.stdout))
+    made = replace(made, answer=[*head, *made.answer])
+    emit(render(made, columns=min(columns_of_terminal(), _RANKING_WIDTH), colours=has_colours(sys.stdout)))
 
 
 def score_sources(

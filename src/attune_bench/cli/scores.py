@@ -22,6 +22,7 @@ from attune_bench.cli.options import (
     data_option,
     format_option,
     labels_option,
+    making,
     margin_of,
     margin_option,
     metric_option,
@@ -109,11 +110,12 @@ def read_scores(path: Path, given: Given) -> Scores:
         Where the file has no scores; for a file of records the message says so.
     """
     if path == Path("demo") and not path.exists():
-        raise UserError("demo has records, no scores; first: attune-bench score --results demo --data demo")
+        made = making(click.get_current_context(), "demo", "demo")
+        raise UserError(f"demo has records, no scores; {made}")
     try:
         scores = Scores.read(path, columns=columns_of(given["columns"]))
     except ValueError as error:
-        raise UserError(records_instead(str(path)) or str(error)) from None
+        raise UserError(records_instead(click.get_current_context(), str(path)) or str(error)) from None
     scores = _as_chosen(scores, given)
     if scores.values.is_empty():
         raise UserError(f"{path} has no score: no model was run on any {scores.provenance.unit}")

@@ -142,7 +142,7 @@ _BAR = 24  # columns
 _BLOCKS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589\u2588"  # eighths of a column, from the left
 
 
-def demo_document(table: ScoreTable, *, blocks: bool = True) -> Document:
+def ranking_document(table: ScoreTable, *, blocks: bool = True) -> Document:
     """Return a short report: how the models of the first condition compare, and their ranking with bars.
 
     Parameters
@@ -172,10 +172,11 @@ def demo_document(table: ScoreTable, *, blocks: bool = True) -> Document:
     more += [plural(len(others), f"more {table.provenance.condition}")] if others else []
     notes = (f"The page has {' and '.join(more)}.",) if more else ()
     made = Table("ranking", "", columns, rows[:_MOST_ROWS], notes=notes)
-    return Document([made], answer=[_demo_head(table), plain_sentence(said)])
+    return Document([made], answer=[plain_sentence(said)])
 
 
-def _demo_head(table: ScoreTable) -> str:
+def demo_head(table: ScoreTable) -> str:
+    """Return the first sentence of `attune-bench demo`: that the data are simulated, and how many there are."""
     kinds = Counter(map(kind_of_group, table.models))
     rows = [plural(kinds["model"], "simulated model")]
     rows += [plural(kinds["baseline"], "baseline")] if kinds["baseline"] else []

@@ -170,7 +170,9 @@ class Endpoint:
         if self.provider != OPENAI_COMPATIBLE:
             return "is this machine connected to the internet?"
         command = next((_STARTED_BY[name] for name, url in USUAL_URLS.items() if url == self.url), "")
-        return f"start the server{command and f' ({command})'}, or give its address with --base-url"
+        if command:
+            return f"start the server ({command}), or give another address with --base-url"
+        return "start the server, or correct the address after --base-url"
 
     def redact(self, text: str, *, min_length: int = 0) -> str:
         """Return a text of the server's with every secret of some length redacted, also where JSON escapes it."""
@@ -235,13 +237,14 @@ def endpoint(
     >>> endpoint("ollama").url
     'http://localhost:11434/v1'
     """
-    base_url = base_url or USUAL_URLS.get(provider)
+    base_url, asked_for = base_url or USUAL_URLS.get(provider), provider
     provider = provider_name(provider)
     takes_url = provider == OPENAI_COMPATIBLE
     if bool(base_url) != takes_url:
-        fault = f"{provider} needs the URL of its server" if takes_url else f"{provider} takes no URL of its own"
-        usual = f", or {' or '.join(USUAL_URLS)} for a server at its usual address" if takes_url else ""
-        raise ProviderError(f"{fault}: {OPENAI_COMPATIBLE} with --base-url http://HOST:PORT/v1{usual}")
+        if takes_url:
+            usual = f"{' or '.join(USUAL_URLS)} for a server at its usual address"
+            raise ProviderError(f"{asked_for} needs the URL of its server: --base-url http://HOST:PORT/v1, or {usual}")
+        raise ProviderError(f"{provider} takes no URL of its own: {OPENAI_COMPATIBLE} takes one")
     config = _prime_config() if provider == "prime" else {}
     key = api_key or next(filter(None, map(os.environ.get, _VARIABLES[provider])), None) or config.get("api_key")
     if key is None and not takes_url:

@@ -617,8 +617,13 @@ def unreadable_text(outcome: RunOutcome) -> str:
 
 def report_made(outcome: RunOutcome, made: str) -> None:
     """Print what a run has made, what it has cost and what could not be read."""
-    before = f", {outcome.earlier} of them from before" if outcome.earlier else ""
-    _say(f"{outcome.folder}: {plural(outcome.finished, made)}{before}")
+    unit, finished, earlier = outcome.meter.unit, outcome.finished, outcome.earlier
+    each = f", one {unit} each" if finished > 1 and unit != "result" else ""
+    before = f"; {earlier:,} of them from before" if earlier else ""
+    if finished and earlier == finished and not outcome.skipped:
+        before = f"; {'all ' if finished > 1 else ''}from before, nothing was asked"
+    if finished:
+        _say(f"{outcome.folder}: {plural(finished, made)}{each}{before}")
     if outcome.replaced:
         _say(
             f"{outcome.replaced} of them replaced results of other settings or of an older content; "

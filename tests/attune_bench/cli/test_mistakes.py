@@ -138,8 +138,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "report-missing": (("report", "--scores", "none.json"), "none.json cannot be read: No such file"),
     "report-folder": (
         ("report", "--scores", "data"),
-        "data contains conversations, and no scores; score what models answered: attune-bench score --results RESULTS "
-        "--data data",
+        "data contains conversations, and no scores; write: attune-bench report --results RESULTS --data data, where "
+        "RESULTS are what models answered",
     ),
     "report-no-json": (("report", "--scores", "bad/x.json"), "x.json is not JSON"),
     "report-no-scores": (
@@ -161,7 +161,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "report-data-without-html": ((*REPORT, "--data", "scenarios.jsonl"), "give --html FILE too"),
     "report-small-cells-without-html": ((*REPORT, "--small-cells"), "give --html FILE too"),
     "report-format-of-a-page": ((*REPORT, "--html", "page.html", "--format", "csv"), "leave out --format or --html"),
-    "report-no-page": ((*REPORT, "--html", "page.txt"), "page.txt is no name for a page"),
+    "report-no-page": ((*REPORT, "--html", "page.txt"), "--html page.txt does not end in .html; try --html page.html"),
     "report-no-folder-of-a-page": ((*REPORT, "--html", "none/page.html"), "no such folder: none; create it"),
     "report-failed-of-another": (
         ("report", "--scores", "scores.json", "--failed", "worst"),
@@ -204,7 +204,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "compare-results-as-scores": (
         ("compare", "runs"),
-        "runs contains runs, and no scores; first: attune-bench score --results runs --data DATA",
+        "runs contains runs, and no scores; write: attune-bench compare --results runs --data DATA",
     ),
     "rank-results-scored-alone": (
         ("rank", "dialogues"),
@@ -270,7 +270,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "report-resamples-no-number": ((*REPORT, "--resamples", "many"), "'many' is not a valid integer"),
     "stats-unknown-metric": (("stats", "--scores", "scores.parquet", "--metric", "rewrad"), "did you mean 'reward'?"),
     # demo.
-    "demo-no-page": (("demo", "--html", "page.txt"), "page.txt is no name for a page"),
+    "demo-no-page": (("demo", "--html", "page.txt"), "--html page.txt does not end in .html; try --html page.html"),
     "demo-unknown-benchmark": (("demo", "--benchmark", "sages"), "no benchmark 'sages'; did you mean 'sage'?"),
     # run; the options of each benchmark are tested where its runs are.
     "run-without-arguments": (("run",), "Missing argument 'PROVIDER'. See: attune-bench run --help"),

@@ -22,9 +22,47 @@ def test_a_server_that_is_not_running(call: Call, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("attune_bench.runner.calls.USUAL_URLS", {"ollama": "http://localhost:9/v1"})
     status, out, err = call("run", "ollama", "m", "demo", "--limit", 1)
     assert (status, "next:" in out) == (1, False)
-    said = "stopped: http://localhost:9/v1: no connection; start the server (ollama serve), or give its address with"
+    said = (
+        "stopped: http://localhost:9/v1: no connection; start the server (ollama serve), or give another address with"
+    )
     assert f"{said} --base-url" in err
     assert err.count("no connection") == 1
+
+
+def test_an_address_at_which_no_server_is_running(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_BACKOFF", 0.0)
+    status, out, err = call(*RUN, "--base-url", "http://localhost:9/v1")
+    assert (status, out) == (1, "")
+    assert "http://localhost:9/v1: no connection; start the server, or correct the address after --base-url" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("local", "demo"),
+            "demo is read as MODEL, and DATA is missing; is the name of the model missing? Write: attune-bench run "
+            "local MODEL demo",
+        ),
+        (
+            ("vendor/m", "demo"),
+            "vendor/m is read as PROVIDER and demo as MODEL, and DATA is missing; is the provider missing? Write: "
+            "attune-bench run local vendor/m demo",
+        ),
+        (("local", "m"), "DATA is missing; name the data, for instance: attune-bench run local m demo"),
+    ],
+)
+def test_one_of_three_arguments_is_missing(arguments: tuple[str, str], words: str, call: Call) -> None:
+    status, out, err = call("run", *arguments, "--base-url", "http://localhost:9/v1")
+    assert (status, out) == (2, "")
+    assert words in err
+
+
+def test_a_finished_run_does_not_ask_a_server(call: Call) -> None:
+    with ModelServer() as server:
+        assert call(*RUN, "--base-url", server.url)[1].startswith("results: 1 run\n")
+    status, out, _ = call(*RUN, "--base-url", "http://localhost:9/v1")
+    assert (status, out.splitlines()[0]) == (0, "results: 1 run; from before, nothing was asked")
 
 
 def test_a_provider_of_a_similar_name(call: Call) -> None:
@@ -36,6 +74,7 @@ def test_a_provider_of_a_similar_name(call: Call) -> None:
 def test_a_compatible_server_without_its_address(call: Call) -> None:
     status, _, err = call(*RUN)
     assert status == 2
+    assert "local needs the URL of its server: --base-url http://HOST:PORT/v1, " in err
     assert "or ollama or vllm or lmstudio for a server at its usual address" in err
 
 

@@ -20,12 +20,19 @@ def test_a_run_ends_with_its_page(call: Call) -> None:
         assert "page.html: " in out
         assert "of 8 conversations" not in out
         assert "One model stands alone on the page; --baselines adds models to compare it with" in out
-        assert out.splitlines()[-1] == "next: attune-bench score --results results --data demo"
+        assert "m has the value " in out.replace("\n", " ")
+        assert "next: " not in out, "the page is made, and score would leave out the baselines"
         alone, calls = Path("page.html").read_text(encoding="utf-8"), server.calls
         assert "baseline/prior" not in alone
         status, out, err = call(*asked, "--baselines")
         assert (status, err, server.calls) == (0, "", calls), "nothing is asked twice"
+        assert out.startswith("results: 8 runs, one conversation each; all from before, nothing was asked\n")
         assert "--baselines" not in out
+        said, table = out.split("opens in any browser\n\n")[1].split("\n\n")
+        assert "baseline/prior gives the most frequent answers" in " ".join(said.split())
+        ranked = [line.split()[0] for line in table.splitlines()[2:]]
+        assert sorted(ranked) == ["baseline/chance", "baseline/lexicon", "baseline/prior", "m"]
+        assert len(out.splitlines()) < 20
         assert "baseline/prior" in Path("page.html").read_text(encoding="utf-8")
 
 
@@ -71,7 +78,7 @@ def test_too_few_people_for_a_page_are_told_how_to_show_them(call: Call) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--html", "page.txt"), "page.txt is no name for a page"),
+        (("--html", "page.txt"), "--html page.txt does not end in .html; try --html page.html"),
         (("--html", "no/page.html"), "no such folder: no"),
         (("--baselines",), "--baselines is for the page; give --html FILE too"),
         (("--benchmark", "eqbench", "--html", "page.html", "--baselines"), "EQ-Bench v2 has no baselines"),

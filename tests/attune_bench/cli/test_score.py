@@ -254,4 +254,4 @@ def test_demo_is_that_of_the_other_source(call: Call, tmp_path: Path) -> None:
     assert Scores.read(tmp_path / "scores.parquet").provenance.benchmark == "eibench"
     status, _, err = call("report", "--scores", "demo")
     assert (status, err.count("\n")) == (2, 1)
-    assert "demo has records, no scores; first: attune-bench score --results demo --data demo" in err
+    assert "demo has records, no scores; write: attune-bench report --results demo --data demo" in err

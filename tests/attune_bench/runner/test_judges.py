@@ -58,7 +58,7 @@ def test_each_role_has_its_models_and_its_server(call: Call, worries: Path) -> N
         given = command(worries, server, *MODELS, "--judge-base-url", other.url)
         status, out, err = call(*given)
         assert (status, err) == (0, "")
-        assert out.startswith("results: 3 responses\n")
+        assert out.startswith("results: 3 responses, one concern each\n")
         assert {body["model"] for body in server.bodies} == {"m", "l/one", "l/two"}
         assert {body["model"] for body in other.bodies} == {"j/one"}
         # Three replies, their nine judgements, and one that is asked for again.

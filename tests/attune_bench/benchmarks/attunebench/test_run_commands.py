@@ -34,7 +34,7 @@ def test_run_writes_files_that_score_reads(call: Invoke, tmp_path: Path) -> None
     with ModelServer() as server:
         status, out, err = call("run", "local", "vendor/model", "demo", "--base-url", server.url, "--limit", 2)
         assert (status, err) == (0, "")
-    assert out.splitlines()[0] == "results: 2 runs"
+    assert out.splitlines()[0] == "results: 2 runs, one conversation each"
     assert out.splitlines()[-1] == "next: attune-bench score --results results --data demo"
     status, out, _ = call("score", "--results", "results", "--ground-truth", "demo")
     assert status == 0
@@ -50,7 +50,7 @@ def test_local_is_another_name_of_the_same_provider(call: Invoke, tmp_path: Path
         sent = server.calls
         status, out, _ = call("run", "local", *options)
         assert (status, server.calls) == (0, sent)
-    assert out.startswith("results: 1 run, 1 of them from before\n")
+    assert out.startswith("results: 1 run; from before, nothing was asked\n")
     (path,) = (tmp_path / "results").glob("[!._]*.json")
     assert json.loads(path.read_bytes())["provider"] == "openai-compatible"
 
@@ -71,7 +71,7 @@ def test_a_run_with_other_settings_says_what_it_replaced(call: Invoke) -> None:
         assert call(*command, "--limit", 1)[2] == ""
         _, out, err = call(*command, "--limit", 2, "--seed", 7, "--replace")
         assert err == ""
-        assert out.splitlines()[0] == "results: 2 runs"
+        assert out.splitlines()[0] == "results: 2 runs, one conversation each"
         assert out.splitlines()[1].startswith("1 of them replaced results of other settings")
         calls = server.calls
         again = call(*command, "--limit", 1, "--replace")[1]
@@ -143,7 +143,7 @@ def test_all_modes(call: Invoke) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["local", "m", "demo"], "openai-compatible needs the URL of its server"),
+        (["local", "m", "demo"], "local needs the URL of its server"),
         (["openrouter", "m", "demo"], "no key for openrouter: set OPENROUTER_API_KEY"),
         (["openai", "m", "demo", "--base-url", "http://h/v1"], "and this is openai; leave it out"),
         ([*LOCAL, "--judge-provider", "openai"], "no judge; name one"),
@@ -157,7 +157,7 @@ def test_all_modes(call: Invoke) -> None:
             "--judge-model is given without a value",
         ),
         ([*LOCAL, "--modes"], "--modes is given without a value"),
-        (["local", "m", "demo", "--base-url", ""], "openai-compatible needs the URL"),
+        (["local", "m", "demo", "--base-url", ""], "local needs the URL"),
         (["local", "m", "demo", "--temperature", "nan"], "temperature is nan"),
         ([*LOCAL, "--prices", "none.toml"], "none.toml: cannot be read"),
         (["local", "m", "demo", "--codebook", "none.json"], "none.json"),
@@ -186,7 +186,7 @@ def test_what_stops_a_run_is_said_once_with_what_to_do(call: Invoke, tmp_path: P
         given = ["run", "local", "m", "demo", "--limit", 3, "--prices", "prices.toml", "--base-url", server.url]
         status, out, err = call(*given, "--max-cost", 0.0001)
         assert (status, server.calls) == (1, 0)
-        assert out == "results: 0 runs\n"
+        assert out == ""
         stopped, last = err.splitlines()
         assert stopped.endswith("; a higher limit (--max-cost) lets it go on")
         assert last.startswith("attune-bench: 3 conversations not finished")

@@ -90,7 +90,7 @@ def test_a_dry_run_sends_nothing_and_says_what_may_be_sent(call: Invoke, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["local", "m", "demo", *PERSON], "openai-compatible needs the URL of its server"),
+        (["local", "m", "demo", *PERSON], "local needs the URL of its server"),
         (["openai", "m", "demo", *PERSON], "no key for openai: set OPENAI_API_KEY"),
         (["local", "m", "demo", *PERSON[:2]], "EIBench needs --simulator-model: "),
         (["local", "m", "demo", *PERSON[:3], ""], "the model or of the simulator is empty"),
@@ -153,4 +153,6 @@ def test_the_command_of_what_was_skipped_does_the_same(call: Invoke, tmp_path: P
         assert call(*again)[0] == 0
         body = server.bodies[-1]
         assert "不" in json.dumps(body, ensure_ascii=False)
-        assert call(*given, "--base-url", server.url)[1].startswith("results/a-model: 2 episodes, 2 of them from")
+        assert call(*given, "--base-url", server.url)[1].startswith(
+            "results/a-model: 2 episodes, one scenario each; all from before, nothing was asked\n"
+        )
