@@ -122,7 +122,8 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
         ]  # fmt: skip
     else:
         columns += [estimate_column(family.axis, "value", of), size_column()]
-    return Table(_key(family), "", columns, rows, frame, (_note(asked, frame),))
+    first = "The largest difference is first. " if asked.others is not None and not family.places else ""
+    return Table(_key(family), "", columns, rows, frame, (f"{first}{_note(asked, frame)}",))
 
 
 def _both_sizes(row: Row) -> Cell:
@@ -146,7 +147,7 @@ def _note(asked: MeasuredGroup, frame: pl.DataFrame | None = None) -> str:
         tests = f"{plural(frame['p'].count(), 'test')} of this table"
     if asked.others is not None:
         said += (
-            f" Difference: {asked.name} minus {OTHERS}, unpaired; rows: the largest difference first. p: by resampling "
+            f" Difference: {asked.name} minus {OTHERS}, unpaired. p: by resampling "
             f"the {clusters} of both. Holm p: p corrected for the {tests}. n: {units} ({clusters}) of the group and of "
             f"{OTHERS}; without a column, all."
         )
@@ -234,11 +235,6 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
             f"A value is a mean over {pluralize(unit)}. {intervals(asked)}: {pluralize(cluster)} are drawn, each with "
             f"all their {pluralize(unit)}, {chosen.resamples:,} times, seed {chosen.seed}."
         )
-        if chosen.interval == "percentile-expanded":
-            said.append(
-                f"An expanded percentile interval has the percentiles of the values of these draws, moved outwards for "
-                f"few {pluralize(cluster)}."
-            )
         if asked.others is not None:
             said.append(
                 f"{OTHERS[:1].upper()}{OTHERS[1:]} are all {pluralize(unit)} that are not in the group and have a "

@@ -194,7 +194,9 @@ def test_numbers_have_p_with_and_without_correction_the_largest_difference_first
         heads = [column.head for column in table.columns]
         assert heads[heads.index("p") + 1] == "Holm p"
         found = [abs(row["difference"]) for row in table.rows if row["difference"] is not None]
-        assert family.places or found == sorted(found, reverse=True)
+        is_sorted = found == sorted(found, reverse=True)
+        assert table.notes[0].startswith("The largest difference is first.") == (not family.places)
+        assert family.places or is_sorted
 
 
 def test_each_side_says_why_a_value_has_no_interval() -> None:
