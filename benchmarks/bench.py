@@ -16,7 +16,17 @@ from figures import Figure, markdown
 
 from attune_bench.verbs.workers import processors
 
-_PARTS = ("startup", "load_and_score", "scale", "statistics_at_scale", "resampling", "trajectory", "tables", "runner")
+_PARTS = (
+    "startup",
+    "load_and_score",
+    "scale",
+    "statistics_at_scale",
+    "resampling",
+    "trajectory",
+    "tables",
+    "page_times",
+    "runner",
+)
 
 
 def main() -> int:

@@ -27,7 +27,7 @@ def _prepare(parent: griffe.Object) -> None:
         text = _SOURCE.sub(r"\1\2. ", parent.docstring.value)
         parent.docstring.value = _CITED.sub(r"\\[\1\\]", text)
     for member in parent.members.values():
-        if member.is_alias:
+        if isinstance(member, griffe.Alias):
             continue
         if isinstance(member, griffe.Attribute):
             _prepare_attribute(member)
@@ -52,7 +52,7 @@ def _prepare_attribute(attribute: griffe.Attribute) -> None:
 def _line(package: griffe.Module, name: str) -> str:
     """Return an item of the list of a package's names, with its first sentence."""
     member = package.members[name]
-    home = member.target_path if member.is_alias else member.path
+    home = member.target_path if isinstance(member, griffe.Alias) else member.path
     try:
         found = package[home.removeprefix(f"{package.path}.")]
         sentence = found.docstring.value.split("\n\n")[0].replace("\n", " ") if found.docstring else ""

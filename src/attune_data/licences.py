@@ -17,7 +17,9 @@ from attune_data.issues import PublishError, shown
 from attune_data.record import Record, is_generated
 from attune_data.text import did_you_mean
 
-_LICENCE_KEYS = {"licence", "license", "datalicence", "datalicense"}
+_LICENCE_KEY, _CANARY_KEY = re.compile("(data)?licen[cs]e"), re.compile(".*canary.*")
+_WITHOUT_KEYS = {str, int, float, bool, type(None)}
+"""Types of nearly all values of a record."""
 
 Demand = Literal["notice", "attribution", "non-commercial", "share-alike", "no-derivatives"]
 Reference = Annotated[Text, RefersTo("licences")]
@@ -241,7 +243,7 @@ def _benchmarks(record: Record, stated: Sequence[Any]) -> list[Benchmark]:
 
 
 def _stated(record: Record) -> list[Any]:
-    return [item for key, value in _notes(record) if key in _LICENCE_KEYS for item in _items(value)]
+    return [item for value in _notes(record, _LICENCE_KEY) for item in _items(value)]
 
 
 def credits_of(records: Iterable[Record]) -> list[str]:
@@ -287,29 +289,29 @@ def canary(records: Sequence[Record]) -> Canary:
     >>> canary(load("demo")).is_own
     False
     """
-    values = (item for record in records for key, value in _notes(record) if "canary" in key for item in _items(value))
+    values = (item for record in records for value in _notes(record, _CANARY_KEY) for item in _items(value))
     found = tuple(dict.fromkeys(item for item in values if isinstance(item, str)))
     return Canary(found or (_codebook().canary,), bool(found))
 
 
-def _notes(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every key, letters only, with its value: of a record, then of the values in it, at any depth."""
-    if value is None or isinstance(value, str | int | float):  # Whether a value is a record is slow to tell.
-        return
-    if isinstance(value, Record):
-        value = dict(value)
-    if isinstance(value, dict):
-        yield from ((_letters(key), item) for key, item in value.items())
-        value = value.values()
-    elif not isinstance(value, list | tuple):
-        return
-    for item in value:
-        yield from _notes(item)
+def _notes(record: Record, wanted: re.Pattern[str]) -> Iterator[Any]:
+    """Yield the values under keys whose letters match: of a record, then of the values in it, at any depth."""
+    parts: list[Any] = [record]
+    while parts:
+        part = parts.pop()
+        if not isinstance(part, list | tuple):
+            if isinstance(part, Record):
+                part = vars(part) | (part.model_extra or {})
+            elif not isinstance(part, dict):
+                continue
+            yield from (part[key] for key in _matching(tuple(part), wanted))
+            part = part.values()
+        parts.extend(reversed([value for value in part if type(value) not in _WITHOUT_KEYS]))
 
 
 @functools.lru_cache(maxsize=2**12)
-def _letters(key: str) -> str:
-    return re.sub(r"[^a-z]", "", key.casefold())
+def _matching(keys: tuple[str, ...], wanted: re.Pattern[str]) -> list[str]:
+    return [key for key in keys if wanted.fullmatch(re.sub(r"[^a-z]", "", key.casefold()))]
 
 
 def _items(value: Any) -> list[Any]:

@@ -42,7 +42,7 @@ class SkewedScoresWarning(UnreliableIntervalWarning):
     def __init__(self, message: str, *, of: str = "", metrics: Sequence[str] = (), consequence: str = "") -> None:
         super().__init__(message)
         self.of = of
-        self.metrics = tuple(metrics)
+        self.metrics: tuple[str, ...] = tuple(metrics)
         self.consequence = consequence
 
 

@@ -87,8 +87,8 @@ Model (original)
   as wanted     B1 (a model said no), B3
   avoided       B14
   n/a           B18
-  other         observed -, preferred no: X9 (a model said
-                yes)
+  other         observed not answered, preferred no: X9 (a
+                model said yes)
   alternate     Again!
 
 THE CONVERSATION AS A WHOLE --------------------------------

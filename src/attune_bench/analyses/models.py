@@ -33,7 +33,7 @@ from attune_bench.stats.options import (
 )
 from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import nan_to_none
-from attune_metrics.stats.agreement import spearman_rho_rows
+from attune_metrics.stats.agreement import correlation_of_ranks, spearman_rho_rows
 from attune_metrics.stats.bootstrap import bootstrap, bootstrap_distribution, point_estimate
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
@@ -97,6 +97,8 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
             metric: point_estimate(values[metric][groups], statistic=series.statistic(metric)) for metric in metrics
         }
         drawn: dict[tuple[str, bytes], Floats] = {}
+        # Ranks of the models in each resample; most pairs are of the same models.
+        ranks: dict[tuple[str, bytes, bytes], Floats] = {}
         for a, b in combinations(metrics, 2):
             known = np.flatnonzero(~np.isnan(points[a] + points[b]))
             of_both = values[a][groups, 0] + values[b][groups, 0]
@@ -116,8 +118,10 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
                     drawn[metric, units] = bootstrap_distribution(
                         values[metric][groups][:, :, present], draws.of(present), statistic=series.statistic(metric)
                     )
+                if (metric, units, known.tobytes()) not in ranks:
+                    ranks[metric, units, known.tobytes()] = average_ranks(drawn[metric, units][known].T)
             low, high, reason = distribution_ends(
-                spearman_rho_rows(*(drawn[side][known].T for side in sides)),
+                correlation_of_ranks(*(ranks[*side, known.tobytes()] for side in sides)),
                 chosen,
                 scores,
                 drawn=len(np.unique(draws.labels(present))),

@@ -102,7 +102,7 @@ def show(
     """
     of, records = loaded(source, benchmark, kind)
     part = subgroup(of, records, where)
-    listing, columns = call_of("show", source, benchmark, kind), columns_of_terminal()
+    listing, columns = call_of("show", source, benchmark, kind, where), columns_of_terminal()
     if id is None:
         for name, value in {"--results": results or None, "--turn": turn}.items():
             if value is not None:

@@ -19,11 +19,10 @@ kind_option = click.option(
 )
 
 
-def call_of(command: str, source: str, benchmark: str | None, kind: str | None) -> str:
-    """Return a command line about a source, with the benchmark and the kind if the user gave them."""
-    options = [
-        word for name, value in (("--benchmark", benchmark), ("--kind", kind)) if value for word in (name, value)
-    ]
+def call_of(command: str, source: str, benchmark: str | None, kind: str | None, where: tuple[str, ...] = ()) -> str:
+    """Return a command line about a source, with the benchmark, the kind and the traits if the user gave them."""
+    given = [("--benchmark", benchmark), ("--kind", kind), *(("--where", trait) for trait in where)]
+    options = [word for name, value in given if value for word in (name, value)]
     return shlex.join(["attune-bench", command, source, *options])
 
 

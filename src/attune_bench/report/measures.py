@@ -31,6 +31,14 @@ class Place(NamedTuple):
     position: int
 
 
+class PartOfFamily(NamedTuple):
+    """The heading, the introduction and the axis of measures that have a section of their own."""
+
+    title: str
+    about: str
+    axis: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
     """Measures of one question, which a page shows in one section and corrects for each other.
@@ -50,8 +58,8 @@ class Family:
         of. Their values are shown beside it, and it is tested against 0.
     ends : (str, str)
         What the first and the second of such two measures are called.
-    headings : (str, str)
-        The headings of the first measures, and of the differences, where two groups are compared.
+    parted : (PartOfFamily, PartOfFamily), optional
+        Where two groups are compared, the sections of the first measures, and of the differences.
     noun : str
         What a measure of the family is called, such as ``question``.
     places : mapping of str to Place
@@ -60,6 +68,8 @@ class Family:
         What a position is called, such as ``turn``.
     middle : float, optional
         The value that says nothing, such as half of the comparisons, as values are stored.
+    middle_words : str
+        What this value means, in a sentence about the broken line of the figure.
     trait : str
         The trait that the measures are values of: a group chosen by this trait is not compared by them.
     counts : bool
@@ -72,11 +82,12 @@ class Family:
     axis: str
     pairs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     ends: tuple[str, str] = ("", "")
-    headings: tuple[str, str] = ("", "")
+    parted: "tuple[PartOfFamily, PartOfFamily] | None" = None
     noun: str = "measure"
     places: Mapping[str, Place] = field(default_factory=dict)
     position: str = "position"
     middle: float | None = None
+    middle_words: str = ""
     trait: str = ""
     counts: bool = False
 
@@ -200,12 +211,25 @@ class MeasuredGroup:
             found = self._compared(metrics)
         if "p" in found.columns:
             found = found.with_columns(p_holm=pl.Series(holm(found["p"].fill_null(float("nan")))).fill_nan(None))
-        # A bootstrap of values that are all the same knows nothing of other people.
-        flat = pl.col("low") == pl.col("high")
+        sides = {"": self.name or "all"} if self.others is None else {"": self.name, "other_": OTHERS}
+        return self._without_flat(found, sides)
+
+    def _without_flat(self, found: pl.DataFrame, sides: Mapping[str, str]) -> pl.DataFrame:
+        """Return a frame without intervals of values that are all the same, which say nothing of other people."""
+        reasons = []
+        for side, name in sides.items():
+            low, high = pl.col(f"{side}low"), pl.col(f"{side}high")
+            value = pl.col("other" if side else "value")
+            ends = {f"{side}low": low.ne_missing(high), f"{side}high": low.ne_missing(high)}
+            found = found.with_columns(pl.when(known).then(pl.col(end)).alias(end) for end, known in ends.items())
+            whose = f" in {name}" if len(sides) > 1 else ""
+            bare = value.is_not_null() & low.is_null()
+            people = pluralize(self.table.provenance.cluster)
+            said = pl.lit(f"no interval{whose}: all {people} have the same value")
+            reasons.append(pl.when(bare & (pl.col(f"{side}clusters") >= MIN_CLUSTERS)).then(said))
+        hidden = pl.when(pl.col("value").is_null() | (pl.col("clusters") < MIN_CLUSTERS)).then("reason")
         return found.with_columns(
-            low=pl.when(~flat).then("low"),
-            high=pl.when(~flat).then("high"),
-            reason=pl.when(flat).then(pl.lit("all values are the same")).otherwise("reason"),
+            reason=pl.concat_str([hidden, *reasons], separator="; ", ignore_nulls=True).replace("", None)
         )
 
     def _with_ends(self, family: Family, found: pl.DataFrame) -> pl.DataFrame:
@@ -255,10 +279,9 @@ class MeasuredGroup:
         for family in self.measures.families if self.measures else ():
             if not (names := self.shown(family)):
                 continue  # `data_html` says so
-            if self.others is not None and family.pairs:
-                first = replace(family, title=family.headings[0], pairs={})
+            if self.others is not None and family.parted is not None:
+                first, gap = (replace(family, pairs={}, **part._asdict()) for part in family.parted)
                 found.append((first, self.frame(first, [family.pairs[name][0] for name in names])))
-                gap = replace(family, title=family.headings[1], pairs={})
                 found.append((gap, self.frame(gap, names)))
             else:
                 found.append((family, self.frame(family, names)))

@@ -87,9 +87,7 @@ class ScoredRecords:
         self.given: Kind[Any, Any] | None = resolve(self.benchmark.data)
         self.units: Mapping[str, Any] = {record.id: record for record in data or ()}
         check_records(self.benchmark, "results", results, self.benchmark.results)
-        # Scores of version 0.2.0 and before have the hash of everything that results say.
-        hashes = results_fingerprint(results, self.made), fingerprint(results)
-        _check_hash(self.made, table.provenance.runs, use, hashes)
+        _check_hash(self.made, table.provenance.runs, use, _hashes(results, self.made))
         if data is not None and self.given is not None:
             check_records(self.benchmark, "data", data, self.benchmark.data)
             _check_unique(len(data), self.units, self.given.noun)
@@ -137,6 +135,13 @@ def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
     """Raise a MetricInputError where two records are of one thing: which of them was scored cannot be told."""
     if len(found) < records:
         raise MetricInputError(f"two {pluralize(noun)} are of the same thing; give the one that was scored")
+
+
+def _hashes(results: Sequence[Any], kind: Kind[Any, Any]) -> Iterator[str]:
+    """Yield the hashes that scores may record of results, each made when it is asked for."""
+    yield results_fingerprint(results, kind)
+    # Scores of version 0.2.0 and before have the hash of everything that results say.
+    yield fingerprint(results)
 
 
 def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, hashes: Iterable[str]) -> None:

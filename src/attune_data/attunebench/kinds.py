@@ -39,14 +39,14 @@ def _wide_answers(conversation: Conversation) -> int:
 _PARTS: Mapping[str, Callable[[Conversation], int]] = {
     "turns": lambda conversation: len(conversation.turns),
     "mood tags": _in_turns(lambda turn: len(turn.mood_shift_tags)),
-    "binary judgements": _in_turns(lambda turn: len(turn.annotations.binary_judgements)),
+    "yes/no judgements": _in_turns(lambda turn: len(turn.annotations.binary_judgements)),
     "pairwise comparisons": _in_turns(lambda turn: len(turn.annotations.pairwise_comparisons)),
     "alternate responses": _in_turns(lambda turn: bool(turn.annotations.alternate_responses.llm_improved)),
     "human responses": _in_turns(lambda turn: bool(turn.annotations.alternate_responses.human_edited)),
     "PANAS items before": lambda conversation: _rated(conversation.pre_panas.responses),
     "PANAS items after": lambda conversation: _rated(conversation.post_panas.responses),
     "Q1 to Q3 answers": _wide_answers,
-    "branch ratings": lambda conversation: _branches(conversation.conversation_wide_questions.four_branch_scores),
+    "ratings of the model": lambda conversation: _branches(conversation.conversation_wide_questions.four_branch_scores),
 }
 
 

@@ -58,6 +58,9 @@ _JUDGED = {
 }
 """What the two answers to a question say together: did the response do it, did the participant want it."""
 
+_NEITHER = {"": "not answered", "na": "n/a"}
+"""Answers that are neither yes nor no, in words."""
+
 _TELLING = ("unwanted", "missed")
 """Where what the response did and what the participant wanted differ."""
 
@@ -109,7 +112,8 @@ def _judged(turn: Turn) -> dict[str, list[BinaryJudgement]]:
     found: dict[str, list[BinaryJudgement]] = {name: [] for name in _JUDGED}
     for judgement in turn.annotations.binary_judgements:
         answers = (judgement.observed_behavior, judgement.preferred_behavior)
-        name = _OUTCOME.get(answers, f"observed {answers[0] or '-'}, preferred {answers[1] or '-'}")
+        observed, preferred = (_NEITHER.get(answer or "", answer) for answer in answers)
+        name = _OUTCOME.get(answers, f"observed {observed}, preferred {preferred}")
         found.setdefault(name, []).append(judgement)
     return {name: judgements for name, judgements in found.items() if judgements}
 

@@ -507,7 +507,12 @@ def spearman_rho_rows(reference: ArrayLike, predicted: ArrayLike) -> Floats:
     >>> spearman_rho_rows([[1, 2, 3], [1, 2, 3]], [[2, 4, 6], [9, 5, 1]]).tolist()
     [1.0, -1.0]
     """
-    x, y = (ranks - (ranks.shape[-1] + 1) / 2 for ranks in _ranks_of_both(reference, predicted))
+    return correlation_of_ranks(*_ranks_of_both(reference, predicted))
+
+
+def correlation_of_ranks(reference: Floats, predicted: Floats) -> Floats:
+    """Return `spearman_rho_rows` of rows that are ranks already, as `attune_metrics.stats.sums.average_ranks` does."""
+    x, y = (ranks - (ranks.shape[-1] + 1) / 2 for ranks in (reference, predicted))
     return ratio((x * y).sum(axis=-1), np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1)))
 
 

@@ -42,7 +42,7 @@ References
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from math import fsum, nan, sqrt
 from statistics import NormalDist
 from types import MappingProxyType
@@ -548,6 +548,7 @@ def _varies(values: Floats, largest: float) -> bool:
     return bool(np.ptp(values) > rounding_of(values, largest))
 
 
+@lru_cache  # the series of an analysis have few numbers of clusters, and each takes 100 µs
 def symmetric_levels(level: float, clusters: int | None) -> tuple[float, float]:
     """Return the quantile levels of both ends; they are expanded if the number of clusters is given."""
     tail = (1 - level) / 2

@@ -71,6 +71,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("show", "demo", "--turn", "2"),
         "--turn needs the ID of one conversation; attune-bench show demo lists them",
     ),
+    "show-turn-of-a-subgroup": (
+        ("show", "demo", "--where", "diagnosis=ADHD", "--turn", "2"),
+        "; attune-bench show demo --where diagnosis=ADHD lists them",
+    ),
     "show-where-nobody": (
         ("show", "demo", "--where", "diagnosis=ASD", "category=School"),
         "none of 40 conversations has diagnosis=ASD, category=School",

@@ -197,14 +197,14 @@ def test_show_survives_a_terminal_without_the_characters(spawn: Spawn, files: Fi
 PER_CONVERSATION = {
     "turns": 3,
     "mood tags": 3,
-    "binary judgements": 6,
+    "yes/no judgements": 6,
     "pairwise comparisons": 5,
     "alternate responses": 2,
     "human responses": 1,
     "PANAS items before": 2,
     "PANAS items after": 12,
     "Q1 to Q3 answers": 3,
-    "branch ratings": 2,
+    "ratings of the model": 2,
 }
 
 
@@ -256,7 +256,7 @@ def test_describe(call: Call, files: Files) -> None:
     assert (status, err) == (0, "")
     assert out == f"{description_text(describe(load(files[0])))}\n"
     # Each column as wide as its heading, the first as "pairwise comparisons": total, with any, min, median, max.
-    assert f"\n{'binary judgements':<20}  {12:>5}  {2:>8}  {6:>3}  {6:>6}  {6:>3}\n" in out
+    assert f"\n{'yes/no judgements':<20}  {12:>5}  {2:>8}  {6:>3}  {6:>6}  {6:>3}\n" in out
 
 
 def test_describe_counts_a_subgroup(call: Call) -> None:

@@ -14,7 +14,9 @@ from commands import Call
 from pages import text_of
 
 from attune_bench.benchmarks.attunebench.measures import measures
-from attune_bench.report.data_page import data_html, findings, measure_table, title
+from attune_bench.report.data_figures import figure_of, ordered
+from attune_bench.report.data_findings import findings, title
+from attune_bench.report.data_page import data_html, measure_table
 from attune_bench.report.measures import MeasuredGroup, Measures, measured_group
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data import Conversation, Conversations, load
@@ -145,9 +147,81 @@ def test_a_few_people_cannot_show_a_difference_and_the_page_says_so() -> None:
     assert "has only" not in whole
 
 
+def test_a_comparison_of_few_people_names_the_largest_differences() -> None:
+    asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
+    said = findings(asked)
+    assert said[0] == "None of 93 differences is significant."
+    assert said[1].startswith(
+        "93 of 93 differences could not be significant, however large: with so few participants and 400 "
+    )
+    assert said[2] == "The largest observed differences, Diagnosis ADHD against the others:"
+    rows = frames(asked)["What people wanted of replies"].drop_nulls("p")
+    largest = max(rows.to_dicts(), key=lambda row: abs(row["difference"]))
+    shown = f"{100 * largest['value']:.0f}% against {100 * largest['other']:.0f}%, difference "
+    assert asked.table.metrics[largest["metric"]].label in said[3]
+    assert shown in said[3]
+    enough = asked_of(load("demo"), {"om_model": ["synthetic-om-a"]}, compare=True, resamples=4000)
+    assert not any("largest observed" in text for text in findings(enough))
+
+
+def test_each_section_says_its_own_measure() -> None:
+    asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
+    abouts = {family.title: family.about for family, _ in asked.families}
+    assert len(set(abouts.values())) == len(abouts)
+    assert "after the conversation minus the PANAS total before" in abouts["Change of mood"]
+    assert "Above 0 (right), people wanted it more often than they got it" in abouts["Wanted minus observed"]
+    page = text_of(data_html(asked))
+    assert all(" ".join(about.split()) in " ".join(page.split()) for about in abouts.values())
+
+
+def test_a_figure_has_the_values_of_both_groups() -> None:
+    asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
+    family, frame = next((family, frame) for family, frame in asked.families if family.title == "Mood after")
+    plot = figure_of(asked, family, frame).chart
+    row = ordered(family, frame).row(0, named=True)
+    [marks] = plot.rows[0].marks
+    assert [(mark.at, mark.low, mark.high) for mark in marks] == [
+        (row["value"], row["low"], row["high"]),
+        (row["other"], row["other_low"], row["other_high"]),
+    ]
+    assert len({(mark.shape, mark.colour, mark.shift) for mark in marks}) == 2
+
+
+def test_numbers_have_p_with_and_without_correction_the_largest_difference_first() -> None:
+    asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
+    for family, frame in asked.families:
+        table = measure_table(asked, family, frame)
+        heads = [column.head for column in table.columns]
+        assert heads[heads.index("p") + 1] == "Holm p"
+        found = [abs(row["difference"]) for row in table.rows if row["difference"] is not None]
+        assert family.places or found == sorted(found, reverse=True)
+
+
+def test_each_side_says_why_a_value_has_no_interval() -> None:
+    for frame in frames(asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)).values():
+        for row in frame.drop_nulls("value").to_dicts():
+            for side, low in (("Diagnosis ADHD", "low"), ("the others", "other_low")):
+                said = f"no interval in {side}: all participants have the same value"
+                assert (said in (row["reason"] or "")) == (row[low] is None)
+
+
+def test_counts_are_of_both_groups_and_hide_few_people() -> None:
+    records = load("demo")
+    page = text_of(data_html(asked_of(records, {"diagnosis": ["ADHD"]}, compare=True, resamples=50)))
+    page = " ".join(page.split())
+    assert page.index("number of") < page.index("Share of the turns")
+    assert "conversations 8 32 participants 6 18" in page
+    assert "ADHD 6 0 Anxiety disorder few few" in page
+    assert "few: below 5" in page
+    shown = data_html(asked_of(records, {"diagnosis": ["ADHD"]}, compare=True, resamples=50, small_cells=True))
+    told = " ".join(text_of(shown).split())
+    assert "Anxiety disorder 3" in told
+    assert "few: below 5" not in told
+
+
 def test_a_comparison_without_a_test_claims_no_result() -> None:
     untested = asked_of(load("demo"), {"diagnosis": ["ASD"]}, compare=True, small_cells=True)
-    assert title(untested) == "Diagnosis ASD and the others: too few participants to show a difference"
+    assert title(untested) == "Diagnosis ASD and the others: too few participants to tell (3 against 21)"
     assert findings(untested)[0] == "No difference could be tested."
 
 
@@ -162,8 +236,9 @@ def test_the_title_of_a_comparison_is_its_result() -> None:
     records, traits = load("demo"), {"diagnosis": ["none"]}
     group = {record.id for record in records.where(diagnosis="none")}
     same = asked_of(records, {"diagnosis": ["ADHD"]}, compare=True, resamples=4000)
-    assert title(same) == "Diagnosis ADHD and the others: no significant difference"
-    assert findings(same)[0].endswith(" differences is significant after Holm's correction.")
+    assert title(same) == "Diagnosis ADHD and the others: too few participants to tell (6 against 18)"
+    middling = asked_of(records, {"om_model": ["synthetic-om-b"]}, compare=True, resamples=4000)
+    assert title(middling).endswith(": most differences could not be significant (14 against 16 participants)")
     changed = []
     for number, record in enumerate(records):
         total = (50 if record.id in group else 20) + number % 5
@@ -173,7 +248,9 @@ def test_the_title_of_a_comparison_is_its_result() -> None:
     assert re.match(r"Diagnosis none and the others differ in [23] of ", title(apart))
     first, second, *others = findings(apart)
     assert {text.partition(",")[0] for text in (first, second)} == {"Mood after", "Change of mood"}
-    assert re.search(r"positive affect after: 5\d\.\d against 2\d\.\d, Holm p 0\.0", first + second)
+    assert re.search(
+        r"positive affect after: 5\d\.\d against 2\d\.\d, difference \+\d\d\.\d \[.*\], Holm p 0\.0", first + second
+    )
     assert "p-values are corrected within each of 7 sections, not over all of them." in others
 
 
@@ -274,7 +351,9 @@ def test_a_comparison_is_printed_or_given_as_json(call: Call) -> None:
     assert "corrected for the tests of each table" in " ".join(out.split())
     found = json.loads(call(*given, "--format", "json")[1])
     rows = found["preferred_replies"]
-    assert [row["metric"] for row in rows] == ["human over alternate", "human over original", "alternate over original"]
+    assert {row["metric"] for row in rows} == {"human over alternate", "human over original", "alternate over original"}
+    differences = [abs(row["difference"]) for row in rows]
+    assert differences == sorted(differences, reverse=True)
     assert {"value", "other", "difference", "p_holm"} <= rows[0].keys()
 
 

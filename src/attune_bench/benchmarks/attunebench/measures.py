@@ -8,7 +8,7 @@ from itertools import combinations
 
 import polars as pl
 
-from attune_bench.report.measures import Family, Measures, Place
+from attune_bench.report.measures import Family, Measures, PartOfFamily, Place
 from attune_bench.scores.table import Provenance, ScoreTable
 from attune_data.attunebench.codebook import load_codebook
 from attune_data.attunebench.kinds import Conversations
@@ -139,6 +139,22 @@ def _emotions(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Fam
     return Family(title="Emotions by name", metrics=order, about=about, axis="share of turns, %")
 
 
+_PARTS_OF_MOOD = (
+    PartOfFamily(
+        "Mood after",
+        "PANAS total after the conversation: ten words, each rated 1 to 7, make 10 to 70. Of conversations with the "
+        "totals before and after.",
+        "PANAS total, 10 to 70",
+    ),
+    PartOfFamily(
+        "Change of mood",
+        "PANAS total after the conversation minus the PANAS total before. Above 0, the affect was stronger after the "
+        "conversation.",
+        "PANAS total, after minus before",
+    ),
+)
+
+
 def _mood(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
     pairs: dict[str, tuple[str, str]] = {}
     for affect in ("positive", "negative"):
@@ -156,8 +172,25 @@ def _mood(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
     about = "PANAS total of ten words, each rated 1 to 7: 10 to 70. Of conversations with both totals."
     return Family(
         title="Mood before and after", metrics=[*pairs], pairs=pairs, ends=("after", "before"), about=about,
-        axis="PANAS total, 10 to 70", headings=("Mood after", "Change of mood"), noun="PANAS total",
+        axis="PANAS total, 10 to 70", noun="PANAS total", parted=_PARTS_OF_MOOD,
     )  # fmt: skip
+
+
+_PARTS_OF_QUESTIONS = (
+    PartOfFamily(
+        "What people wanted of replies",
+        "Share of the turns of a conversation in which the participant would have wanted the reply to do it, averaged "
+        "over conversations; whether the reply did it does not count here. Of turns with both answers.",
+        "wanted, % of turns",
+    ),
+    PartOfFamily(
+        "Wanted minus observed",
+        "Share of the turns in which the participant would have wanted the reply to do it, minus the share of the "
+        "turns in which the reply did it, in percentage points. Above 0 (right), people wanted it more often than "
+        "they got it; below 0 (left), they got it more often than they wanted it.",
+        "wanted minus observed, percentage points",
+    ),
+)
 
 
 def _questions(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
@@ -190,7 +223,7 @@ def _questions(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Fa
     return Family(
         title="What replies did, and what people wanted", metrics=order, pairs={name: pairs[name] for name in order},
         ends=("wanted", "observed"), about=about, axis="share of turns, %",
-        headings=("What people wanted of replies", "Wanted minus observed"), noun="question",
+        noun="question", parted=_PARTS_OF_QUESTIONS,
     )  # fmt: skip
 
 
@@ -212,7 +245,14 @@ def _preferences(tables: Tables, values: Values, metrics: dict[str, Metric]) -> 
         "Share of a conversation's comparisons of the two replies in which the participant preferred the first, "
         "averaged; half would be no preference."
     )
-    return Family(title="Preferred replies", metrics=found, about=about, axis="share of comparisons, %", middle=0.5)
+    return Family(
+        title="Preferred replies",
+        metrics=found,
+        about=about,
+        axis="share of comparisons, %",
+        middle=0.5,
+        middle_words="The broken line is no preference.",
+    )
 
 
 _CALLED: Mapping[str, str] = {

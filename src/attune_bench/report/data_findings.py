@@ -1,0 +1,172 @@
+"""What a page of the data says first: its title and its sentences."""
+
+import polars as pl
+
+from attune_bench.report.columns import Row, interval, number, p_value
+from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
+from attune_bench.stats.options import ALPHA, FEW, AnalysisOptions, ScoreSeries
+from attune_data.text import plural, pluralize
+from attune_metrics.metric import Metric
+
+PERCENT = 100
+"""The scale of a metric that is shown in percent."""
+
+_NAMED = 3
+_FEWEST = 10
+"""With fewer people than these, more resamples hardly make smaller p-values possible."""
+
+
+def title(asked: MeasuredGroup) -> str:
+    """Return the heading of the page: of a comparison its result, else what the records are."""
+    if asked.others is None:
+        return f"{asked.name}: {size_of(asked.part)}" if asked.name else size_of(asked.part)
+    apart, tests = _apart(asked)
+    if apart:
+        return f"{asked.name} and {OTHERS} differ in {len(apart)} of {plural(tests, 'measure')}"
+    if 2 * _unreached(asked) >= tests:
+        own, others = people(asked)
+        cluster = asked.table.provenance.cluster
+        if min(own, others) < _FEWEST:
+            return f"{asked.name} and {OTHERS}: too few {pluralize(cluster)} to tell ({own} against {others})"
+        sizes = f"{own} against {others} {pluralize(cluster)}"
+        return f"{asked.name} and {OTHERS}: most differences could not be significant ({sizes})"
+    return f"{asked.name} and {OTHERS}: no significant difference"
+
+
+def people(asked: MeasuredGroup) -> list[int]:
+    """Return how many clusters, such as participants, the group has, and the others where it is compared."""
+    series = ScoreSeries(asked.table)
+    return [series.count(series.mask(set(units))) for units in (asked.own, asked.others) if units]
+
+
+def _apart(asked: MeasuredGroup) -> tuple[list[tuple[Family, Row]], int]:
+    """Return the significant tests of the page, the smallest p first, and how many tests there are."""
+    tested = [(family, row) for family, row in _rows(asked) if row.get("p") is not None]
+    apart = [(family, row) for family, row in tested if row["p_holm"] < ALPHA]
+    return sorted(apart, key=lambda one: (one[1]["p_holm"], one[1]["metric"])), len(tested)
+
+
+def _rows(asked: MeasuredGroup) -> list[tuple[Family, Row]]:
+    return [(family, row) for family, frame in asked.families for row in frame.to_dicts()]
+
+
+def _unreached(asked: MeasuredGroup) -> int:
+    """Return how many differences could not have been significant after Holm's correction, however large."""
+    return sum(frame["p"].count() for _, frame in asked.families if "p" in frame.columns and not _reaches(frame))
+
+
+def _reaches(frame: pl.DataFrame) -> bool:
+    """Tell whether any test of a family could have been significant after Holm's correction."""
+    return "p" in frame.columns and _least(frame) < ALPHA
+
+
+def _least(frame: pl.DataFrame) -> float:
+    """Return the smallest p that Holm's correction could have given in a family, 1 without a test."""
+    tested = frame.drop_nulls("p")["p_min"].drop_nulls().to_list()
+    return float(min([1.0, *(p * len(tested) for p in tested)]))
+
+
+def findings(asked: MeasuredGroup) -> list[str]:
+    """Return the sentences that the page begins with.
+
+    Examples
+    --------
+    >>> from attune_bench.benchmarks.attunebench.measures import measures
+    >>> from attune_bench.report.measures import measured_group
+    >>> from attune_data import load
+    >>> conversations = load("demo")
+    >>> found = findings(measured_group(conversations, {}, measures=measures(conversations), resamples=2000))
+    >>> found[0].partition(" of ")[0]
+    'Wanted and observed differ significantly in 18'
+    """
+    if asked.measures is None:
+        return []
+    said = _difference_findings(asked) if asked.others is not None else [
+        _pair_finding(asked, family, frame)
+        for family, frame in asked.families
+        if family.pairs and frame["p"].count()
+    ]  # fmt: skip
+    if (few := min(people(asked))) < FEW:
+        group = "smaller group" if asked.others is not None else "group"
+        level = AnalysisOptions(**asked.options).level
+        said.append(
+            f"The {group} has only {plural(few, asked.table.provenance.cluster)}. Where a few have values far from the "
+            f"rest, intervals contain the true value less often than {100 * level:g}% of the time; only large "
+            "differences can be significant."
+        )
+    return said
+
+
+def _difference_findings(asked: MeasuredGroup) -> list[str]:
+    apart, tests = _apart(asked)
+    if not tests:
+        return ["No difference could be tested."]
+    found = [f"{_both_values(asked, family, row)}, Holm p {p_value(row['p_holm'])}." for family, row in apart[:_NAMED]]
+    if len(apart) > _NAMED:
+        found.append(f"{len(apart) - _NAMED} more differ.")
+    if not apart:
+        found.append(f"None of {plural(tests, 'difference')} is significant.")
+    if unreached := _unreached(asked):
+        clusters = pluralize(asked.table.provenance.cluster)
+        resamples = AnalysisOptions(**asked.options).resamples
+        found.append(
+            f"{unreached} of {plural(tests, 'difference')} could not be significant, however large: with so few "
+            f"{clusters} and {resamples:,} resamples, no p-value stays below {ALPHA:g} after the correction for the "
+            "other tests of its section."
+        )
+    if not apart:
+        found.append(f"The largest observed differences, {asked.name} against {OTHERS}:")
+        found += [f"{_both_values(asked, family, row)}." for family, row in _largest(asked)]
+    sections = sum(frame["p"].count() > 0 for _, frame in asked.families)
+    if sections > 1:
+        found.append(f"p-values are corrected within each of {sections} sections, not over all of them.")
+    return found
+
+
+def _largest(asked: MeasuredGroup) -> list[tuple[Family, Row]]:
+    """Return the tested measures with the largest differences, as parts of the range of the measure."""
+
+    def size(one: tuple[Family, Row]) -> float:
+        metric = asked.table.metrics[one[1]["metric"]]
+        return abs(float(one[1]["difference"])) / (metric.high - metric.low)
+
+    tested = [one for one in _rows(asked) if one[1].get("p") is not None]
+    return sorted(tested, key=size, reverse=True)[:_NAMED]
+
+
+def _both_values(asked: MeasuredGroup, family: Family, row: Row) -> str:
+    """Return the values of the group and of the others, and their difference with its interval."""
+    metric = asked.table.metrics[row["metric"]]
+    values = f"{_value(row['value'], metric)} against {_value(row['other'], metric)}"
+    span = interval(row["difference_low"], row["difference_high"], metric, signed=True)
+    difference = f"{number(row['difference'], metric, signed=True)} {span}".rstrip()
+    return f"{family.title}, {_quoted(metric.label)}: {values}, difference {difference}"
+
+
+def _value(value: float, metric: Metric) -> str:
+    """Return a value with its unit; a difference within records has a sign."""
+    is_difference = metric.low < 0
+    unit = "" if metric.scale != PERCENT else " points" if is_difference else "%"
+    return f"{number(value, metric, signed=is_difference)}{unit}"
+
+
+def _quoted(label: str) -> str:
+    return f'"{label}"' if label.endswith("?") else label
+
+
+def _pair_finding(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> str:
+    both = " and ".join(family.ends)
+    both = f"{both[:1].upper()}{both[1:]}"
+    tested = frame.drop_nulls("p")
+    apart = tested.filter(pl.col("p_holm") < ALPHA)
+    counted = f"{len(apart)} of {plural(len(tested), family.noun)}"
+    if apart.is_empty():
+        none = f"{both} do not differ significantly in any {family.noun} of {len(tested)}"
+        if not _reaches(frame):
+            none += f", and could not: the smallest possible Holm p is {p_value(_least(frame))}"
+        return f"{none}."
+    widest = max(apart.to_dicts(), key=lambda row: abs(row["value"]))
+    metric, end = asked.table.metrics[widest["metric"]], asked.table.metrics[family.pairs[widest["metric"]][0]]
+    first, second = family.ends
+    values = f"{first} {_value(widest['first'], end)}, {second} {_value(widest['second'], end)}"
+    return f"{both} differ significantly in {counted}; most in {_quoted(metric.label)}: {values}."
