@@ -16,7 +16,7 @@ from slow_cases import slow_after
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import sage
-from attune_bench.report import elements
+from attune_bench.report import elements, exchange
 from attune_bench.report.columns import Section, Table, text_column
 from attune_bench.report.document import Document, render
 from attune_bench.report.page_scores import PageScores
@@ -255,7 +255,8 @@ def shown_tables(scores: Scores, monkeypatch: pytest.MonkeyPatch, **given: objec
         found.append(table)
         return element(table, models, **given)
 
-    monkeypatch.setattr(elements, "table_element", recorded)
+    for module in (elements, exchange):
+        monkeypatch.setattr(module, "table_element", recorded)
     return scores.report(format="html", **given), found  # type: ignore[arg-type]  # whatever a page takes
 
 
