@@ -25,7 +25,7 @@ TOOLS = (
 PARTS = {
     "with_mean", "fleiss_sums", "as_categories", "cohen_sums", "tally_units", "krippendorff_sums", "symmetric_levels",
     "distribution_of_sums", "intervals_of", "bca_correction", "t_ends", "exchanged_differences", "random_exchanges",
-    "count_reached", "count_reached_by_means", "in_turn", "clusters_needed",
+    "count_reached", "count_reached_by_means", "in_turn", "clusters_needed", "correlation_of_ranks",
 }  # fmt: skip
 """Steps that several statistics share."""
 SECTIONS = ("Formula", "Empty, missing and", "Example", "Pitfalls", "Source")

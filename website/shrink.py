@@ -1,9 +1,9 @@
 """Make a built site smaller: ``python -m website.shrink site``, the last step of ``make docs``.
 
-Most bytes of a built page say nothing to a reader: the indentation of templates, a span around every name and
-punctuation mark of code, which no style colours, and the titles of links that repeat their address. The index of the
-search has markup and the code of every example, and is there twice: as a script for pages that are read as files, and
-as JSON for others, which take the script as well.
+Most bytes of a built page say nothing to a reader: the indentation of templates, a span around every name, operator and
+punctuation mark of code, and the titles of links that repeat their address or their sign. The index of the search has
+markup and the code of every example, and is there twice: as a script for pages that are read as files, and as JSON for
+others, which take the script as well.
 """
 
 import json
@@ -13,15 +13,17 @@ import sys
 from pathlib import Path
 
 _KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL)
-_PLAIN = re.compile(r'<span class="(?:n|p|w|x)">([^<]*)</span>')
-_TITLE = re.compile(r'(<a class="autorefs[^"]*") title="[^"]*"')
+_PLAIN = re.compile(r'<span class="(?:n|o|p|w|x)">([^<]*)</span>')
+_TITLE = re.compile(r'(<a class="autorefs[^"]*"| class="headerlink"(?: href="[^"]*")?) title="[^"]*"')
+_UNSEEN = re.compile(r'(?<= class="lucide) lucide-[\w-]+|<meta name="generator"[^>]*>')
+"""Names of icons, which no style has, and with what the site was built."""
 _BLOCK = r"(?:div|h\d|li|ol|p|section|table|tbody|td|th|thead|tr|ul)"
 _BREAK = re.compile(rf"(</?{_BLOCK}\b[^>]*>)\n|\n(?=</?{_BLOCK}\b)")
 _CONTENT = "<article"
 _CONTENTS = '<nav class="md-nav md-nav--secondary"'
 _METHODS = "reference/attune_metrics/stats/"
 """The part of the reference of which the search knows the whole text."""
-_MOST = 110
+_MOST = 80
 """How many letters of any other part of the reference it knows, after the name."""
 _EXAMPLE = re.compile(r"<pre>.*?</pre>\s*", re.DOTALL)
 _TAG = re.compile(r"</?(?:code|em|strong|a|span|p|ul|ol|li|table|thead|tbody|tr|th|td|div)\b[^>]*>")
@@ -45,7 +47,7 @@ def page(text: str) -> str:
             found.append(_PLAIN.sub(r"\1", part) if part.startswith("<pre") else part)
         else:
             found.append(_BREAK.sub(r"\1", re.sub(r"\s*\n\s*", "\n", part)))
-    above, content, below = _TITLE.sub(r"\1", "".join(found)).partition(_CONTENT)
+    above, content, below = _UNSEEN.sub("", _TITLE.sub(r"\1", "".join(found))).partition(_CONTENT)
     # The navigation has no sentence in which a line break is a space.
     return _with_contents_once(re.sub(r"(?<=>)\n|\n(?=<)", "", above)) + content + below
 
