@@ -2,7 +2,7 @@
 
     make bench
 
-Takes about ten minutes on two quiet cores, and exits with 1 where a bound does not hold.
+Takes about twelve minutes on two quiet cores, and exits with 1 where a bound does not hold.
 """
 
 import json

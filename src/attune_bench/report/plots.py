@@ -350,8 +350,8 @@ def _rule(x1: float, y1: float, x2: float, y2: float, colour: str, *, wide: floa
 
 
 _OUTLINES: Mapping[str, str] = {
-    "square": "M{l} {t}H{r}V{b}H{l}Z",
-    "diamond": "M{x} {T}L{R} {y}L{x} {B}L{L} {y}Z",
+    "square": "M{l} {t}h{side}v{side}h-{side}z",
+    "diamond": "M{x} {T}l{far} {far}-{far} {far}-{far}-{far}z",
     "triangle-up": "M{x} {T}L{R} {b}H{L}Z",
     "triangle-down": "M{x} {B}L{R} {t}H{L}Z",
     "triangle-right": "M{R} {y}L{l} {B}V{T}Z",
@@ -368,7 +368,7 @@ def _outline(shape: str, x: float, y: float, radius: float) -> str:
     near, far = 0.85 * radius, 1.25 * radius
     at = {
         "x": x, "y": y, "l": x - near, "r": x + near, "t": y - near, "b": y + near, "L": x - far, "R": x + far,
-        "T": y - far, "B": y + far,
+        "T": y - far, "B": y + far, "side": 2 * near, "far": far,
     }  # fmt: skip
     return _OUTLINES[shape].format(**{name: _said(value) for name, value in at.items()})
 
