@@ -39,7 +39,7 @@ def test_the_demonstration_runs_to_a_scored_report(call: Invoke, tmp_path: Path)
             options = ["--benchmark", "eqbench", "--base-url", server.url, "-o", "out"]
             status, out, err = call("run", "local", model, "demo", *options)
             assert (status, err) == (0, "")
-            assert out.splitlines()[0] == "out: 20 answers"
+            assert out.splitlines()[0] == "out: 20 answers, one question each"
             assert server.calls == 20
     record = json.loads((tmp_path / "out/demo-01_vendor_a.json").read_bytes())
     assert record["respondent_answers"]["first_pass"] == {"Hurt": 7, "Amused": 0, "Relieved": 0, "Indignant": 0}
