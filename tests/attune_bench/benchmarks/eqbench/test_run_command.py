@@ -53,7 +53,7 @@ def test_the_demonstration_runs_to_a_scored_report(call: Invoke, tmp_path: Path)
         status, out, _ = call(*command, "--scores", "scores.parquet")
         assert status == 0
         assert "EQ-Bench score" in out
-        assert "protocol:repository" in out
+        assert "protocol:repository" in call("signature", *command, "scores.parquet")[1]
     assert call("report", "--scores", "scores.parquet", "--html", "page.html")[0] == 0
     assert "EQ-Bench v2" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
