@@ -78,6 +78,8 @@ def test_json(call: Call, conversations: Scored, filled: Path) -> None:
     assert (signature.metric, signature.boot) == (METRIC[1], 200)
     assert signature.labels is not None
     assert len(signature.labels) == 32
+    # Also under the earlier name of the command.
+    assert call("signature", *arguments)[1].splitlines()[1] == content["metadata"]["signature"]
 
 
 @pytest.mark.slow
