@@ -27,7 +27,7 @@ def main() -> None:
         run(folder, "demo", "--html", "report.html")
         run(folder, "figure", "results.csv", "-o", str(PICTURES / "ranking.png"))
         with ModelServer() as server:
-            asked = ("local", "random-answers", "demo", "--base-url", server.url, "--limit", "8", "--baselines")
+            asked = ("local", "my-model", "demo", "--base-url", server.url, "--limit", "8", "--baselines")
             run(folder, "run", *asked, "--html", "run.html")
         run(folder, "describe", "demo", "--where", "diagnosis=ADHD", "--compare", "--html", "conversations.html")
         shoot(folder / "report.html", 640)

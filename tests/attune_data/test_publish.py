@@ -153,7 +153,10 @@ def test_the_card_says_what_every_column_means(writer: HubServer) -> None:
         rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)
         assert [column for column, _, _ in rows] == expected, name
         assert all(len(meaning) > 5 and "|" not in meaning for _, _, meaning in rows), name
-    assert "| `moment` | `pre` or `post` | Before or after the conversation. |" in fields
+    assert (
+        "| `moment` | `pre` or `post` | When the word was rated: before (`pre`) or after (`post`) the conversation. |"
+        in fields
+    )
 
 
 def test_the_card_gives_credit_and_no_text_of_the_data(

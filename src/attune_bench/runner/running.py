@@ -618,7 +618,7 @@ def unreadable_text(outcome: RunOutcome) -> str:
 def report_made(outcome: RunOutcome, made: str) -> None:
     """Print what a run has made, what it has cost and what could not be read."""
     unit, finished, earlier = outcome.meter.unit, outcome.finished, outcome.earlier
-    each = f", one {unit} each" if finished > 1 and unit != "result" else ""
+    each = f", one {unit} each" if finished > 1 and unit not in ("result", made) else ""
     before = f"; {earlier:,} of them from before" if earlier else ""
     if finished and earlier == finished and not outcome.skipped:
         before = f"; {'all ' if finished > 1 else ''}from before, nothing was asked"

@@ -78,6 +78,8 @@ def test_json(call: Call, conversations: Scored, filled: Path) -> None:
     assert (signature.metric, signature.boot) == (METRIC[1], 200)
     assert signature.labels is not None
     assert len(signature.labels) == 32
+    # Also under the earlier name of the command.
+    assert call("signature", *arguments)[1].splitlines()[1] == content["metadata"]["signature"]
 
 
 @pytest.mark.slow
@@ -90,7 +92,9 @@ def test_table_and_csv(call: Call, conversations: Scored, filled: Path) -> None:
     assert out.count(" corrected  ") == 3
     title = "A minus B corrected, mode default: 1 of 1 pairs differ (Holm p < 0.05, family of 1), 1 by the uncorrected"
     assert title in " ".join(out.split())
-    assert "|labels:" in out.splitlines()[-1]
+    short, whole = call("signature", "judge", "correct", *arguments[1:])[1].splitlines()
+    assert out.splitlines()[-1].startswith(f"{short} ")
+    assert "|labels:" in whole
     status, out, _ = call(*arguments, "--format", "csv")
     assert [row["model"] for row in csv_rows(out)] == ["synthetic/attentive", "synthetic/hasty"]
     assert call(*arguments, "--format", "markdown")[0] == 0

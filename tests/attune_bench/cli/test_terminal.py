@@ -73,13 +73,16 @@ def test_a_file_has_lines_in_order_without_control_characters(spawn: Spawn, tmp_
     """Standard output and error in one file."""
     fails = reply("400 Bad Request", '{"error": {"message": "no such model"}}')
     code = "import os; os.dup2(1, 2)\nfrom attune_bench.cli import main; main()"
+    run = ("run", "local", "vendor/model", "demo", "--free-json", "-o", tmp_path / "r")
+    with ModelServer() as server:
+        assert spawn(*run, "--base-url", server.url, "--limit", 1).returncode == 0
     with ModelServer(lambda _number, _body: fails) as server:
-        options = ("--free-json", "--base-url", server.url, "--limit", 1, "-o", tmp_path / "r")
-        done = spawn("run", "local", "vendor/model", "demo", *options, code=code, env={"COLUMNS": "50"})
+        done = spawn(*run, "--base-url", server.url, "--limit", 2, code=code, env={"COLUMNS": "50"})
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1
     assert all(line.isprintable() for line in lines)
     # What was made, then what was not: as it was said.
-    assert lines[0] == f"{tmp_path / 'r'}: 0 runs"
+    assert lines[0] == f"{tmp_path / 'r'}: 1 run; 1 of them from before"
     assert re.match(r"attune-bench: stopped: .*status 400 \(no such model\)", lines[1])
-    assert lines[-1].startswith("attune-bench: 1 conversation not finished, listed in ")
+    assert lines[-2].startswith("attune-bench: 1 conversation not finished, listed in ")
+    assert lines[-1] == f"next: attune-bench score --results {tmp_path / 'r'} --data demo"

@@ -35,9 +35,7 @@ def test_rejudging_changes_the_judgements_only(call: Invoke, tmp_path: Path) -> 
         )
         assert server.calls == sent + judgements
         assert {body["model"] for body in server.bodies[sent:]} == {"two"}
-        assert call(*again, *common)[1].startswith(
-            "results-rejudged: 2 runs, one conversation each; all from before, nothing was asked\n"
-        )
+        assert call(*again, *common)[1].startswith("results-rejudged: 2 runs; all from before, nothing was asked\n")
         assert server.calls == sent + judgements
     before, after = load_runs(tmp_path / "results"), load_runs(tmp_path / "results-rejudged")
     assert [one.id for one in before] == [one.id for one in after]

@@ -28,7 +28,7 @@ def test_run_writes_results_that_score_reads(call: Invoke, tmp_path: Path) -> No
         status, out, err = call("run", "local", "vendor/model", "demo", *options, *scenes)
     assert (status, err) == (0, "")
     said = out.splitlines()
-    assert said[0] == "out/vendor_model: 6 episodes"
+    assert said[0] == "out/vendor_model: 6 episodes, one scenario each"
     assert said[1].startswith("6/6 scenarios, ")
     assert said[-1] == "next: attune-bench score --results out/vendor_model --data demo"
     status, out, _ = call(*shlex.split(said[-1])[2:])

@@ -39,7 +39,7 @@ def test_the_demonstration_runs_to_a_scored_report(call: Invoke, tmp_path: Path)
             options = ["--benchmark", "eqbench", "--base-url", server.url, "-o", "out"]
             status, out, err = call("run", "local", model, "demo", *options)
             assert (status, err) == (0, "")
-            assert out.splitlines()[0] == "out: 20 answers"
+            assert out.splitlines()[0] == "out: 20 answers, one question each"
             assert server.calls == 20
     record = json.loads((tmp_path / "out/demo-01_vendor_a.json").read_bytes())
     assert record["respondent_answers"]["first_pass"] == {"Hurt": 7, "Amused": 0, "Relieved": 0, "Indignant": 0}
@@ -53,7 +53,7 @@ def test_the_demonstration_runs_to_a_scored_report(call: Invoke, tmp_path: Path)
         status, out, _ = call(*command, "--scores", "scores.parquet")
         assert status == 0
         assert "EQ-Bench score" in out
-        assert "protocol:repository" in out
+        assert "protocol:repository" in call("signature", *command, "scores.parquet")[1]
     assert call("report", "--scores", "scores.parquet", "--html", "page.html")[0] == 0
     assert "EQ-Bench v2" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
