@@ -182,7 +182,7 @@ class Meter:
             if is_going:
                 parts.append(f"{_duration((self.calls - self.responses) / self.rate)} left")
         if self.unpriced < self.responses:
-            named = {role: dollars(cost) for role, cost in self.costs.items() if role != "model" and cost}
+            named = {role: dollars(cost) for role, cost in sorted(self.costs.items()) if role != "model" and cost}
             others = ", ".join(f"{role} {cost}" for role, cost in named.items())
             parts.append(f"{dollars(self._cost)} USD" + (f" ({others})" if others else ""))
             if is_going:

@@ -99,7 +99,7 @@ def test_what_each_judge_said_is_kept_scored_and_compared(call: Call, worries: P
 def test_the_cost_of_a_role_is_recorded_and_changes_no_hash(call: Call, worries: Path) -> None:
     with ModelServer(lambda _number, body: said(answer(body), cost=0.25)) as server:
         out = call(*command(worries, server, *MODELS))[1]
-    assert "(listener 1.75, judge 0.75)" in out
+    assert "(judge 0.75, listener 1.75)" in out
     made = replies()
     assert [(one.model_extra or {})["judge_cost"] for one in made] == [0.25] * 3
     dearer = [one.model_copy(update={"judge_cost": 9.0}) for one in made]
