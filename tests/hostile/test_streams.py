@@ -26,6 +26,7 @@ COMMANDS = {
     "validate": "demo",
     "columns": "mood_tags",
     "score": "--results demo --data demo --output again.json",
+    "signature": "rank scores.json",
     **dict.fromkeys(("report", "compare", "rank"), "scores.json"),
     "judge": "correct scores.json --labels labels.csv --metric avg_draft_judge_score",
     "figure": "scores.json -o figure.svg",
