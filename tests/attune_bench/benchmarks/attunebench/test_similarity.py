@@ -125,5 +125,6 @@ def test_the_page_on_another_similarity(page_shell: Callable[..., Shell], tmp_pa
     commands, session = blocks_of(*section)
     printed = run_block(commands, shell, tmp_path)
     assert re.search(r"^Response similarity, bertscore +0\.\d{3} +0\.\d{3}$", printed, re.MULTILINE)
-    assert "signature: " in printed
+    report = commands.text.strip().splitlines()[-1].replace("attune-bench", "attune-bench signature", 1)
+    assert "metric:avg_response_similarity.bertscore|" in shell(report, tmp_path)
     run_block(session, shell, tmp_path)
