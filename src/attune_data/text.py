@@ -195,6 +195,18 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
 
 
+def joined(parts: Sequence[str]) -> str:
+    """Return parts, at least one, as a sentence lists them.
+
+    Examples
+    --------
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """Return the question whether the nearest name was meant, or a name with this word; else the first known names.
 

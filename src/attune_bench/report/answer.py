@@ -13,7 +13,7 @@ from attune_bench.scores.provenance import CHANCE_BASELINE, PRIOR_BASELINE, Grou
 from attune_bench.stats.comparability import differences
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
-from attune_data.text import plural, pluralize, sanitize
+from attune_data.text import joined, plural, pluralize, sanitize
 from attune_metrics.metric import Metric
 
 _MOST_NAMED = 4
@@ -50,7 +50,7 @@ def title(page: PageScores) -> str:
     if not shared:
         each = [f"{_marked_name(model)} in {condition}" for condition, model in leaders.items()]
         more = [f"{len(each) - _MOST_NAMED} more"] if len(each) > _MOST_NAMED + 1 else []
-        said = _joined([*each[:_MOST_NAMED], *more] if more else each)
+        said = joined([*each[:_MOST_NAMED], *more] if more else each)
         return f"Which model has the {_extreme(metric)} {metric.label} depends on the {name}: {said}"
     first = shared[0]
     ahead = sum(_all_worse(page, condition, first) for condition in leaders)
@@ -88,7 +88,7 @@ def finding(page: PageScores, condition: str | None) -> str:
         first = [row["model"] for row in rows if row["value"] == rows[0]["value"]] if among else best
         lead = f"{_listed(first)} {_have(first)} the {_extreme(metric)} value"
         lead += f", {_listed(best)} the {_extreme(metric)}{among}" if among else ""
-        none = f"{few} in" if few else f"No two {_joined(kinds)} differ significantly in"
+        none = f"{few} in" if few else f"No two {joined(kinds)} differ significantly in"
         return f"{none} {metric.label}{under}; {lead}"
     found = f"{_listed(best)} {_have(best)} the {_extreme(metric)} {metric.label}{under}{among}"
     if not signs:
@@ -156,7 +156,7 @@ def _too_few(page: PageScores, condition: str | None, rows: Rows) -> str:
     if not sizes or 2 * 0.5 ** max(sizes) * pairs[0]["family"] < ALPHA:
         return ""
     counts = Counter(kind_of_group(row["model"]) for row in rows)
-    compared = _joined([plural(counts[kind], kind) for kind in _KINDS if counts[kind]])
+    compared = joined([plural(counts[kind], kind) for kind in _KINDS if counts[kind]])
     drawn_units = plural(max(sizes), drawn(page.table, page.chosen))
     return f"{drawn_units} {'is' if max(sizes) == 1 else 'are'} too few to compare {compared}"
 
@@ -260,7 +260,7 @@ def _random_answers(page: PageScores, condition: str | None, models: Rows) -> li
     beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
     return [
         f"{_marked_name(best)} can be compared with random answers in {plural(len(compared), 'metric')}; the whole "
-        f"interval of {_marked_name(best)} is better in {_joined(beaten) if beaten else 'none'}."
+        f"interval of {_marked_name(best)} is better in {joined(beaten) if beaten else 'none'}."
     ]
 
 
@@ -284,7 +284,7 @@ def prior_sentences(page: PageScores, condition: str | None) -> list[str]:
     ]
     said = f"{_marked_name(PRIOR_BASELINE)} gives the most frequent answers and reads no {table.provenance.unit}."
     better = "higher" if metric.higher_is_better else "lower"
-    said += f" Its value is {better} than the values of {_joined(names)}"
+    said += f" Its value is {better} than the values of {joined(names)}"
     values = {(row["model"], row["metric"]): row for row in rows_under(page.summary, condition)}
     pairs = [
         (one, values[PRIOR_BASELINE, name], values[below[0], name])
@@ -297,7 +297,7 @@ def prior_sentences(page: PageScores, condition: str | None) -> list[str]:
         if None not in (own["value"], other["value"]) and _is_better(own, other, one)
     ]
     if why:
-        better_in = _joined(why[:_MOST_METRICS])
+        better_in = joined(why[:_MOST_METRICS])
         said += f"; {_marked_name(PRIOR_BASELINE)} is better than {_marked_name(below[0])} in {better_in}"
     return [f"{said}."]
 
@@ -369,11 +369,7 @@ def _listed(models: Sequence[str]) -> str:
     names = [_marked_name(model) for model in models]
     if len(names) > _MOST_NAMED + 1:
         names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
-    return _joined(names)
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return joined(names)
 
 
 def _have(models: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ import polars as pl
 
 from attune_bench.scores.table import REPEAT
 from attune_bench.scores.table_files import check_no_pattern, has_numbers
-from attune_data.text import did_you_mean, listed
+from attune_data.text import did_you_mean, joined, listed
 from attune_metrics.metric import MetricInputError
 
 REQUIRED = ("model", "unit", "metric", "value")
@@ -289,18 +289,13 @@ def _no_column(frame: pl.DataFrame, role: str, column: str, name: str) -> str:
     return f"{name}: no column {column!r} for {role}; {did_you_mean(column, columns)}"
 
 
-def _joined(names: Iterable[str]) -> str:
-    *first, last = map(repr, names)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def _explained(
     frame: pl.DataFrame, lacking: Sequence[str], guesses: Mapping[str, str], numeric: Sequence[str], name: str
 ) -> str:
     """Return the sentence that says which columns are missing, and what to do."""
     columns = [column for column in frame.columns if column != ROW]
     if guesses:
-        missing, meant = (_joined(each) for each in (guesses, guesses.values()))
+        missing, meant = (joined(list(map(repr, each))) for each in (guesses, guesses.values()))
         noun = "column" if len(guesses) == 1 else "columns"
         return f"{name}: no {noun} {missing}; did you mean {meant}? If so, {_mapping(guesses)}"
     said = f"{name}: no column {lacking[0]!r}"
