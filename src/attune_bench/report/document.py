@@ -20,7 +20,7 @@ from attune_bench.report.privacy import shown_summary, without_few
 from attune_bench.report.tables import board, group_name
 from attune_bench.scores.provenance import kind_of_group, people_among, setting_text
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.comparability import differences
+from attune_bench.stats.comparability import is_mixed
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv, to_latex, to_markdown
 from attune_data.issues import Html, page, table, tag
@@ -388,7 +388,7 @@ def document(
         **({"variant": held.variant} if held.variant else {}),
         "not_scored": len(held.issues),
         **({"settings": [one.model_dump(mode="json") for one in held.settings]} if held.settings else {}),
-        **({"mixed": True} if held.mixed and differences(table) else {}),
+        **({"mixed": True} if is_mixed(table) else {}),
         **({"people": people} if (people := people_among(table.models)) else {}),
         **(metadata or {}),
     }
