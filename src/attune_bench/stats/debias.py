@@ -572,8 +572,8 @@ def plan_labels(
     polars.DataFrame
         The columns `RATINGS_NEEDED`: of the pilot the ``sd`` of its ratings (n - 1), the ``correlation`` with the
         judge, the ``design_effect`` (of what the judge leaves unexplained: the variance of its mean over clusters, over
-        the variance with independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the ``labels`` that
-        are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
+        the variance with independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the
+        ``labels`` that are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
 
     Raises
     ------

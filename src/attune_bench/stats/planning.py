@@ -89,8 +89,8 @@ def plan(
         The columns `PLAN`. ``difference, participants, units`` are the plan; ``sd, correlation, icc`` are null.
         ``units_per_participant`` and ``units_cv`` (the coefficient of variation of the number of units of a
         participant) describe the pilot, as do ``n, clusters, mde``, which are as from `compare`. ``reason`` says why
-        nothing can be planned. New participants are assumed to have as many units as the participants of the pilot, distributed as
-        unequally.
+        nothing can be planned. New participants are assumed to have as many units as the participants of the pilot,
+        distributed as unequally.
 
     Raises
     ------

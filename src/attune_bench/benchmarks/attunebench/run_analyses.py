@@ -125,8 +125,8 @@ def judge_agreement(scores: ScoreTable, *, results: Iterable[Run], **options: Un
         The columns `JUDGE_AGREEMENT`. ``rated`` is a dimension of the ratings, or ``binary answers``; ``alpha`` is
         Krippendorff's, at interval level for ratings, whose mean is scored, and nominal for answers. ``judge_a`` is
         ``all`` where it is of more than two judges together. ``shift`` is the mean rating of ``judge_b`` minus the mean
-        rating of ``judge_a`` on what both rated. ``judged`` counts the drafts, or the answers, that at least two judges gave, in
-        ``n`` conversations. No rows where no draft has two judges.
+        rating of ``judge_a`` on what both rated. ``judged`` counts the drafts, or the answers, that at least two judges
+        gave, in ``n`` conversations. No rows where no draft has two judges.
 
     Raises
     ------
