@@ -127,7 +127,7 @@ def eqbench3_task_score(scores: Mapping[str, float], *, rubric: Rubric) -> float
     counting = [
         check_number(value, str(name), -inf, inf)
         for name, value in given.items()
-        if name in _COUNTING[rubric] and isinstance(value, Real) and type(value) is not bool
+        if name in _COUNTING[rubric] and not isinstance(value, bool) and isinstance(value, Real)
     ]
     if not counting:
         warn_undefined("eqbench3_task_score", f"no criterion of the {rubric} rubric has a number")
