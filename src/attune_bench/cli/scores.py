@@ -83,14 +83,9 @@ from attune_bench.report.text import report_document
 from attune_bench.report.transcripts import TranscriptFolder
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.columns import Analysis
-from attune_bench.stats.compare import (
-    check_shared_units,
-    count_significant,
-    enough_exchanges,
-    exchanges_of_all,
-    plan_from_assumptions,
-)
+from attune_bench.stats.compare import check_shared_units, count_significant, enough_exchanges, exchanges_of_all
 from attune_bench.stats.options import AnalysisOptions
+from attune_bench.stats.planning import plan_from_assumptions
 from attune_bench.stats.subgroups import compare_by, overlap, strata_of, subgroups, unit_traits
 from attune_bench.stats.summary import DISTRIBUTION, distribution
 from attune_bench.verbs.scores import Scores
