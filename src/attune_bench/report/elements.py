@@ -8,7 +8,6 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from itertools import groupby
 from typing import Any
 
 from attune_bench.report import drawing, plots
@@ -94,18 +93,10 @@ def section_element(section: Section, *, name: str = "", models: Collection[str]
     `name` is its address on the page. Marks of figures that are of one of the `models` say so to the script.
     """
     parts = element(
-        "details", element("summary", element("h2", section.title)), *_parts(section.parts, models), class_="part",
-        open="",
+        "details", element("summary", element("h2", section.title)), *(_part(part, models) for part in section.parts),
+        class_="part", open="",
     )  # fmt: skip
     return element("section", parts, **({"id": name} if name else {}))
-
-
-def _parts(parts: Sequence[Part], models: Collection[str]) -> list[Html]:
-    found: list[Html] = []
-    for is_small, run in groupby(parts, lambda part: isinstance(part, Figure) and part.is_small):
-        made = [_part(part, models) for part in run]
-        found += [element("div", *made, class_="grid")] if is_small else made
-    return found
 
 
 def _part(part: Part, models: Collection[str]) -> Html:
@@ -114,7 +105,7 @@ def _part(part: Part, models: Collection[str]) -> Html:
     if isinstance(part, Figure):
         return figure_element(part)
     if isinstance(part, Folded):
-        return folded(part.title, _parts(part.parts, models))
+        return folded(part.title, [_part(one, models) for one in part.parts])
     if isinstance(part, Markup):
         return part.html
     if isinstance(part, tuple):
@@ -274,16 +265,12 @@ _MOST_NAMED_CELLS = 300
 
 
 def figure_element(figure: Figure) -> Html:
-    """Return a figure; each mark, or cell, shows its own label where the pointer rests on it.
-
-    A plot is inline SVG, drawn twice: for wide screens and print, and for narrow ones; a small one is drawn once.
-    """
+    """Return a figure; each mark, or cell, shows its own label where the pointer rests on it."""
     heading = [element("h3", figure.finding)] if figure.finding else []
     if isinstance(figure.chart, drawing.Cells):
         return Html("".join([*heading, cells_element(figure.chart, figure.caption)]))
-    sizes = {"": plots.NARROW} if figure.is_small else {"wide": plots.WIDE, "narrow": plots.NARROW}
-    made = [plots.drawn(figure.chart, total, figure.caption, kind) for kind, total in sizes.items()]
-    return Html("".join([*heading, element("figure", *made, element("figcaption", figure.caption))]))
+    made = element("figure", plots.drawn(figure.chart, figure.caption), element("figcaption", figure.caption))
+    return Html("".join([*heading, made]))
 
 
 def page(
