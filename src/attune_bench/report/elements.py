@@ -153,9 +153,10 @@ def table_element(
     ]
     if reasons:
         heads.append("note")
-        is_text.append(True)
+        is_text.append(False)
         for cells, row in zip(rows, table.rows, strict=True):
-            cells.append(Cell(f"[{reasons.index(row['reason']) + 1}]" if row.get("reason") else ""))
+            place = reasons.index(row["reason"]) + 1 if row.get("reason") else None
+            cells.append(Cell(f"[{place}]" if place else "", value=place))
     top = [
         element("th", head, scope="col", class_="text" if text else "number")
         for head, text in zip(heads, is_text, strict=True)
@@ -171,12 +172,17 @@ def table_element(
     drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **given)
     notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     parts = [element("h3", table.title)] if table.title else []
-    parts.append(scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows."))
+    shown = scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows.")
+    if len(rows) > _MANY_ROWS:
+        shown = element("details", element("summary", f"Table of {len(rows)} rows"), shown, class_="long", open="")
+    parts.append(shown)
     return Html("".join([*parts, *(element("p", note, class_="quiet") for note in [*notes, *table.notes])]))
 
 
 _FEW_HEADS = 3
-"""Columns that fit a narrow screen; rows of more become a list there, each cell under its head."""
+"""Columns that fit a narrow screen; rows of more become lines there, each cell behind its head."""
+_MANY_ROWS = 20
+"""Rows that a narrow screen shows at once; a script closes longer tables there."""
 
 
 def _quoted(text: str) -> str:

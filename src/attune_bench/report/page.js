@@ -41,6 +41,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 {
+  // A narrow screen shows long tables where they are asked for.
+  const narrow = matchMedia("(max-width: 40rem)"), long = document.querySelectorAll("details.long:not(.fold *)");
+  const fold = () => { for (const one of long) one.open = !narrow.matches; };
+  narrow.addEventListener("change", fold);
+  fold();
+}
+{
   // Buttons that copy a figure or a table; where the clipboard is closed, a file is saved instead.
   const csv = table => {
     const rows = [...table.rows].map(row => [...row.cells].map(cell => {

@@ -14,6 +14,7 @@ from attune_bench.report.columns import (
     UNDEFINED,
     Cell,
     Column,
+    Folded,
     Section,
     Table,
     counts_units,
@@ -113,11 +114,11 @@ def sections(
     ]
 
 
-def _tables(page: PageScores, name: str, frame: pl.DataFrame) -> list[Table]:
-    """Return the tables of one of our analyses."""
+def _numbers(page: PageScores, name: str, frame: pl.DataFrame) -> Folded:
+    """Return the numbers of one of our analyses."""
     entry = ANALYSES[name]
     tables = analysis_tables(page.table, name, entry, frame)
-    return with_note(tables, analysis_note(page.table, entry, frame, page.chosen))
+    return Folded("All numbers", with_note(tables, analysis_note(page.table, entry, frame, page.chosen)))
 
 
 def _pairwise(page: PageScores) -> Section:
@@ -156,7 +157,7 @@ def _gap(page: PageScores) -> Section:
             "what was wanted (HP) significantly better than what was done (OM)",
             "No model tells what was done (OM) significantly better or worse than what was wanted (HP)",
         ),
-        others=_tables(page, "perspective_gap", frame),
+        others=[_numbers(page, "perspective_gap", frame)],
     )
 
 
@@ -183,7 +184,7 @@ def _drift(page: PageScores, metric: str) -> Section:
             "significantly lower values late than early",
             "No model drifts significantly from the early to the late third",
         ),
-        others=_tables(page, "turn_drift", frame),
+        others=[_numbers(page, "turn_drift", frame)],
     )
 
 
