@@ -175,6 +175,28 @@ class Mark:
     model: str = ""
 
 
+Look: TypeAlias = tuple[str, str, bool]
+"""Shape, colour, and whether the shape is an outline."""
+
+
+def dumbbell(values: Sequence[float | None], looks: Sequence[Look], text: str, model: str = "") -> list[Mark]:
+    """Return the marks of a row of several values: a line from the first value to the last, and a shape for each."""
+    ends = sorted(value for value in (values[0], values[-1]) if value is not None)
+    line = [Mark(at=None, low=ends[0], high=ends[1], text=text, colour=MUTED, model=model)] if len(ends) == 2 else []
+    points = [
+        Mark(at=value, text=text, shape=shape, colour=colour, is_hollow=hollow, model=model)
+        for value, (shape, colour, hollow) in zip(values, looks, strict=True)
+        if value is not None
+    ]
+    return [*line, *points]
+
+
+def key_of(names: Iterable[str], looks: Iterable[Look]) -> list[tuple[Mark, str]]:
+    """Return what the shapes of a figure mean."""
+    shapes = (Mark(at=0, text="", shape=shape, colour=colour, is_hollow=hollow) for shape, colour, hollow in looks)
+    return list(zip(shapes, names, strict=True))
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlotRow:
     """A row: its name and, for each axis, its marks; a row without marks is a heading."""

@@ -98,9 +98,6 @@ DIFFICULTY = frame(
     metric="composite_score",
     models=2,
 )
-QUESTIONS = frame(
-    {"question": "B1", "agreement": 0.8, "low": 0.7, "high": 0.9}, task="binary_om", model="a", answers=40
-)
 STATES = pl.DataFrame(
     [
         {"model": model, "scene": "charm", "axis": axis, "round": place, "mean": mean, "low": low, "high": high, "n": 6}
@@ -158,10 +155,6 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "unit_difficulty": (
         lambda: figures.unit_difficulty(TABLE, frame=DIFFICULTY),
         ["mean 50.00, SD 5.00, 2 models"],
-    ),
-    "question_agreement": (
-        lambda: attune_figures.question_agreement(TABLE, QUESTIONS, "binary_om"),
-        ["a, B1: 0.800 [0.700, 0.900], 40 answers, n = 20 (12 participants)"],
     ),
 }  # fmt: skip
 
@@ -250,14 +243,6 @@ def marks(drawing: str) -> list[str]:
 
 def words(drawing: str) -> list[str]:
     return [mark.text for mark in read(drawing).iter() if mark.tag.endswith("}text") and mark.text]
-
-
-def test_a_question_has_its_text_beside_its_row() -> None:
-    said = svg(attune_figures.question_agreement(TABLE, QUESTIONS, "binary_om"))
-    assert ">B1 Does the response acknowledge the emotion expressed in<" in said
-    assert ">the HP's message?<" in said.replace("&#39;", "'").replace("&apos;", "'")
-    unknown = QUESTIONS.with_columns(question=pl.lit("X9"))
-    assert ">X9<" in svg(attune_figures.question_agreement(TABLE, unknown, "binary_om"))
 
 
 @pytest.mark.parametrize("name", slow_after(5, DRAWN))
@@ -450,8 +435,6 @@ def test_nothing_to_draw_is_said() -> None:
         figures.scores(TABLE, "composite_score", frame=SUMMARY)
     with pytest.raises(ValueError, match="no scores of model 'z'; expected one of a"):
         figures.profile(TABLE, "z", frame=SUMMARY)
-    with pytest.raises(ValueError, match="no task 'x'; expected one of binary_om"):
-        attune_figures.question_agreement(TABLE, QUESTIONS, "x")
 
 
 def test_a_frame_of_something_else_is_refused() -> None:
