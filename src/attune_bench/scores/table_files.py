@@ -43,7 +43,13 @@ WRITTEN: dict[str, str | None] = {**dict.fromkeys(("", "null", *map(str.lower, U
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NAMED = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
-_NO_NAMES = ("_duplicated_", "__UNNAMED__")  # polars names columns so if they have no name
+_NO_NAMES = ("_duplicated_", "__UNNAMED__", "Unnamed: ")  # polars and pandas name columns so if they have no name
+_OTHER_ENDINGS = {
+    ".json": "attune_bench.Scores.read reads a benchmark's own file of scores",
+    ".txt": "if its cells have a separator, rename it to end in .csv",
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst"), "unpack it"),
+    **dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), "save it as .xlsx or .csv"),
+}
 _SAMPLE = 2**16  # bytes from which the separator is found
 _SAMPLE_ROWS = 50
 _NUMBER = r"^\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*$"
@@ -110,13 +116,15 @@ def read_table(path: str | os.PathLike[str], *, names: Collection[str]) -> FileT
         raise unreadable(target, error) from None
     except pl.exceptions.PolarsError as error:
         raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
-    hint = "; attune_bench.Scores.read reads a benchmark's own file of scores" if ending == ".json" else ""
-    hint = "; save it as .xlsx or .csv" if ending in {".xls", ".xlsm", ".xlsb", ".ods", ".numbers"} else hint
-    raise SourceError(f"{path} is no table; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{hint}")
+    mend = f"; {_OTHER_ENDINGS[ending]}" if ending in _OTHER_ENDINGS else ""
+    raise SourceError(f"{path} is no table; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{mend}")
 
 
 def unreadable(path: Path, error: OSError) -> SourceError:
     """Return the error of a file that cannot be read; for a missing file it names the nearest one in the folder."""
+    if isinstance(error, IsADirectoryError):
+        within = sorted(one for one in path.iterdir() if one.name.lower().endswith(ENDINGS))
+        return SourceError(f"{path} is a folder; name a file in it{f', such as {within[0]}' if within else ''}")
     said = f"{path} cannot be read: {error.strerror or error}"
     if not isinstance(error, FileNotFoundError):
         return SourceError(said)
@@ -134,6 +142,10 @@ def unreadable(path: Path, error: OSError) -> SourceError:
 
 def _read_csv(target: Path, names: Collection[str]) -> FileTable:
     text, assumed = _utf8(target)
+    if not text.strip():
+        raise SourceError(f"{target} is empty; a table has a row of names of columns, and rows of values")
+    if b"\n" not in text:  # an older Macintosh ends rows with \r
+        text = text.replace(b"\r", b"\n")
     separator = _separator(text)
     if separator != ",":
         assumed.append(f"separated by {_SEPARATORS[separator]}")
@@ -211,6 +223,10 @@ def _check_ragged(target: Path, text: bytes, separator: str) -> None:
                 mend = f"put a text with {_NAMED[separator]} in quotes"
                 if len(row) < width:
                     mend = f"leave the cell of an undefined value empty, and write {_NAMED[separator]} for it"
+                if width == 1:
+                    mend = "delete the lines above the names of the columns"
+                if number == 2 and len(row) == width + 1 and row[0] == "1":
+                    mend = "the numbers of rows have no name in the header: in R, write.csv(..., row.names = FALSE)"
                 is_cut = separator == "," and len(row) == width + 1 and row[-1].isdigit()
                 if is_cut and row[-2].strip("+- ").isdigit():
                     mend = f"write {row[-2]},{row[-1]} as {row[-2]}.{row[-1]}, or in quotes"

@@ -124,6 +124,7 @@ _ROUNDING = 1e-9
 _TAKEN_STARTS = ("calls.", CHANCE, "coverage.", "failed.", "trait.", "variant.")
 # Numbers with a comma: as a decimal comma, and as one that may as well group thousands.
 _WITH_COMMA = r"^[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?$"
+_VERDICTS = (*("yes", "y", "correct", "right", "pass", "passed"), *("no", "n", "incorrect", "wrong", "fail", "failed"))
 _OF_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
@@ -261,7 +262,8 @@ def _checked(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
     Raise at the first row that is wrong.
     """
     if table.is_empty():
-        raise MetricInputError(f"{name}: no rows")
+        columns = ", ".join(column for column in table.columns if column != ROW)
+        raise MetricInputError(f"{name}: no rows; it has only the names of columns: {columns}")
     traits = [column for column in table.columns if column not in (*REQUIRED, "condition", REPEAT, ROW)]
     for column in OPTIONAL:
         if column not in table.columns:
@@ -337,8 +339,11 @@ def _numbers(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
     for row in wrong.arg_true().head(1).to_list():
         number = numbers[row]
         why = "is infinite" if number is not None and isinf(number) else "is no number"
-        is_percent = isinstance(given[row], str) and given[row].rstrip().endswith("%")
-        mend = "write it without the percent sign" if is_percent else "leave it empty where it is undefined"
+        mend = "leave it empty where it is undefined"
+        if str(given[row]).rstrip().endswith("%"):
+            mend = "write it without the percent sign"
+        elif text[row] in _VERDICTS:
+            mend = "write 1 for right and 0 for wrong"
         raise MetricInputError(f"{_of_value(table, row, name)} {why}; {mend}")
     return table.with_columns(numbers.fill_nan(None).alias("value")), with_commas
 
