@@ -65,15 +65,9 @@ from attune_bench.runner.calls import (
     provider_name,
 )
 from attune_bench.runner.cost import PriceError, calls_within, check_limited, estimate, estimate_text, read_prices
-from attune_bench.runner.running import (
-    listed_settings,
-    prepare,
-    progress_line,
-    report_outcome,
-    roles_of,
-    warn,
-)
+from attune_bench.runner.running import listed_settings, prepare, roles_of
 from attune_bench.runner.task import Task
+from attune_bench.runner.terminal import progress_line, report_outcome, warn
 from attune_bench.scores.benchmark import Benchmark, temperature
 from attune_data.collection import Collection
 from attune_data.io.documents import parse_json

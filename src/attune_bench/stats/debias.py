@@ -424,7 +424,7 @@ def debias_pairs(
     -------
     polars.DataFrame
         ``model_a, model_b, condition``, then the columns of `debias`, of `model_a` minus `model_b` on the units of
-        both, and before ``reason`` those of the test: ``p``, the smallest alpha whose 1 - alpha interval of the
+        both, and before ``reason`` the columns of the test: ``p``, the smallest alpha whose 1 - alpha interval of the
         corrected difference excludes 0, null without an interval, ``p_min``, the smallest that so many resamples could
         have given, ``p_holm``, corrected for the family, and ``significant`` where that is below 0.05. No rows where no
         two models were rated on the same units. `attune_bench.stats.compare.count_significant` counts.
@@ -572,8 +572,8 @@ def plan_labels(
     polars.DataFrame
         The columns `RATINGS_NEEDED`: of the pilot the ``sd`` of its ratings (n - 1), the ``correlation`` with the
         judge, the ``design_effect`` (of what the judge leaves unexplained: the variance of its mean over clusters, over
-        that of independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the ``labels`` that
-        are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
+        the variance with independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the
+        ``labels`` that are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
 
     Raises
     ------
