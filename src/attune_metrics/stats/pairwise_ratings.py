@@ -5,7 +5,7 @@ In each resample of clusters all parameters are fitted again, from those of all 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite, nan, sqrt
 from typing import Literal, get_args
 
@@ -166,13 +166,13 @@ def bradley_terry_ratings(
     others: list[Interval] = []
     for part in fit_parts(data, groups, names, ties, prior):
         units, distribution = _comparisons(part, resamples.counts.shape[1]), _distribution(part, resamples)
-        if method == "influence-t":
+        if part.reason:
+            intervals = [Interval(nan, nan, nan, level, method, 0, 0, part.reason)] * len(part.parameters)
+        elif method == "influence-t":
             intervals = _influence_intervals(part, units, level)
         else:
             estimates = _with_nu(part, part.parameters / part.scales)
             intervals = intervals_of(estimates, units, _with_nu(part, distribution), None, method, level)
-        if part.reason:
-            intervals = [replace(interval, reason=part.reason) for interval in intervals]
         others = intervals[len(part.models) :]
         for place, interval, drawn in zip(part.models, intervals, distribution, strict=False):
             strengths[place] = interval
@@ -219,7 +219,8 @@ def _with_nu(part: Part, parameters: Floats) -> Floats:
     """Return parameters (parameters, ...) with nu in place of log nu."""
     if not part.likelihood.davidson:
         return parameters
-    return np.concatenate([parameters[:-1], exponential(parameters[-1:])])
+    nu = np.where(np.isnan(parameters[-1:]), nan, exponential(np.nan_to_num(parameters[-1:])))
+    return np.concatenate([parameters[:-1], nu])
 
 
 def _influence_intervals(part: Part, units: Floats, level: float) -> list[Interval]:
