@@ -1,14 +1,14 @@
-"""How often the 95% intervals of strengths from answers judged in pairs cover the true strengths.
+"""How often the default 95% intervals of strengths from answers judged in pairs cover the true strengths.
 
-    python benchmarks/pair_coverage.py [--strengths 4000] [--models 3 10 40]
+    python benchmarks/pair_coverage.py [--strengths 10000] [--models 3 10 40]
 
 Models answer units (scenarios); a judge compares the answers of two models to a unit twice, once in each order. Pairs
 are of neighbours in strength, or all pairs. The true strengths are quantiles of a normal distribution of standard
 deviation 1. Where units have effects, each model is better or worse on each unit by a normal effect of standard
 deviation 0.7, which all comparisons of the unit share; clusters are units. The judge prefers the first answer by 0.3.
-Strengths and position are fitted to each data set and to its resamples. As effects flatten the odds, the truth is the
+Strengths and position are fitted together. As effects flatten the odds, the truth is the
 fit to the probabilities of a population of units. Writes `pair_coverage.csv`, prints the table of
-docs/metrics/judged-pairs.md. With ``--strengths 80000`` each design has 2,000 data sets or more; hours on two cores.
+docs/metrics/judged-pairs.md. With ``--strengths 80000`` each design has 2,000 data sets; hours on two cores.
 """
 
 import argparse
@@ -28,15 +28,13 @@ from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
 
 from attune_data.io.documents import write_whole
-from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.pairwise import fit_comparisons
-from attune_metrics.stats.pairwise_ratings import RatingMethod, bradley_terry_ratings
 
 Floats = NDArray[np.float64]
 
 NUMBERS = Path(__file__).with_suffix(".csv")
 POSITION, EFFECT = 0.3, 0.7
-RESAMPLES, RESAMPLED = 400, 300
+MOST = 2_000  # data sets of a design
 
 
 class Design(NamedTuple):
@@ -80,27 +78,24 @@ class Design(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Of the intervals of a method, of strengths or of the position: how many there are, and how many cover."""
+    """How many intervals of strengths, or of the position, there are and cover, and their mean width."""
 
     units: int
     models: int
     pairs: str
     effect: float
     kind: str
-    method: str
     simulations: int
     intervals: int
     covered: int
     width: float
-    undefined: int
 
 
 DESIGNS = [Design(*one) for one in product((10, 45, 200), (3, 10, 40), ("neighbours", "all"), (0.0, EFFECT))]
-METHODS: tuple[RatingMethod, ...] = ("influence-t", "percentile-expanded")
 KINDS = ("strength", "position")
 
 
-def by_influence(design: Design, outcomes: Floats) -> Floats:
+def intervals(design: Design, outcomes: Floats) -> Floats:
     """Return the ends (2, parameters) of strengths, then of the position; nan without an interval."""
     left, right, position = (np.tile(one, design.units) for one in design.comparisons())
     units = np.repeat(np.arange(design.units), outcomes.shape[1])
@@ -112,43 +107,22 @@ def by_influence(design: Design, outcomes: Floats) -> Floats:
     return np.array([middle - reach, middle + reach])
 
 
-def by_resamples(design: Design, outcomes: Floats, method: RatingMethod, seed: int) -> Floats:
-    """Return the same by resamples of the units."""
-    left, right, position = (np.tile(one, design.units) for one in design.comparisons())
-    drawn = draw_resamples(np.repeat(np.arange(design.units), outcomes.shape[1]), n_resamples=RESAMPLES, seed=seed)
-    terms = {"position": position}
-    rated = bradley_terry_ratings(left, right, outcomes.ravel(), drawn, terms=terms, method=method)
-    ends = np.full((2, design.models + 1), np.nan)
-    for one in rated.models:
-        ends[:, int(one.model)] = one.strength.low, one.strength.high
-    if rated.terms:
-        ends[:, -1] = rated.terms["position"].low, rated.terms["position"].high
-    return ends
-
-
 def simulate(design: Design, strengths: int) -> list[Row]:
-    """Return the row of each method, first of the strengths, then of the position.
-
-    There are so many data sets that they have about so many `strengths`; methods that draw resamples get fewer.
-    """
+    """Return the row of the strengths and that of the position, of data sets with about so many `strengths`."""
     truth = design.truth()
-    simulations, fewer = strengths // design.models, min(strengths, RESAMPLED) // design.models
-    found: dict[RatingMethod, list[Floats]] = {method: [] for method in METHODS}
+    simulations = min(MOST, strengths // design.models)
+    ends = np.empty((simulations, 2, len(truth)))
     for seed in range(simulations):
         key = [seed, design.units, design.models, len(design.pairs), int(10 * design.effect)]
-        outcomes = design.outcomes(np.random.default_rng(key))
-        found["influence-t"].append(by_influence(design, outcomes))
-        for method in METHODS[1:] if seed < fewer else ():
-            found[method].append(by_resamples(design, outcomes, method, seed))
+        ends[seed] = intervals(design, design.outcomes(np.random.default_rng(key)))
     rows = []
     for kind, chosen in zip(KINDS, (slice(None, -1), slice(-1, None)), strict=True):
-        for method, ends in found.items():
-            low, high = np.moveaxis(np.array(ends), 1, 0)[..., chosen]
-            known = ~np.isnan(low)
-            covered = int(((low <= truth[chosen]) & (truth[chosen] <= high)).sum())
-            width = round(float((high - low)[known].mean()), 6) if known.any() else float("nan")
-            counts = len(ends), int(known.sum()), covered
-            rows.append(Row(*design, kind, method, *counts, width, int((~known).sum())))
+        low, high = ends[:, 0, chosen], ends[:, 1, chosen]
+        known = ~np.isnan(low)
+        covered = int(((low <= truth[chosen]) & (truth[chosen] <= high)).sum())
+        rows.append(
+            Row(*design, kind, simulations, int(known.sum()), covered, round(float((high - low)[known].mean()), 6))
+        )
     return rows
 
 
@@ -156,11 +130,9 @@ def read() -> list[Row]:
     """Return the rows of the last run."""
     with NUMBERS.open(encoding="utf-8", newline="") as file:
         return [
-            Row(int(units), int(models), pairs, float(effect), kind, method, int(simulations), int(intervals),
-                int(covered), float(width), int(undefined))
-            for units, models, pairs, effect, kind, method, simulations, intervals, covered, width, undefined
-            in list(csv.reader(file))[1:]
-        ]  # fmt: skip
+            Row(int(units), int(models), pairs, float(effect), kind, *map(int, counts), float(width))
+            for units, models, pairs, effect, kind, *counts, width in list(csv.reader(file))[1:]
+        ]
 
 
 def write(rows: Sequence[Row]) -> None:
@@ -172,26 +144,22 @@ def write(rows: Sequence[Row]) -> None:
 
 def table(rows: Sequence[Row]) -> str:
     """Return how often the intervals of each design cover, and how many strengths have none."""
-    heads = "".join(f"{method:>21}" for method in METHODS)
-    lines = [f"units  models  pairs       effect{heads}  no strength  position"]
+    lines = ["units  models  pairs       effect  data sets  strengths  position  no strength"]
     for design in dict.fromkeys(Design(*row[:4]) for row in rows):
-        own = {(row.kind, row.method): row for row in rows if row[:4] == design}
-        shares = "".join(f"{_share(own['strength', method]):>21}" for method in METHODS)
-        default = own["strength", "influence-t"]
-        without = default.undefined / (default.undefined + default.intervals)
+        strengths, position = (row for row in rows if row[:4] == design)
+        shares = "  ".join(
+            f"{row.covered / row.intervals:>{width}.1%}" for row, width in ((strengths, 9), (position, 8))
+        )
         named = f"{design.units:>5}  {design.models:>6}  {design.pairs:<10}  {design.effect:>6.1f}"
-        lines.append(f"{named}{shares}  {without:>11.1%}  {_share(own['position', 'influence-t']):>8}")
+        without = 1 - strengths.intervals / (strengths.simulations * design.models)
+        lines.append(f"{named}  {strengths.simulations:>9}  {shares}  {without:>11.1%}")
     return "\n".join(lines)
-
-
-def _share(row: Row) -> str:
-    return f"{row.covered / row.intervals:.1%}" if row.intervals else "-"
 
 
 def main() -> None:
     """Simulate, write, print."""
     parser = argparse.ArgumentParser(description="Simulate intervals of strengths.")
-    parser.add_argument("--strengths", type=int, default=4_000)
+    parser.add_argument("--strengths", type=int, default=10_000)
     parser.add_argument("--models", type=int, nargs="*", default=[3, 10, 40])
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
