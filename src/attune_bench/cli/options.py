@@ -15,13 +15,7 @@ import click
 from click.core import ParameterSource
 
 from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_in_use, benchmark_named
-from attune_bench.cli.help import (
-    FoldedOption,
-    help_all_option,
-    shown_options,
-    shown_text,
-    write_end,
-)
+from attune_bench.cli.help import FoldedOption, help_all_option, shown_options, shown_text, write_end
 from attune_bench.cli.output import UserError, first_issue, kind_of, mistakes, validate_command
 from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS

@@ -53,14 +53,7 @@ from attune_bench.cli.output import (
     write_page,
     write_warnings,
 )
-from attune_bench.cli.scored import (
-    Scored,
-    baselines_option,
-    problems_of,
-    say_alone,
-    score_sources,
-    scored_benchmark,
-)
+from attune_bench.cli.scored import Scored, baselines_option, problems_of, say_alone, score_sources, scored_benchmark
 from attune_bench.report.columns import Table, in_words, interval_words
 from attune_bench.report.comparisons import comparison_note, comparison_tables, matrices, quotes
 from attune_bench.report.document import Document, Format, document, json_content, signature_line
