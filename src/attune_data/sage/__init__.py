@@ -21,7 +21,7 @@ from attune_data.description import description, grouped
 from attune_data.display import Message, Part
 from attune_data.query import Unit
 from attune_data.record import Integer, Items, Level, Nested, SnakeCaseRecord, Text, says_generated
-from attune_data.repair import Fix, IssueCollector, check_change, closed, each, number, record, scored, text
+from attune_data.repair import Fix, IssueCollector, check_change, fix_of, number
 from attune_data.tables import Frames
 from attune_data.text import plural, sanitize
 
@@ -276,27 +276,7 @@ def describe_dialogues(dialogues: Collection[SageDialogue]) -> dict[str, Any]:
     )
 
 
-_TEXTS = ("id", "model", "emo_state", "target", "player", "scene", "character", "topic", "task")
-_ROLES = {"user": "user", "assistant": "assistant"}
-_PLANNING = record({**dict.fromkeys(("activity", "TargetCompletion", "content", "analyse"), text), "change": number()})
-
-fix_dialogue: Fix = record(
-    {
-        **dict.fromkeys(_TEXTS, text),
-        "emo_point": scored(0, 100),
-        "history": each(
-            record(
-                {
-                    "role": closed(_ROLES, "user or assistant"),
-                    **dict.fromkeys(("content", "think", "thinking"), text),
-                    "emotion-point": number(0, 100),
-                    "planning": _PLANNING,
-                }
-            ),
-            needed=True,
-        ),
-    }
-)
+fix_dialogue: Fix = fix_of(SageDialogue, {SageMessage: {"emotion-point": number(0, 100)}})
 
 
 def check_dialogue(dialogue: SageDialogue, findings: IssueCollector) -> None:
