@@ -6,9 +6,8 @@ Models answer units (scenarios); a judge compares the answers of two models to a
 are of neighbours in strength, or all pairs. The true strengths are quantiles of a normal distribution of standard
 deviation 1. Where units have effects, each model is better or worse on each unit by a normal effect of standard
 deviation 0.7, which all comparisons of the unit share; clusters are units. The judge prefers the first answer by 0.3.
-Strengths and position are fitted together. As effects flatten the odds, the truth is the
-fit to the probabilities of a population of units. Writes `pair_coverage.csv`, prints the table of
-docs/metrics/judged-pairs.md. With ``--strengths 80000`` each design has 2,000 data sets; hours on two cores.
+Strengths and position are fitted together. As effects flatten the odds, the truth is the fit to the probabilities of a
+population of units. Writes `pair_coverage.csv`, prints the table of docs/metrics/judged-pairs.md. With ``--strengths 80000`` each design has 2,000 data sets; hours on two cores.
 """
 
 import argparse
@@ -130,8 +129,8 @@ def read() -> list[Row]:
     """Return the rows of the last run."""
     with NUMBERS.open(encoding="utf-8", newline="") as file:
         return [
-            Row(int(units), int(models), pairs, float(effect), kind, *map(int, counts), float(width))
-            for units, models, pairs, effect, kind, *counts, width in list(csv.reader(file))[1:]
+            Row(int(units), int(models), pairs, float(effect), kind, int(sets), int(n), int(covered), float(width))
+            for units, models, pairs, effect, kind, sets, n, covered, width in list(csv.reader(file))[1:]
         ]
 
 
@@ -152,7 +151,7 @@ def table(rows: Sequence[Row]) -> str:
         )
         named = f"{design.units:>5}  {design.models:>6}  {design.pairs:<10}  {design.effect:>6.1f}"
         without = 1 - strengths.intervals / (strengths.simulations * design.models)
-        lines.append(f"{named}  {strengths.simulations:>9}  {shares}  {without:>11.1%}")
+        lines.append(f"{named}  {strengths.simulations:>9}  {shares[0]:>9}  {shares[1]:>8}  {without:>11.1%}")
     return "\n".join(lines)
 
 
