@@ -1,13 +1,14 @@
 """How often the default 95% intervals of strengths from answers judged in pairs cover the true strengths.
 
-    python benchmarks/pair_coverage.py [--strengths 10000] [--models 3 10 40]
+    python benchmarks/pair_coverage.py [--strengths 4000] [--models 3 10 40]
 
 Models answer units (scenarios); a judge compares the answers of two models to a unit twice, once in each order. Pairs
 are of neighbours in strength, or all pairs. The true strengths are quantiles of a normal distribution of standard
 deviation 1. Where units have effects, each model is better or worse on each unit by a normal effect of standard
 deviation 0.7, which all comparisons of the unit share; clusters are units. The judge prefers the first answer by 0.3.
 Strengths and position are fitted together. As effects flatten the odds, the truth is the fit to the probabilities of a
-population of units. Writes `pair_coverage.csv`, prints the table of docs/metrics/judged-pairs.md. With ``--strengths 80000`` each design has 2,000 data sets; hours on two cores.
+population of units. Writes `pair_coverage.csv`, prints the table of docs/metrics/judged-pairs.md. With
+``--strengths 80000`` each design has 2,000 data sets; hours on two cores.
 """
 
 import argparse
@@ -158,7 +159,7 @@ def table(rows: Sequence[Row]) -> str:
 def main() -> None:
     """Simulate, write, print."""
     parser = argparse.ArgumentParser(description="Simulate intervals of strengths.")
-    parser.add_argument("--strengths", type=int, default=10_000)
+    parser.add_argument("--strengths", type=int, default=4_000)
     parser.add_argument("--models", type=int, nargs="*", default=[3, 10, 40])
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
