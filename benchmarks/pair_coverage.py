@@ -147,9 +147,7 @@ def table(rows: Sequence[Row]) -> str:
     lines = ["units  models  pairs       effect  data sets  strengths  position  no strength"]
     for design in dict.fromkeys(Design(*row[:4]) for row in rows):
         strengths, position = (row for row in rows if row[:4] == design)
-        shares = "  ".join(
-            f"{row.covered / row.intervals:>{width}.1%}" for row, width in ((strengths, 9), (position, 8))
-        )
+        shares = [f"{row.covered / row.intervals:.1%}" for row in (strengths, position)]
         named = f"{design.units:>5}  {design.models:>6}  {design.pairs:<10}  {design.effect:>6.1f}"
         without = 1 - strengths.intervals / (strengths.simulations * design.models)
         lines.append(f"{named}  {strengths.simulations:>9}  {shares[0]:>9}  {shares[1]:>8}  {without:>11.1%}")
