@@ -7,11 +7,24 @@ Each module declares its entries in ``METRICS``; here they are joined, in the or
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attune_metrics import curves, eibench, emobench, eqbench, sage
+from attune_metrics import comparisons, curves, eibench, emobench, eqbench, sage
 from attune_metrics.attunebench import composite, emotion, holistic, panas, preferences, questions
 from attune_metrics.metric import Metric
 
-_MODULES = (composite, emotion, questions, preferences, panas, holistic, eibench, sage, emobench, eqbench, curves)
+_MODULES = (
+    composite,
+    emotion,
+    questions,
+    preferences,
+    panas,
+    holistic,
+    eibench,
+    sage,
+    emobench,
+    eqbench,
+    comparisons,
+    curves,
+)
 
 CATALOG: Mapping[str, Metric] = MappingProxyType(
     {metric.name: metric for module in _MODULES for metric in module.METRICS}
