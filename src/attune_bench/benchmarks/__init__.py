@@ -93,6 +93,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
                 kind=float,
             ),
         ),
+        analyses="attune_bench.benchmarks.comparisons:ANALYSES",
+        sections="attune_bench.benchmarks.comparisons:sections",
         limits=(
             "A rating says how often a model wins against these models, by these judges; it is no quality as such.",
             "The judge's preferences, such as for the answer shown first or for long answers, are part of a rating.",

@@ -12,6 +12,7 @@ from math import isnan, log
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import polars as pl
+from numpy.typing import ArrayLike
 
 from attune_bench.scores.table import KEYS, JsonColumn, Provenance, ScoreTable
 from attune_data.text import did_you_mean, listed, plural
@@ -200,10 +201,10 @@ def rated(frame: pl.DataFrame, *, fit: Fit, units: pl.DataFrame, by_judge: bool)
         Whether each judge is a condition with ratings of its own.
     """
     condition = pl.col("judge") if by_judge else pl.lit(None, dtype=pl.String)
-    frame = frame.with_columns(condition.alias("condition"), _weights(frame, fit).alias("weight"))
+    frame = frame.with_columns(condition.alias("condition"))
     criteria = frame["criterion"].drop_nulls().unique(maintain_order=True).to_list()
-    whole = frame.filter(pl.col("criterion").is_null()) if frame["criterion"].null_count() else _as_one(frame)
-    parts = {"": whole} | {f"_{one}": frame.filter(criterion=one) for one in criteria}
+    weighted = frame.with_columns(_weights(frame, fit).alias("weight"))
+    parts = {"": whole_verdicts(frame, fit)} | {f"_{one}": weighted.filter(criterion=one) for one in criteria}
     metrics: dict[str, Metric] = {}
     notes: list[str] = []
     columns: list[pl.DataFrame] = []
@@ -245,8 +246,14 @@ def _weights(frame: pl.DataFrame, fit: Fit) -> pl.Series:
     return frame["margin"].abs().replace(0.0, 1.0)
 
 
-def _as_one(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return verdicts by criterion of which each comparison counts as much as one verdict."""
+def whole_verdicts(frame: pl.DataFrame, fit: Fit) -> pl.DataFrame:
+    """Return the verdicts on answers as a whole, with their ``weight``.
+
+    Where all verdicts are by criterion, they are these, and each comparison counts as much as one verdict.
+    """
+    frame = frame.with_columns(_weights(frame, fit).alias("weight"))
+    if frame["criterion"].null_count():
+        return frame.filter(pl.col("criterion").is_null())
     comparison = ["condition", "judge", "unit", "a", "b", "shown", "repeat"]
     return frame.with_columns(pl.col("weight") / pl.len().over(comparison))
 
@@ -264,16 +271,31 @@ def _win_rates(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     return sides.group_by(*KEYS).agg(share.alias(name))
 
 
+def fitted(frame: pl.DataFrame, fit: Fit, terms: Mapping[str, ArrayLike] | None = None) -> ComparisonFit:
+    """Return the fit of verdicts, as from `whole_verdicts`, with the units as clusters.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The verdicts of one condition.
+    fit : Fit
+        The choices.
+    terms : mapping, optional
+        As for `attune_metrics.stats.pairwise.fit_comparisons`, with ``a`` on the left.
+    """
+    return fit_comparisons(
+        frame["a"].to_list(), frame["b"].to_list(), frame["outcome"].to_numpy(), clusters=frame["unit"].to_list(),
+        weights=frame["weight"].to_numpy(), ties=fit.ties, terms=terms, penalty=fit.penalty,
+    )  # fmt: skip
+
+
 def _ratings(frame: pl.DataFrame, fit: Fit, name: str) -> tuple[pl.DataFrame, list[str]]:
     """Return the pseudo-values of the rating of each model on each unit, and sentences on models without a rating."""
     empty = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String) | {name: pl.Float64})
     parts, notes = [empty], []
     for [condition], part in frame.group_by("condition", maintain_order=True):
-        made = fit_comparisons(
-            part["a"].to_list(), part["b"].to_list(), part["outcome"].to_numpy(), clusters=part["unit"].to_list(),
-            weights=part["weight"].to_numpy(), ties=fit.ties, penalty=fit.penalty,
-        )  # fmt: skip
-        kept = _largest_group(made)
+        made = fitted(part, fit)
+        kept = largest_group(made)
         of = f"{name}{'' if condition is None else f', judge {condition}'}"
         if any(made.reasons):
             notes.append(_unrated(made, kept, of))
@@ -290,7 +312,7 @@ def _ratings(frame: pl.DataFrame, fit: Fit, name: str) -> tuple[pl.DataFrame, li
     return pl.concat(parts), notes
 
 
-def _largest_group(fit: ComparisonFit) -> list[int]:
+def largest_group(fit: ComparisonFit) -> list[int]:
     """Return the models that are rated: those of the group with most models that have a strength."""
     known = [place for place, strength in enumerate(fit.strengths) if not isnan(strength)]
     groups = [[place for place in known if fit.groups[place] == number] for number in sorted({*fit.groups[known]})]
