@@ -299,7 +299,8 @@ class Kind(Generic[R, C]):
         Raises
         ------
         ValueError
-            If `made` has no `of`, no result belongs to the record, or the record has no turn of this number.
+            If `made` has no `of`, no result belongs to the record, or the record, or a result below it, has no turn of
+            this number.
 
         Examples
         --------
@@ -315,7 +316,7 @@ class Kind(Generic[R, C]):
             record = one_turn(self.noun, record, turn)
         of, name = made.of, _id(record)
         if of is None:
-            raise ValueError(f"{made.plural} do not say which {self.noun} they are of; Kind(of=...) of theirs would")
+            raise ValueError(f"cannot match {made.plural} to {self.plural}: set Kind(of=...) of the kind {made.noun}")
         own = [one for one in results if isinstance(one, made.model) and of(one) == name]
         if not own:
             counted = plural(len(results), made.noun, made.plural)

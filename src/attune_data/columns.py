@@ -81,7 +81,7 @@ def values_of(model: type[Record], records: Sequence[Record]) -> Columns:
     if not (columns := _columns(model)):
         return {}
     names, paths = zip(*((name, path) for name, (path, _) in columns.items()), strict=True)
-    # One walk over the records, each of which is then in the processor's cache, is faster than one a column.
+    # One walk over the records, where each record is then in the processor's cache, is faster than one a column.
     rows = (
         map(attrgetter(*paths), records) if len(paths) > 1 else ((value,) for value in map(attrgetter(*paths), records))
     )
@@ -257,7 +257,7 @@ def _column(model: type[Record], path: str) -> Column:
         return Column(text, NoneType in get_args(field.annotation), low, high, key)
     below = _column(cast("type[Record]", field.annotation), ".".join(inner))
     below = below._replace(source=f"{key}.{below.source}")
-    # Where a prefix tells apart the columns of two records of one model, so does the text.
+    # If a prefix distinguishes the columns of two records of one model, so does the text.
     return below._replace(description=f"{text} {below.description}") if first in model.column_prefixes else below
 
 

@@ -20,7 +20,7 @@ _OF_TRAITS = "One with several values of a trait counts in each."
 
 
 class Described(Protocol):
-    """A collection that says of which kind its records are."""
+    """A collection that names the kind of its records."""
 
     @property
     def kind(self) -> Any:
@@ -134,7 +134,7 @@ def description_text(counts: Mapping[str, Any], columns: int = WIDTH) -> str:
     40 conversations, 24 participants
     """
     names = [name for name, count in counts.items() if isinstance(count, int)]
-    # The first numbers are those of the records and of what they are of; the others are told where there are any.
+    # The first numbers count records and their sources; other numbers are left out where they are 0.
     first = names[: names.index("synthetic")]
     parts = [plural(counts[name], name.removesuffix("s"), name) for name in first]
     parts += [f"{counts[name]} {_TOLD.get(name, name)}" for name in names[len(first) :] if counts[name]]

@@ -367,7 +367,7 @@ def _dtype(column: "pl.Series") -> Any:
 def parquet_bytes(frame: "pl.DataFrame", *, rows: int = _ROWS, metadata: dict[str, str] | None = None) -> bytes:
     """Return a table as a Parquet file with so many rows a group; equal tables give equal bytes, in whatever chunks."""
     # Through memory, as polars reports a full disk as a damaged file. In one chunk, as lists show theirs in the bytes,
-    # and polars 1.36 panics on those of booleans.
+    # and polars 1.36 panics on lists of booleans.
     buffer = io.BytesIO()
     frame.rechunk().write_parquet(buffer, row_group_size=rows, metadata=metadata)
     return buffer.getvalue()

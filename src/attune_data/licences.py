@@ -78,7 +78,7 @@ class Publishing(Entry):
 
     canary: Text = Field(description="The text by which a model can be found to have seen data without a canary.")
     benchmarks: Named[Benchmark] = Field(
-        description="Whose data a record is that neither states a licence nor says that it was generated, by name."
+        description="By name, the owner of records that neither state a licence nor say that they were generated."
     )
     licences: Named[Licence] = Field(description="The licences by their id on the Hugging Face Hub.")
 
@@ -270,13 +270,13 @@ def named_licences(records: Iterable[Record]) -> list[str]:
     >>> named_licences(demo)
     ['CC BY 4.0']
     >>> named_licences([demo[0].model_copy(update={"licence": None, "synthetic": None})])
-    ['Creative Commons Attribution-NonCommercial 4.0, that of EIBench']
+    ['Creative Commons Attribution-NonCommercial 4.0, the licence of EIBench']
     """
     found: dict[str, None] = {}
     for record in records:
         stated = _stated(record)
         found |= dict.fromkeys(item if isinstance(item, str) else shown(item) for item in stated)
-        found |= dict.fromkeys(f"{one.licence.title}, that of {one.name}" for one in _benchmarks(record, stated))
+        found |= dict.fromkeys(f"{one.licence.title}, the licence of {one.name}" for one in _benchmarks(record, stated))
     return list(found)
 
 

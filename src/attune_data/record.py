@@ -220,7 +220,7 @@ def is_null(value: Any) -> bool:
 
 
 def _null_as_none(value: Any) -> Any:
-    # Called for every field that is written, nearly all of which are of a plain type.
+    # Called for every field that is written; nearly all fields are of a plain type.
     return None if type(value) not in _PLAIN and is_null(value) else value
 
 

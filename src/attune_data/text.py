@@ -103,7 +103,7 @@ def has_colours(stream: TextIO | None) -> bool:
 
 
 def has_blocks(stream: TextIO | None) -> bool:
-    """Tell whether a stream can be written block characters, of which bars are made."""
+    """Tell whether block characters, which bars are made of, can be written to a stream."""
     try:
         "\u2588\u258f".encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):

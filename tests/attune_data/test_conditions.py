@@ -8,7 +8,7 @@ import pytest
 
 from attune_bench.cli import main
 from attune_data import load
-from attune_data.query import FUNCTIONS, sql_condition
+from attune_data.conditions import FUNCTIONS, sql_condition
 
 FRAME = pl.DataFrame(
     {

@@ -176,7 +176,7 @@ def test_results_are_shown_with_the_record_that_they_are_of(kind: Kind[Any, Any]
     assert max(map(len, text.splitlines())) <= 80
     with pytest.raises(ValueError, match=f"none of {len(results) - len(own)} {kind.plural} is of"):
         show(record, [result for result in results if result not in own])
-    with pytest.raises(ValueError, match="do not say which"):
+    with pytest.raises(ValueError, match="cannot match"):
         show(record, [record])
 
 

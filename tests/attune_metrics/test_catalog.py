@@ -16,16 +16,7 @@ from hypothesis.strategies import SearchStrategy
 from public_names import public_functions
 
 import attune_metrics.comparisons
-from attune_metrics import (
-    CATALOG,
-    Metric,
-    UndefinedMetricWarning,
-    curves,
-    eibench,
-    emobench,
-    eqbench,
-    sage,
-)
+from attune_metrics import CATALOG, Metric, UndefinedMetricWarning, curves, eibench, emobench, eqbench, eqbench3, sage
 from attune_metrics.attunebench import (
     composite,
     emotion,
@@ -38,6 +29,7 @@ from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.attunebench.holistic import BRANCHES, MODEL_FIT_OPTIONS
 from attune_metrics.attunebench.panas import Panas
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS, RESPONSE_LABELS
+from attune_metrics.eqbench3 import CRITERIA, STYLE
 from attune_metrics.metric import mean_over_turns
 from attune_metrics.stats.bootstrap import STATISTICS
 from attune_metrics.testing import Call, answers, calls, check_metric, perfect_calls, ratings, tags, texts
@@ -46,7 +38,7 @@ MODULES: dict[str, Any] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         composite, emotion, questions, preferences, panas, holistic, eibench, sage, emobench,
-        eqbench, attune_metrics.comparisons, curves,
+        eqbench, eqbench3, attune_metrics.comparisons, curves,
     )
 }  # fmt: skip
 # The keys of scores that have a value for each conversation, as the benchmark names them.
@@ -98,7 +90,8 @@ NOT_METRICS = {
     "emotion_similarity", "pairwise_wins", "panas_totals", "om_reference", "hp_reference", "binary_counts",
     "emotion_scores", "response_scores", "panas_scores", "four_branch_scores", "clip_delta", "state_curve",
     "treat_failed", "scene_means", "sage_scores", "round_half_up", "majority_accuracy", "get_protocol", "tokenize",
-    "jaccard", "token_jaccard",
+    "jaccard", "token_jaccard", "eqbench3_task_score", "ability_scores", "plus_signs", "counted_pluses", "win_fraction",
+    "pseudo_games", "judged_pairs", "trueskill_ratings", "anchored_ratings", "published_ratings",
 }  # fmt: skip
 
 
@@ -133,8 +126,9 @@ def test_every_key_of_scores_is_in_the_catalogue() -> None:
     question = {f"eqbench_{what}" for what in ("score", "first_pass", "revised", "parseable")}
     shape = {"emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"}
     items = {"item_accuracy", "eu_accuracy", "ea_accuracy", "eu_emotion_accuracy", "eu_cause_accuracy"}
+    judged = {f"eqbench3_{name}" for name in ("rubric", *CRITERIA["standard"], *CRITERIA["analysis"], *STYLE)}
     pairs = {"rating", "win_rate"}
-    benchmarks = episode | dialogue | items | question | pairs
+    benchmarks = episode | dialogue | items | question | judged | pairs
     assert set(CATALOG) == {*KEYS, "composite_z"} | turn_keys | components | benchmarks | shape
     assert {name for name, metric in CATALOG.items() if metric.level == "turn"} == turn_keys
     assert {name for name, metric in CATALOG.items() if metric.level == "model"} == {"composite_z", "reward_macro"}
@@ -146,6 +140,7 @@ SOURCES = {
     "emobench": "EmoBench (arXiv:2402.12071)",
     "eqbench": "EQ-Bench v2 (arXiv:2312.06281)",
     "comparisons": "",  # no benchmark's own
+    "eqbench3": "EQ-Bench 3, repository EQ-bench/eqbench3",
     "curves": "Defined in",
 }
 

@@ -296,7 +296,7 @@ def write_files(folder: Path) -> None:
     """Write the files that the cases read: a folder of each kind, small and good."""
     from attune_bench import score
     from attune_bench.benchmarks.attunebench.baselines import BASELINES
-    from attune_bench.runner.task import load_prompts
+    from attune_bench.runner.prompts import load_prompts
     from attune_data import load, load_episodes, load_sage, load_scenarios
     from attune_data.kinds import ITEM, PREDICTION
 

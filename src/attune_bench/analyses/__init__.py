@@ -96,7 +96,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=variance_split,
             title="Variance between units and between models",
             note="Method of moments on the units that every model has; models are fixed. The residual holds both error "
-            "and what one unit adds for one model only: they cannot be told apart. A small variance may "
+            "and what one unit adds for one model only: the data do not separate these. A small variance may "
             "come out below 0.",
             estimate="variance",
             row="a condition, metric and source of variance",

@@ -111,7 +111,7 @@ INSTALLED: EntryPoints[Benchmark] = EntryPoints("attune_bench.benchmarks", Bench
 
 
 def all_benchmarks() -> Iterator[Benchmark]:
-    """Yield the benchmarks of the library, then those of installed packages, which are imported only then.
+    """Yield the benchmarks of the library, then the benchmarks of installed packages, which are imported only then.
 
     A package that cannot be imported costs a warning, and its benchmarks are left out.
     """

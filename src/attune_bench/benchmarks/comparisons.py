@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.report.columns import Part, Section, with_note
+from attune_bench.report.columns import Section, with_note
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.columns import Analysis, FrameColumn, build_frame, columns, share, text
@@ -120,10 +120,7 @@ def bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFram
         without |= {(condition, name): refused for name in terms if refused}
         if fit is None:
             continue
-        found = {
-            name: _pseudo_values(fit, fit.terms[name], fit.term_influence[name], ELO)
-            for name in terms
-        }
+        found = {name: _pseudo_values(fit, fit.terms[name], fit.term_influence[name], ELO) for name in terms}
         for place, unit in enumerate(fit.clusters):
             of_unit = {name: values[place] for name, values in found.items()}
             rows.append({"model": _ALL, "condition": condition, "unit": unit, **of_unit})
@@ -336,7 +333,7 @@ def judges(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFr
     frame = comparisons_of(scores).drop_nulls("judge")
     one = pl.min_horizontal("a", "b")
     judge = pl.col("judge").map_elements(lambda name: "human" if is_human(name) else name, return_dtype=pl.String)
-    keys = ["unit", "criterion", one.alias("one"), pl.max_horizontal("a", "b").alias("other")]
+    keys: list[Any] = ["unit", "criterion", one.alias("one"), pl.max_horizontal("a", "b").alias("other")]
     won = pl.when(pl.col("a") == one).then("outcome").otherwise(1 - pl.col("outcome"))
     verdicts = frame.group_by(judge.alias("judge"), *keys).agg((won.mean() - 1 / 2).sign().alias("verdict"))
     on = ["unit", "criterion", "one", "other"]
@@ -427,8 +424,6 @@ def sections(page: PageScores, *, data: object, results: object) -> list[Section
         if frame.is_empty():
             found.append(Section(entry.title, left_out=f"needs {entry.rows_need}"))
             continue
-        parts: list[Part] = [
-            *with_note(analysis_tables(page.table, name, entry, frame), analysis_note(page.table, entry, frame, page.chosen))
-        ]
-        found.append(Section(entry.title, parts))
+        tables = analysis_tables(page.table, name, entry, frame)
+        found.append(Section(entry.title, with_note(tables, analysis_note(page.table, entry, frame, page.chosen))))
     return found

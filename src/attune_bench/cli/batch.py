@@ -39,8 +39,8 @@ from attune_bench.runner.batch import Imported, Manifest, check_batch, export_ba
 from attune_bench.runner.cache import ReplaceError, note_source, source_at, source_from
 from attune_bench.runner.calls import ProviderError, Role
 from attune_bench.runner.cost import read_prices
-from attune_bench.runner.running import report_made, unreadable_text, warn, warn_of
 from attune_bench.runner.task import Task
+from attune_bench.runner.terminal import report_made, unreadable_text, warn, warn_of
 from attune_bench.scores.benchmark import Benchmark
 from attune_data.collection import Collection
 from attune_data.issues import SourceError

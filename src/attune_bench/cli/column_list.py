@@ -15,9 +15,10 @@ import polars as pl
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.scores.columns import Columns, Frame, FrameColumn, columns, share, text, true_false, whole
-from attune_bench.stats.compare import COMPARISONS, PLAN, SAME
+from attune_bench.stats.compare import COMPARISONS, SAME
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
 from attune_bench.stats.judges import JUDGES, RATER_PAIRS
+from attune_bench.stats.planning import PLAN
 from attune_bench.stats.rank import RANKS
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, EXPECTED_CHANCE, RANDOM_ANSWERS, SUMMARY

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -57,15 +58,9 @@ from attune_bench.runner.calls import (
     provider_name,
 )
 from attune_bench.runner.cost import PriceError, calls_within, check_limited, estimate, estimate_text, read_prices
-from attune_bench.runner.running import (
-    listed_settings,
-    prepare,
-    progress_line,
-    report_outcome,
-    roles_of,
-    warn,
-)
+from attune_bench.runner.running import listed_settings, prepare, roles_of
 from attune_bench.runner.task import Task
+from attune_bench.runner.terminal import progress_line, report_outcome, warn
 from attune_bench.scores.benchmark import Benchmark, temperature
 from attune_data.collection import Collection
 from attune_data.io.documents import parse_json
@@ -93,6 +88,8 @@ class _DataArgument(click.Argument):
 def _missing_argument(command: str, provider: str, model: str) -> str:
     """Say that one of PROVIDER, MODEL and DATA is missing, where only two arguments were given."""
     if provider not in get_args(Provider):
+        if near := get_close_matches(provider.lower(), get_args(Provider), n=1, cutoff=0.8):
+            return f"no provider {provider!r}, did you mean {near[0]!r}? {_missing_argument(command, near[0], model)}"
         words = f"{command} local {shlex.join([provider, model])}"
         read = f"{provider} is read as PROVIDER and {model} as MODEL, and DATA is missing"
         return f"{read}; is the provider missing? Write: {words}"

@@ -36,8 +36,9 @@ from attune_bench.report.columns import (
 from attune_bench.scores.columns import Analysis, Columns, undeclared
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.compare import EQUAL, PLAN, enough_exchanges
+from attune_bench.stats.compare import EQUAL, enough_exchanges
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, points, sorted_groups
+from attune_bench.stats.planning import PLAN
 from attune_bench.stats.rank import RANKS, in_tiers
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, coverage, z_scores
@@ -227,7 +228,7 @@ def significant_words(table: ScoreTable, count: Row, comparisons: pl.DataFrame) 
         return f"no pair of {count['pairs']} can be tested, {by_interval}"
     if count["p_holm_min"] >= ALPHA:
         least = f"least possible Holm p {p_value(count['p_holm_min'])}, family of {count['family']}"
-        few = _too_few_to_differ(table, own, count["family"])
+        few = too_few_to_differ(table, own, count["family"])
         none = f"{few} cannot show a difference" if few else f"no pair of {count['pairs']} could differ"
         return f"{none} ({least}), {by_interval}"
     return (
@@ -236,7 +237,7 @@ def significant_words(table: ScoreTable, count: Row, comparisons: pl.DataFrame) 
     )
 
 
-def _too_few_to_differ(table: ScoreTable, pairs: pl.DataFrame, family: int) -> str:
+def too_few_to_differ(table: ScoreTable, pairs: pl.DataFrame, family: int) -> str:
     """Return how many units, or clusters, are so few that no difference between models could be significant.
 
     Nothing where enough of them were compared, and only too few of them differ.
@@ -617,7 +618,7 @@ _TEST = (
 
 
 def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
-    """Return a table for each metric and condition of `frame`, from `attune_bench.stats.compare.plan`."""
+    """Return a table for each metric and condition of `frame`, from `attune_bench.stats.planning.plan`."""
     cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
     shown, heads = "model_a model_b n clusters mde difference".split(), {"n": "pilot", "mde": "mde of pilot"}
     columns = [*frame_columns(table, PLAN, shown, heads=heads), *_sizes(cluster, unit)]

@@ -20,15 +20,13 @@ from attune_bench.runner.calls import (
 )
 from attune_bench.runner.cost import Job, Meter, Price, PriceError, RunOptions, RunOutcome, Skipped, Watch, read_prices
 from attune_bench.runner.judge import Judge, JudgeAnswer, Judgements, Scale, judge_ratings
+from attune_bench.runner.prompts import Fence, PromptError, Prompts, load_prompts, read_prompts
 from attune_bench.runner.running import run, run_sync
 from attune_bench.runner.task import (
     TRIES,
     AnswerFormat,
-    Fence,
     Found,
     ModelSettings,
-    PromptError,
-    Prompts,
     Reading,
     RunSettings,
     Source,
@@ -37,9 +35,7 @@ from attune_bench.runner.task import (
     ask_planned,
     call_to_make,
     find_object,
-    load_prompts,
     read_answer,
-    read_prompts,
 )
 
 __all__ = [

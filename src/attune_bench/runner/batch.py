@@ -384,7 +384,7 @@ def export_batch(
         The file to write, with the name of a ``.jsonl`` file. Where calls are of several models, or more than services
         take in one file (50,000 lines, 200 MB), further ones are called ``<name>-2.jsonl`` and so on.
     again : Path, optional
-        A folder of results: calls that it has answers to are left out, and those of judges that quote answers, and
+        A folder of results: calls that it has answers to are left out; calls of judges that quote answers, and
         further attempts where an answer cannot be read, are written. Results that are complete by then are written
         to it, and its list of what was skipped is.
     command : mapping of str to Any, optional

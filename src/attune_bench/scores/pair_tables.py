@@ -13,7 +13,8 @@ import polars as pl
 from pydantic import ValidationError
 
 from attune_bench.scores.table_columns import ROW
-from attune_bench.scores.table_files import WRITTEN, FileTable, read_table
+from attune_bench.scores.table_files import FileTable, read_table
+from attune_bench.scores.table_numbers import UNDEFINED
 from attune_data.collection import Collection
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_data.issues import SourceError
@@ -182,11 +183,10 @@ def _rows(frame: pl.DataFrame, name: str) -> Iterator[tuple[int, dict[str, Any]]
 def _number(cell: Any, column: str, place: str) -> float | int | None:
     """Return a cell as a number, None where it is undefined."""
     if isinstance(cell, str):
-        text = cell.lower()
-        if WRITTEN.get(text, text) is None:
+        if cell in UNDEFINED:
             return None
         try:
-            cell = float(text.replace(",", ".") if "." not in text else text)
+            cell = float(cell if "." in cell else cell.replace(",", "."))
         except ValueError:
             raise MetricInputError(
                 f"{place}: {column} {cell!r:.60} is no number; leave it empty where it is unknown"

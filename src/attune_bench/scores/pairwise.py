@@ -36,6 +36,9 @@ ELO = 400 / log(10)
 MEAN_RATING = 1000.0
 """The mean rating of the models of a fit."""
 
+PEOPLE = "human"
+"""The judge that others are set against, where there is one of this name."""
+
 _FRAME = {
     "unit": pl.String,
     "a": pl.String,
@@ -227,6 +230,7 @@ def rated(frame: pl.DataFrame, *, fit: Fit, units: pl.DataFrame, by_judge: bool)
         unit="prompt",
         condition="judge",
         primary=RATING.name,
+        reference=PEOPLE if by_judge and PEOPLE in frame["judge"] else None,
         notes=tuple(notes),
         fit=asdict(fit),
     )

@@ -14,7 +14,8 @@ from difflib import get_close_matches
 import polars as pl
 
 from attune_bench.scores.table import REPEAT
-from attune_bench.scores.table_files import check_no_pattern, has_numbers
+from attune_bench.scores.table_files import check_no_pattern
+from attune_bench.scores.table_numbers import has_numbers
 from attune_data.text import did_you_mean, joined, listed
 from attune_metrics.metric import MetricInputError
 
@@ -46,8 +47,8 @@ _FURTHER_WORDS = ("id", "ids", "name", "names", "no", "nr", "number", "index", "
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
-def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
-    """Return a table with the columns of a long table under their own names.
+def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple[pl.DataFrame, str | None]:
+    """Return a table with the columns of a long table under their own names, and the name of its only metric.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.Da
         The table.
     columns : mapping of str to str
         From a name in `COLUMNS` to the name of the column in the table. Where ``value`` is mapped and the table has no
-        column ``metric``, the mapped name is the name of the only metric.
+        column ``metric``, the mapped name is the name of the only metric; such a table may have a column for each
+        model, and none of the mapped name.
     name : str
         What errors call the table.
 
@@ -67,9 +69,17 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.Da
     Examples
     --------
     >>> frame = pl.DataFrame({"system": ["a"], "item_id": ["q1"], "accuracy": [1.0]})
-    >>> renamed(frame, {"model": "system", "unit": "item_id", "value": "accuracy"}, "the table").row(0, named=True)
+    >>> table, _ = renamed(frame, {"model": "system", "unit": "item_id", "value": "accuracy"}, "the table")
+    >>> table.row(0, named=True)
     {'model': 'a', 'unit': 'q1', 'value': 1.0, 'metric': 'accuracy'}
+    >>> renamed(pl.DataFrame({"id": ["q1"], "gpt": [1], "claude": [0]}), {"unit": "id", "value": "score"}, "it")[1]
+    'score'
     """
+    named, of_models = columns.get("value"), {"model", "metric"}.isdisjoint((*frame.columns, *columns))
+    if named not in frame.columns and of_models:
+        columns = {role: column for role, column in columns.items() if role != "value"}
+    else:
+        named = None
     for role, column in columns.items():
         if role not in COLUMNS:
             raise MetricInputError(f"columns: no {role!r}; {did_you_mean(role, COLUMNS)}")
@@ -84,22 +94,7 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.Da
     frame = frame.rename({column: role for role, column in columns.items()})
     if "value" in columns and "metric" not in frame.columns:
         frame = frame.with_columns(metric=pl.lit(columns["value"]))
-    return frame
-
-
-def name_of_metric(frame: pl.DataFrame, columns: Mapping[str, str]) -> str | None:
-    """Return what ``value`` is mapped to where this can only name the metric of a table with a column for each model.
-
-    Examples
-    --------
-    >>> wide = pl.DataFrame({"id": ["q1"], "gpt": [1], "claude": [0]})
-    >>> name_of_metric(wide, {"unit": "id", "value": "score"})
-    'score'
-    >>> name_of_metric(wide, {"unit": "id", "value": "gpt"})
-    """
-    named = columns.get("value")
-    is_column = named in frame.columns or not {"model", "metric"}.isdisjoint((*frame.columns, *columns))
-    return None if is_column else named
+    return frame, named
 
 
 def long_layout(
@@ -154,25 +149,27 @@ def long_layout(
         if lacking == ["metric"]:
             return frame.with_columns(metric=pl.lit(_only(metrics))), []
         if numeric:
-            return _metrics_as_rows(frame, numeric, metrics, kept, name)
+            _check_once(frame, others, numeric, name)
+            return _metrics_as_rows(frame, numeric, metrics, kept)
     of_models = {"model", "value"} <= {*lacking} and "unit" not in lacking and not guesses.keys() & {"model", "metric"}
     if of_models and len(numeric) > 1 and not any(_is_metric(column, metrics) for column in numeric):
-        _check_one_row_a_unit(frame, others, numeric, name)
-        return _models_as_rows(frame, numeric, metric or _only(metrics))
+        _check_once(frame, others, numeric, name)
+        table = _unpivoted(frame, numeric, "model")
+        if "metric" not in frame.columns:
+            table = table.with_columns(metric=pl.lit(metric or _only(metrics)))
+        return table, [f"Columns read as models: {listed(numeric, 12)}."]
     if metric is not None:
         raise MetricInputError(_no_column(frame, "value", metric, name))
     raise MetricInputError(_explained(frame, lacking, guesses, numeric, name))
 
 
 def _metrics_as_rows(
-    frame: pl.DataFrame, numeric: Sequence[str], metrics: Collection[str], kept: Collection[str], name: str
+    frame: pl.DataFrame, numeric: Sequence[str], metrics: Collection[str], kept: Collection[str]
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return a table with a column for each metric as a long table."""
-    keys = [column for column in ("model", "condition", "unit", REPEAT) if column in frame.columns]
-    _check_once(frame, keys, kept, name)
     said: list[str] = []
     if frame["unit"].n_unique() < frame.height:
-        differing = _differing_in_units(frame)
+        differing = differing_in_units(frame, [column for column in frame.columns if column not in (*COLUMNS, ROW)])
         alike = [column for column in numeric if column not in differing and column not in metrics]
         if len(alike) < len(numeric):
             numeric = [column for column in numeric if column not in alike]
@@ -184,14 +181,6 @@ def _metrics_as_rows(
             said.append(f"Columns left out, as they differ between the rows of a unit: {', '.join(texts)}.")
     said.insert(0, f"Columns read as metrics: {listed(numeric, 12)}.")
     return _unpivoted(frame, numeric, "metric"), said
-
-
-def _models_as_rows(frame: pl.DataFrame, numeric: Sequence[str], metric: str) -> tuple[pl.DataFrame, list[str]]:
-    """Return a table with a column for each model as a long table."""
-    table = _unpivoted(frame, numeric, "model")
-    if "metric" not in frame.columns:
-        table = table.with_columns(metric=pl.lit(metric))
-    return table, [f"Columns read as models: {listed(numeric, 12)}."]
 
 
 def _only(metrics: Collection[str]) -> str:
@@ -206,47 +195,44 @@ def _unpivoted(frame: pl.DataFrame, numeric: Sequence[str], called: str) -> pl.D
     return frame.unpivot(numeric, index=index, variable_name=called, value_name="value")
 
 
-def _differing_in_units(frame: pl.DataFrame) -> list[str]:
-    """Return the columns with several values within a unit."""
-    others = [column for column in frame.columns if column not in (*COLUMNS, ROW)]
-    kinds = frame.group_by("unit").agg(pl.col(others).n_unique())
-    return [column for column in others if (kinds[column] > 1).any()]
+def differing_in_units(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return the columns, of those given, with several values within a unit."""
+    kinds = frame.group_by("unit").agg(pl.col(columns).n_unique())
+    return [column for column in columns if (kinds[column] > 1).any()]
 
 
-def _check_once(frame: pl.DataFrame, keys: Sequence[str], kept: Collection[str], name: str) -> None:
-    """Raise if two rows are of one model and unit; name the column that likely tells the rows apart."""
+def same_rows(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return the first two rows that are equal in some columns; no row where there are none."""
     repeated = frame.filter(pl.struct(keys).is_duplicated())
     if repeated.is_empty():
+        return repeated
+    same = (pl.col(key).eq_missing(pl.lit(value)) for key, value in repeated.select(keys).row(0, named=True).items())
+    return repeated.filter(*same)[:2]
+
+
+def _check_once(frame: pl.DataFrame, others: Sequence[str], numeric: Collection[str], name: str) -> None:
+    """Raise if two rows are of one model and unit; name the column that likely tells the rows apart."""
+    keys = [column for column in ("model", "condition", "unit", "metric", REPEAT) if column in frame.columns]
+    rows = same_rows(frame, keys)
+    if rows.is_empty():
         return
-    first = repeated.row(0, named=True)
-    second = repeated.filter(*(pl.col(key).eq_missing(pl.lit(first[key])) for key in keys)).row(1, named=True)
-    of = ", ".join(f"{key} {first[key]!r}" for key in keys if first[key] is not None)
-    others = [column for column in frame.columns if column not in kept]
+    first, second = rows.iter_rows(named=True)
     apart = [column for column in others if frame.select(*keys, column).is_unique().all()]
     repeats = [column for column in apart if _is_called(column, REPEAT)]
-    texts = [column for column in apart if frame.schema[column] == pl.String]
+    texts = [column for column in apart if column not in numeric and frame.schema[column] == pl.String]
     if repeats and REPEAT not in keys:
         mend = f"if {repeats[0]!r} numbers the times, {_mapping({REPEAT: repeats[0]})}"
+    elif texts and "model" not in keys:
+        mend = f"if {texts[0]!r} names the model, {_mapping({'model': texts[0]})}"
     elif texts and "condition" not in keys:
         mend = f"if {texts[0]!r} says how the model was asked, {_mapping({'condition': texts[0]})}"
     else:
         mend = "leave one out, or number them in a column repeat"
-    raise MetricInputError(f"{name}, rows {first[ROW]} and {second[ROW]}: both are {of}; {mend}")
-
-
-def _check_one_row_a_unit(frame: pl.DataFrame, others: Sequence[str], numeric: Sequence[str], name: str) -> None:
-    """Raise if a table with a column for each model has two rows of one unit: perhaps a column names the models."""
-    keys = [column for column in ("unit", "metric", "condition", REPEAT) if column in frame.columns]
-    repeated = frame.filter(pl.struct(keys).is_duplicated())
-    if repeated.is_empty():
-        return
-    first = repeated.row(0, named=True)
-    rows = repeated.filter(*(pl.col(key).eq_missing(pl.lit(first[key])) for key in keys))
-    texts = [column for column in others if column not in numeric]
-    apart = [column for column in texts if frame.select(*keys, column).is_unique().all()]
-    mend = f"if {apart[0]!r} names the model, {_mapping({'model': apart[0]})}" if apart else "leave one out"
-    found = f"rows {rows[ROW][0]} and {rows[ROW][1]} are both of unit {rows['unit'][0]!r}"
-    raise MetricInputError(f"{name}: no column 'model', and {found}; {mend}")
+    both = ", ".join(f"{key} {first[key]!r}" for key in keys if first[key] is not None)
+    found = f", rows {first[ROW]} and {second[ROW]}: both are {both}"
+    if "model" not in keys:
+        found = f": no column 'model', and rows {first[ROW]} and {second[ROW]} are both of unit {first['unit']!r}"
+    raise MetricInputError(f"{name}{found}; {mend}")
 
 
 def _is_count_of_rows(cells: pl.Series) -> bool:
@@ -298,7 +284,8 @@ def _explained(
         missing, meant = (joined(list(map(repr, each))) for each in (guesses, guesses.values()))
         noun = "column" if len(guesses) == 1 else "columns"
         return f"{name}: no {noun} {missing}; did you mean {meant}? If so, {_mapping(guesses)}"
-    said = f"{name}: no column {lacking[0]!r}"
+    of_numbers = len(lacking) == len(REQUIRED) and len(numeric) == len(columns)
+    said = f"{name}: no column {('unit' if of_numbers else lacking[0])!r}"
     if len(columns) == 1:
         return f"{said}; the only column is {columns[0]!r:.80}: between cells are commas, semicolons, tabs or |"
     has = f"{said}; the table has {listed(columns, 12)}"
@@ -306,6 +293,8 @@ def _explained(
         rest = [column for column in columns if column not in numeric]
         made = f"polars.read_csv(...).unpivot({[*numeric]}, index={rest}, variable_name='model')"
         return f"{has}; add a column model, or name it with --columns model=NAME; if {numeric[0]!r} is a model: {made}"
-    if len(lacking) == len(REQUIRED) and len(numeric) == len(columns):
+    if of_numbers:
         return f"{has}; if each row is a unit, number the rows: polars.read_csv(...).with_row_index('unit')"
+    if pl.Series(columns).cast(pl.Float64, strict=False).count():
+        return f"{has}; is the row of the names of columns missing?"
     return f"{has}; --columns {lacking[0]}=NAME says which of these it is"

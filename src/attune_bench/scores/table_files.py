@@ -12,12 +12,13 @@ import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from attune_bench.scores.table_numbers import converted, has_numbers
 from attune_data.codebook import parse_toml
 from attune_data.export import from_csv_text
 from attune_data.io.documents import check_input, read_input
@@ -33,21 +34,20 @@ TABLES_ALONE = (".csv", ".tsv", ".xlsx")
 ENDINGS = (*TABLES_ALONE, ".jsonl", ".ndjson", ".parquet")
 """File endings of tables."""
 
-UNDEFINED = ("NA", "N/A", "#N/A", "#NV", "n.a.", "NaN", "nan")
-"""Texts that R, spreadsheets and Python write where there is no number."""
-
 _MISSING = "NA"  # an undefined text; R reads and writes NA; `to_csv_text` escapes the text NA
-
-WRITTEN: dict[str, str | None] = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
-"""Words, lower case, and the number (as text) that each word stands for; None if undefined."""
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NAMED = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
-_NO_NAMES = ("_duplicated_", "__UNNAMED__")  # polars names columns so if they have no name
+_NAMED_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([^"\r\n])"?\r?\n', re.IGNORECASE)  # first line, of Excel
+_NO_NAMES = ("_duplicated_", "__UNNAMED__", "Unnamed: ")  # polars and pandas name columns so if they have no name
+_OTHER_ENDINGS = {
+    ".json": "attune_bench.Scores.read reads a benchmark's own file of scores",
+    ".txt": "if its cells have a separator, rename it to end in .csv",
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst"), "unpack it"),
+    **dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), "save it as .xlsx or .csv"),
+}
 _SAMPLE = 2**16  # bytes from which the separator is found
 _SAMPLE_ROWS = 50
-_NUMBER = r"^\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*$"
-_CODE = r"^\s*[+-]?0\d"
 _PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)  # polars reads such a column name as a pattern
 
 
@@ -59,7 +59,7 @@ class FileTable(NamedTuple):
     frame : polars.DataFrame
         The columns. In a CSV file and a workbook, names and values are text.
     first_row : int
-        The number of the first row in the file: 2 where the file has a header.
+        The number of the first row in the file: 2 where the file has a header, 3 where ``sep=;`` is above the header.
     assumed : tuple of str
         What the reader concluded because the file does not say it, such as "separated by semicolons".
     """
@@ -76,7 +76,8 @@ def read_table(path: str | os.PathLike[str], *, names: Collection[str]) -> FileT
     ----------
     path : path
         The file. A CSV file is separated by commas, semicolons, tabs or vertical bars, and encoded as UTF-8, UTF-16,
-        UTF-32 or Windows-1252. Of a workbook, the first sheet is read.
+        UTF-32 or Windows-1252; its first line may be ``sep=;``, as Excel writes. Of a workbook, the first sheet is
+        read.
     names : collection of str
         Columns of a CSV file or workbook that are kept as text, even if they contain numbers.
 
@@ -110,13 +111,15 @@ def read_table(path: str | os.PathLike[str], *, names: Collection[str]) -> FileT
         raise unreadable(target, error) from None
     except pl.exceptions.PolarsError as error:
         raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
-    hint = "; attune_bench.Scores.read reads a benchmark's own file of scores" if ending == ".json" else ""
-    hint = "; save it as .xlsx or .csv" if ending in {".xls", ".xlsm", ".xlsb", ".ods", ".numbers"} else hint
-    raise SourceError(f"{path} is no table; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{hint}")
+    mend = f"; {_OTHER_ENDINGS[ending]}" if ending in _OTHER_ENDINGS else ""
+    raise SourceError(f"{path} is no table; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{mend}")
 
 
 def unreadable(path: Path, error: OSError) -> SourceError:
     """Return the error of a file that cannot be read; for a missing file it names the nearest one in the folder."""
+    if isinstance(error, IsADirectoryError):
+        within = sorted(one for one in path.iterdir() if one.name.lower().endswith(ENDINGS))
+        return SourceError(f"{path} is a folder; name a file in it{f', such as {within[0]}' if within else ''}")
     said = f"{path} cannot be read: {error.strerror or error}"
     if not isinstance(error, FileNotFoundError):
         return SourceError(said)
@@ -134,19 +137,25 @@ def unreadable(path: Path, error: OSError) -> SourceError:
 
 def _read_csv(target: Path, names: Collection[str]) -> FileTable:
     text, assumed = _utf8(target)
-    separator = _separator(text)
-    if separator != ",":
+    if not text.strip():
+        raise SourceError(f"{target} is empty; a table has a row of names of columns, and rows of values")
+    if b"\n" not in text:  # an older Macintosh ends rows with \r
+        text = text.replace(b"\r", b"\n")
+    header = 1
+    if named := _NAMED_SEPARATOR.match(text):
+        text, header, separator = text[named.end() :], 2, named[1].decode()
+    elif (separator := _separator(text)) != ",":
         assumed.append(f"separated by {_SEPARATORS[separator]}")
     try:
         with panics_as_errors():
             table = pl.read_csv(text, infer_schema=False, separator=separator)
     except pl.exceptions.PolarsError:
-        _check_ragged(target, text, separator)
-        _check_quotes(target, text, separator)
+        _check_ragged(target, text, separator, header)
+        _check_quotes(target, text, separator, header)
         raise
     if table.width and table[table.columns[-1]].has_nulls():  # polars fills a row that is too short with nulls
-        _check_ragged(target, text, separator)
-    return _typed(table, target, names, assumed)
+        _check_ragged(target, text, separator, header)
+    return _typed(table, target, names, assumed, header + 1)
 
 
 def _utf8(target: Path) -> tuple[bytes, list[str]]:
@@ -200,26 +209,31 @@ def _lines(text: bytes) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8-sig", errors="replace", newline="")
 
 
-def _check_ragged(target: Path, text: bytes, separator: str) -> None:
-    """Refuse a CSV file in which a row has more or fewer cells than the header."""
+def _check_ragged(target: Path, text: bytes, separator: str, header: int) -> None:
+    """Refuse a CSV file in which a row has more or fewer cells than the header, which is in row `header`."""
+    called = _NAMED.get(separator, repr(separator))
     with _lines(text) as lines, suppress(csv.Error):
         rows = csv.reader(lines, delimiter=separator)
         width = len(next(rows, ()))
-        for number, row in enumerate(rows, start=2):
+        for number, row in enumerate(rows, start=header + 1):
             if row and len(row) != width:
                 found = f"{target}, row {number}: {plural(len(row), 'cell')}, and the header has {width}"
-                mend = f"put a text with {_NAMED[separator]} in quotes"
+                mend = f"put a text with {called} in quotes"
                 if len(row) < width:
-                    mend = f"leave the cell of an undefined value empty, and write {_NAMED[separator]} for it"
+                    mend = f"leave the cell of an undefined value empty, and write {called} for it"
+                if width == 1:
+                    mend = "delete the lines above the names of the columns"
+                if number == header + 1 and len(row) == width + 1 and row[0] == "1":
+                    mend = "the numbers of rows have no name in the header: in R, write.csv(..., row.names = FALSE)"
                 is_cut = separator == "," and len(row) == width + 1 and row[-1].isdigit()
                 if is_cut and row[-2].strip("+- ").isdigit():
                     mend = f"write {row[-2]},{row[-1]} as {row[-2]}.{row[-1]}, or in quotes"
                 raise SourceError(f"{found}; {mend}")
 
 
-def _check_quotes(target: Path, text: bytes, separator: str) -> None:
-    """Refuse a CSV file with a quotation mark that is not closed."""
-    whole = 0
+def _check_quotes(target: Path, text: bytes, separator: str, header: int) -> None:
+    """Refuse a CSV file with a quotation mark that is not closed; its header is in row `header`."""
+    whole = header - 1
     with _lines(text) as lines:
         try:
             for _ in csv.reader(lines, delimiter=separator, strict=True):
@@ -280,26 +294,13 @@ def check_no_pattern(name: str, place: str) -> None:
         )
 
 
-def has_numbers(cells: pl.Series) -> bool:
-    """Tell whether a column is of numbers or of true and false.
-
-    A column of text is, if at least half of its filled cells are and no cell is a code such as 007.
-    """
-    if cells.dtype != pl.String:
-        return (cells.dtype.is_numeric() or cells.dtype == pl.Boolean) and cells.count() > 0
-    texts = cells.str.strip_chars().str.to_lowercase()
-    filled = texts.filter(~texts.is_in([text for text, number in WRITTEN.items() if number is None]))
-    if filled.is_empty() or filled.str.contains(_CODE).any():
-        return False
-    numbers = filled.str.contains(_NUMBER) | filled.is_in(["true", "false"])
-    return 2 * int(numbers.sum()) >= filled.len()
-
-
-def _typed(table: pl.DataFrame, path: Path, names: Collection[str], assumed: Sequence[str]) -> FileTable:
+def _typed(
+    table: pl.DataFrame, path: Path, names: Collection[str], assumed: Sequence[str], first_row: int = 2
+) -> FileTable:
     """Convert each column of text to numbers, or to lists of texts, if every cell of it can be converted.
 
-    The columns `names` stay text, so that an error can name the row of the first value that is not a number. A column
-    with codes such as 007 stays text too, because 007 as a number would become 7. In each column, NA is undefined.
+    The columns `names` stay text, so that an error can name the row of the first value that is not a number. In each
+    column, NA is undefined.
     """
     # R and pandas write the numbers of rows under no name; spreadsheets write empty columns.
     nameless = [column for column in table.columns if not column.strip() or column.startswith(_NO_NAMES)]
@@ -317,41 +318,14 @@ def _typed(table: pl.DataFrame, path: Path, names: Collection[str], assumed: Seq
         if (is_missing := (cells == _MISSING).fill_null(value=False)).any():
             cells = cells.set(is_missing, None)
             undefined.append(column)
-        table = table.with_columns(cells if column in names else _converted(cells))
+        table = table.with_columns(cells if column in names else converted(cells))
     texts = [column for column in table.select(pl.col(pl.String)).columns if column != "value"]
     said += [
         f"NA in {column} is undefined" for column in undefined if column in texts and not has_numbers(table[column])
     ]
     escaped = [column for column in texts if table[column].str.starts_with("'").any()]
     table = table.with_columns(pl.col(escaped).map_elements(from_csv_text, return_dtype=pl.String))
-    return FileTable(table, 2, tuple(said))
-
-
-def _converted(cells: pl.Series) -> pl.Series:
-    """Return cells as numbers, or as lists of texts, if every cell is one; otherwise as they are."""
-    if (lists := _lists(cells)) is not None:
-        return lists
-    if cells.str.contains(_CODE).any():
-        return cells
-    defined = cells.set(cells.is_in(UNDEFINED).fill_null(value=False), None)
-    for dtype in (pl.Int64, pl.Float64):
-        with suppress(pl.exceptions.InvalidOperationError):
-            return defined.cast(dtype)
-    return cells
-
-
-def _lists(cells: pl.Series) -> pl.Series | None:
-    """Return the cells as lists if every filled cell is a JSON list of texts, as `to_csv` writes a trait; else None."""
-    given = cells.drop_nulls()
-    if given.is_empty() or not given.str.starts_with("[").all():
-        return None
-    try:
-        found = [None if cell is None else json.loads(cell) for cell in cells]
-    except (ValueError, RecursionError):
-        return None
-    if any(not isinstance(one, str) for one in chain.from_iterable(one or () for one in found)):
-        return None
-    return pl.Series(cells.name, found, pl.List(pl.String))
+    return FileTable(table, first_row, tuple(said))
 
 
 def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -25,8 +25,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
-from math import isinf
+from functools import partial, reduce
 from operator import and_
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,8 +43,18 @@ from attune_bench.scores.table import (
     metric_entries,
     metrics_per_unit,
 )
-from attune_bench.scores.table_columns import COLUMNS, OPTIONAL, REQUIRED, ROW, long_layout, name_of_metric, renamed
-from attune_bench.scores.table_files import WRITTEN, check_no_pattern
+from attune_bench.scores.table_columns import (
+    COLUMNS,
+    OPTIONAL,
+    REQUIRED,
+    ROW,
+    differing_in_units,
+    long_layout,
+    renamed,
+    same_rows,
+)
+from attune_bench.scores.table_files import check_no_pattern
+from attune_bench.scores.table_numbers import converted, read_numbers
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
 from attune_data.text import did_you_mean, plural
@@ -122,9 +131,6 @@ _ABOUT = (*_WORDS, "private", "synthetic", "traits")
 _TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 _ROUNDING = 1e-9
 _TAKEN_STARTS = ("calls.", CHANCE, "coverage.", "failed.", "trait.", "variant.")
-# Numbers with a comma: as a decimal comma, and as one that may as well group thousands.
-_WITH_COMMA = r"^[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?$"
-_OF_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
 def score_table(
@@ -174,11 +180,8 @@ def score_table(
     """
     notes: list[str] = []
     table = frame.with_columns(pl.int_range(pl.len()).alias(ROW) + first_row).filter(~_is_empty_row(frame))
-    mapped = {**(columns or {})}
-    if (named_metric := name_of_metric(frame, mapped)) is not None:
-        del mapped["value"]
-    table = renamed(table, mapped, name)
-    _check_filled(table, mapped, name)
+    table, named_metric = renamed(table, columns or {}, name)
+    _check_filled(table, columns or {}, name)
     traits_given = _traits_given(about or {}, table, name)
     table, said = long_layout(table, metrics=metrics or {}, traits=traits_given, metric=named_metric, name=name)
     checked, with_commas = _checked(table, name)
@@ -261,7 +264,8 @@ def _checked(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
     Raise at the first row that is wrong.
     """
     if table.is_empty():
-        raise MetricInputError(f"{name}: no rows")
+        columns = ", ".join(column for column in table.columns if column != ROW)
+        raise MetricInputError(f"{name}: no rows; it has only the names of columns: {columns}")
     traits = [column for column in table.columns if column not in (*REQUIRED, "condition", REPEAT, ROW)]
     for column in OPTIONAL:
         if column not in table.columns:
@@ -272,16 +276,16 @@ def _checked(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
     names = pl.col(_NAMES).cast(pl.String).str.strip_chars()
     table = table.with_columns(pl.when(names != "").then(names))
     _check_names(table, name)
-    table, with_commas = _numbers(table, name)
-    _check_repeats(table, name)
+    numbers, with_commas = read_numbers(table["value"], table[ROW].to_list(), partial(_called, table, name))
+    table = table.with_columns(value=numbers)
     _check_twice(table, name)
     for column in traits:
         if column.startswith(CHANCE):
             raise MetricInputError(f"{name}: {column!r} is a column of scores; give the trait another name")
         check_no_pattern(column, name)
         if with_commas and table.schema[column] == pl.String and column != "cluster":
-            table = table.with_columns(_without_commas(table[column]))
-        _check_of_unit(table, column, name)
+            table = table.with_columns(converted(table[column], with_commas=True))
+    _check_of_units(table, traits, name)
     return table, with_commas
 
 
@@ -320,89 +324,12 @@ def _check_names(table: pl.DataFrame, name: str) -> None:
         check_no_pattern(metric, f"{name}, row {row}")
 
 
-def _numbers(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
-    """Return the table with ``value`` as floats, null where it is undefined, and whether it had decimal commas."""
-    given, with_commas = table["value"], False
-    if given.dtype == pl.String:
-        text = given.str.strip_chars()
-        if text.cast(pl.Float64, strict=False).null_count() > text.null_count():
-            text = text.str.to_lowercase().replace(WRITTEN)
-        with_commas = _has_decimal_commas(table, text, name)
-        numbers = (_with_points(text) if with_commas else text).cast(pl.Float64, strict=False)
-    elif given.dtype.is_numeric() or given.dtype in (pl.Boolean, pl.Null):
-        text, numbers = given, given.cast(pl.Float64, strict=False)
-    else:
-        raise MetricInputError(f"{name}: value is of type {given.dtype}; expected numbers")
-    wrong = (numbers.is_null() & text.is_not_null()) | numbers.is_infinite().fill_null(value=False)
-    for row in wrong.arg_true().head(1).to_list():
-        number = numbers[row]
-        why = "is infinite" if number is not None and isinf(number) else "is no number"
-        is_percent = isinstance(given[row], str) and given[row].rstrip().endswith("%")
-        mend = "write it without the percent sign" if is_percent else "leave it empty where it is undefined"
-        raise MetricInputError(f"{_of_value(table, row, name)} {why}; {mend}")
-    return table.with_columns(numbers.fill_nan(None).alias("value")), with_commas
-
-
-def _of_value(table: pl.DataFrame, row: int, name: str) -> str:
-    cell = table.row(row, named=True)
-    # A row of a wide table has several values.
+def _called(table: pl.DataFrame, name: str, place: int) -> str:
+    """Return what an error about a value begins with; a row of a wide table has several values."""
+    cell = table.row(place, named=True)
+    value = f"{cell['value']:g}" if isinstance(cell["value"], int | float) else f"{cell['value']!r:.60}"
     of_model = f", model {cell['model']!r}" if table[ROW].is_duplicated().any() else ""
-    return f"{name}, row {cell[ROW]}: value {cell['value']!r:.60} of metric {cell['metric']!r}{of_model}"
-
-
-def _has_decimal_commas(table: pl.DataFrame, text: pl.Series, name: str) -> bool:
-    """Tell whether values are written with a decimal comma.
-
-    Raise where a comma may as well group thousands, and where some values have a decimal point.
-    """
-    has_comma = text.str.contains(",", literal=True).fill_null(value=False)
-    if not has_comma.any():
-        return False
-    decimal, thousands = (text.str.contains(form).fill_null(value=False) for form in (_WITH_COMMA, _OF_THOUSANDS))
-    points = (text.str.contains(".", literal=True) & text.cast(pl.Float64, strict=False).is_not_null()).arg_true()
-    if (sure := (decimal & ~thousands).arg_true()).len():
-        if points.len():
-            of_comma, of_point = (sure, "comma", ","), (points, "point", ".")
-            few, many = (of_point, of_comma) if points.len() < sure.len() else (of_comma, of_point)
-            raise MetricInputError(_mixed_decimals(table, few, many, name))
-        return True
-    for row in thousands.arg_true().head(1).to_list():
-        plain = text[row].replace(",", "")
-        or_else = "" if text[row].count(",") > 1 else f", or {text[row].replace(',', '.')} if it is a decimal comma"
-        raise MetricInputError(
-            f"{_of_value(table, row, name)} has a comma: write {plain} if the comma groups thousands{or_else}"
-        )
-    return False
-
-
-def _mixed_decimals(
-    table: pl.DataFrame, few: tuple[pl.Series, str, str], many: tuple[pl.Series, str, str], name: str
-) -> str:
-    """Return the error of values with decimal commas beside values with decimal points: the fewer are the mistake.
-
-    Parameters
-    ----------
-    few, many : tuple
-        The rows of values written in one way, the name of its mark, and the mark.
-    """
-    (rows, mark, written), (others, other, wanted) = few, many
-    cell, example = (table.row(one[0], named=True) for one in (rows, others))
-    found = f"{_of_value(table, rows[0], name)} has a decimal {mark}"
-    have = f"{plural(others.len(), 'value')} {'has' if others.len() == 1 else 'have'} a decimal {other}"
-    mended = f"write {cell['value'].strip().replace(written, wanted)}"
-    if rows.len() > 1:
-        mended = f"write this and {plural(rows.len() - 1, 'other value')} with a {other}"
-    return f"{found}, and {have}, as {example['value']!r} in row {example[ROW]}; {mended}"
-
-
-def _with_points(text: pl.Series) -> pl.Series:
-    return text.str.replace(",", ".", literal=True)
-
-
-def _without_commas(cells: pl.Series) -> pl.Series:
-    """Return a trait as numbers if all its values are numbers, with decimal commas; otherwise as it is."""
-    numbers = _with_points(cells.str.strip_chars()).cast(pl.Float64, strict=False)
-    return cells if numbers.null_count() > cells.null_count() else numbers
+    return f"{name}, row {cell[ROW]}: value {value} of metric {cell['metric']!r}{of_model}"
 
 
 def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -> None:
@@ -416,25 +343,19 @@ def _check_ranges(table: pl.DataFrame, known: Mapping[str, Metric], name: str) -
             no_share = 'is neither 0 nor 1; a share counts these, leave out "statistic"'
             wrong = {no_share: ~value.is_in([0.0, 1.0])} | wrong
         for why, condition in wrong.items():
-            for row in table.filter(pl.col("metric") == metric.name, condition).head(1).iter_rows(named=True):
-                of_model = f", model {row['model']!r}" if table[ROW].is_duplicated().any() else ""
-                found = f"value {row['value']:g} of metric {metric.name!r}{of_model}"
-                raise MetricInputError(f"{name}, row {row[ROW]}: {found} {why}")
-
-
-def _check_repeats(table: pl.DataFrame, name: str) -> None:
-    """Raise where some rows name their repeat, and others none."""
-    without = table.filter(pl.col(REPEAT).is_null())
-    if 0 < without.height < table.height:
-        raise MetricInputError(f"{name}, row {without[ROW][0]}: repeat is empty; every row names its repeat, or none")
+            for place in table.select((pl.col("metric") == metric.name) & condition).to_series().arg_true()[:1]:
+                raise MetricInputError(f"{_called(table, name, place)} {why}")
 
 
 def _check_twice(table: pl.DataFrame, name: str) -> None:
-    keys = ["model", "condition", "unit", "metric", REPEAT]
-    repeated = table.filter(pl.struct(keys).is_duplicated()).sort(*keys, ROW)
-    if repeated.is_empty():
+    """Raise where only some rows name their repeat, and where two rows are of the same value."""
+    without = table.filter(pl.col(REPEAT).is_null())
+    if 0 < without.height < table.height:
+        raise MetricInputError(f"{name}, row {without[ROW][0]}: repeat is empty; every row names its repeat, or none")
+    rows = same_rows(table, ["model", "condition", "unit", "metric", REPEAT])
+    if rows.is_empty():
         return
-    first, second = repeated.head(2).iter_rows(named=True)
+    first, second = rows.iter_rows(named=True)
     under = "".join(f", {key} {first[key]!r}" for key in ("condition", REPEAT) if first[key] is not None)
     mend = "leave one out" if first[REPEAT] is not None else "leave one out, or number them in a column repeat"
     raise MetricInputError(
@@ -444,18 +365,16 @@ def _check_twice(table: pl.DataFrame, name: str) -> None:
     )
 
 
-def _check_of_unit(table: pl.DataFrame, column: str, name: str) -> None:
+def _check_of_units(table: pl.DataFrame, columns: Sequence[str], name: str) -> None:
     """Raise if two rows of the same unit have different values in a column that describes the unit."""
-    kinds = table.group_by("unit").agg(pl.col(column).n_unique().alias("kinds")).filter(pl.col("kinds") > 1)
-    if kinds.is_empty():
-        return
-    unit = kinds["unit"].min()
-    rows = table.filter(unit=unit).unique(column, keep="first", maintain_order=True).sort(ROW).head(2)
-    first, second = rows.select(column, ROW).rows()
-    raise MetricInputError(
-        f"{name}, rows {first[1]} and {second[1]}: {column} of unit {unit!r} is {first[0]!r} and {second[0]!r}; "
-        f"{'a unit is in one cluster' if column == 'cluster' else 'a trait is the same in all rows of a unit'}"
-    )
+    for column in differing_in_units(table, columns)[:1]:
+        unit = table.filter(pl.col(column).n_unique().over("unit") > 1)["unit"].min()
+        rows = table.filter(unit=unit).unique(column, keep="first", maintain_order=True).sort(ROW).head(2)
+        first, second = rows.select(column, ROW).rows()
+        raise MetricInputError(
+            f"{name}, rows {first[1]} and {second[1]}: {column} of unit {unit!r} is {first[0]!r} and {second[0]!r}; "
+            f"{'a unit is in one cluster' if column == 'cluster' else 'a trait is the same in all rows of a unit'}"
+        )
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

@@ -28,6 +28,7 @@ from attune_bench.scores.columns import FrameColumn, build_frame, columns, text,
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import read_table
+from attune_bench.scores.table_numbers import read_numbers
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import family_of_pairs, holm_by_family
 from attune_bench.stats.options import (
@@ -125,7 +126,7 @@ def read_labels(
     ------
     MetricInputError
         Where a column is missing, a rating is no number or outside the range of the metric, a row names a model, a
-        condition or a unit that the scores do not have, or rates a unit again; the text names the file and the line.
+        condition or a unit that the scores do not have, or rates a unit again; the text names the file and the row.
     SourceError
         Where the file cannot be read.
 
@@ -151,11 +152,11 @@ def read_labels(
     units = {unit: place for place, unit in enumerate(series.units)}
     ratings = np.full((len(places), len(units)), np.nan)
     seen: dict[_Key, int] = {}
-    for line, row in enumerate(labels.iter_rows(named=True), start=first_row):
-        where = f"{name}, line {line}"
-        rating = _rating(row["rating"], judged, where)
+    for number, row in enumerate(with_ratings(labels, first_row, name).iter_rows(named=True), start=first_row):
+        where, rating = f"{name}, row {number}", row["rating"]
         if rating is None:
             continue
+        _check_range(rating, judged, where)
         key = _key(table, row, where)
         model, condition, unit = key
         if unit not in units:
@@ -165,10 +166,10 @@ def read_labels(
             raise MetricInputError(f"{where}: {model!r} has no score on unit {unit!r:.80}; is it another model's?")
         if key in seen:
             raise MetricInputError(
-                f"{where}: unit {unit!r:.80} of {model!r} is rated in line {seen[key]} already; give one rating, such "
+                f"{where}: unit {unit!r:.80} of {model!r} is rated in row {seen[key]} already; give one rating, such "
                 "as the mean of the raters"
             )
-        seen[key] = line
+        seen[key] = number
         ratings[group, units[unit]] = rating
     rows = [
         {"model": key[0], "condition": key[1], "unit": key[2], "rating": ratings[places[key[:2]], units[key[2]]].item()}
@@ -186,27 +187,26 @@ def _check_columns(table: ScoreTable, labels: pl.DataFrame, name: str) -> None:
             raise MetricInputError(f"{name}: no column {column!r}{held}; it has {', '.join(labels.columns)}")
 
 
-def rating_number(value: object, where: str) -> float | None:
-    """Return a rating as a number, None where there is none; `where` begins an error."""
-    text = "" if value is None else str(value).strip()
-    if not text or text.lower() == "nan":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        comma = "; is it written with a comma?" if text.replace(",", "", 1).replace(".", "", 1).isdigit() else ""
-        raise MetricInputError(f"{where}: rating {text!r:.60} is not a number{comma}") from None
+def with_ratings(table: pl.DataFrame, first_row: int, name: str) -> pl.DataFrame:
+    """Return a table with its column ``rating`` as numbers, null where there is none.
+
+    Raises
+    ------
+    MetricInputError
+        Where a rating is no number; the text begins with `name` and counts rows from `first_row`.
+    """
+    given, rows = table["rating"], range(first_row, first_row + table.height)
+    numbers, _ = read_numbers(given, rows, lambda place: f"{name}, row {rows[place]}: rating {given[place]!r:.60}")
+    return table.with_columns(rating=numbers)
 
 
-def _rating(value: object, metric: Metric, where: str) -> float | None:
-    """Return a rating in the range of a metric, None where there is none."""
-    number = rating_number(value, where)
-    if number is not None and not metric.low - _ROUNDING <= number <= metric.high + _ROUNDING:
+def _check_range(rating: float, metric: Metric, where: str) -> None:
+    """Raise where a rating is outside the range of a metric."""
+    if not metric.low - _ROUNDING <= rating <= metric.high + _ROUNDING:
         raise MetricInputError(
-            f"{where}: rating {number:g} is outside {metric.low:g} to {metric.high:g}, the range of {metric.name}; is "
+            f"{where}: rating {rating:g} is outside {metric.low:g} to {metric.high:g}, the range of {metric.name}; is "
             "it on another scale?"
         )
-    return number
 
 
 def _key(table: ScoreTable, row: dict[str, Any], where: str) -> _Key:
@@ -424,7 +424,7 @@ def debias_pairs(
     -------
     polars.DataFrame
         ``model_a, model_b, condition``, then the columns of `debias`, of `model_a` minus `model_b` on the units of
-        both, and before ``reason`` those of the test: ``p``, the smallest alpha whose 1 - alpha interval of the
+        both, and before ``reason`` the columns of the test: ``p``, the smallest alpha whose 1 - alpha interval of the
         corrected difference excludes 0, null without an interval, ``p_min``, the smallest that so many resamples could
         have given, ``p_holm``, corrected for the family, and ``significant`` where that is below 0.05. No rows where no
         two models were rated on the same units. `attune_bench.stats.compare.count_significant` counts.
@@ -572,8 +572,8 @@ def plan_labels(
     polars.DataFrame
         The columns `RATINGS_NEEDED`: of the pilot the ``sd`` of its ratings (n - 1), the ``correlation`` with the
         judge, the ``design_effect`` (of what the judge leaves unexplained: the variance of its mean over clusters, over
-        that of independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the ``labels`` that
-        are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
+        the variance with independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the
+        ``labels`` that are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
 
     Raises
     ------

@@ -9,7 +9,7 @@ items apart, and ``cluster``, of items that belong together. A row without a rat
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf, isnan
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import polars as pl
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
 from attune_bench.scores.table_files import read_table
-from attune_bench.stats.debias import rating_number
+from attune_bench.stats.debias import with_ratings
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data.text import did_you_mean
 from attune_metrics.metric import MetricInputError, nan_to_none
@@ -91,7 +91,7 @@ def read_ratings(source: pl.DataFrame | str | os.PathLike[str]) -> RaterTable:
     ------
     MetricInputError
         Where a column is missing, a rating is no finite number, a name is empty, a rater rates an item twice, an item
-        is in two clusters, or nothing is rated; the text names the file and the line.
+        is in two clusters, or nothing is rated; the text names the file and the row.
     SourceError
         Where the file cannot be read.
 
@@ -111,20 +111,17 @@ def read_ratings(source: pl.DataFrame | str | os.PathLike[str]) -> RaterTable:
             raise MetricInputError(f"{name}: no column {column!r}; it has {', '.join(source.columns)}")
     cells: dict[tuple[str | None, str], dict[tuple[str, str], float]] = {}
     clusters: dict[tuple[str | None, str], str | None] = {}
-    lines: dict[tuple[str | None, ...], int] = {}
-    for line, row in enumerate(source.iter_rows(named=True), start=first_row):
-        where = f"{name}, line {line}"
-        rating = rating_number(row["rating"], where)
+    rows: dict[tuple[str | None, ...], int] = {}
+    for number, row in enumerate(with_ratings(source, first_row, name).iter_rows(named=True), start=first_row):
+        where, rating = f"{name}, row {number}", row["rating"]
         if rating is None:
             continue
-        if isinf(rating):
-            raise MetricInputError(f"{where}: rating {rating} is infinite; leave it empty where nobody rated")
         dataset, cluster = (_name(row, column, where) if column in row else None for column in ("dataset", "cluster"))
         item, rater, dimension = (_name(row, column, where) for column in ("item", "rater", "dimension"))
-        first = lines.setdefault((dataset, dimension, item, rater), line)
-        if first != line:
+        first = rows.setdefault((dataset, dimension, item, rater), number)
+        if first != number:
             raise MetricInputError(
-                f"{where}: {rater!r:.60} rated {dimension!r:.60} of item {item!r:.60} in line {first} already; give "
+                f"{where}: {rater!r:.60} rated {dimension!r:.60} of item {item!r:.60} in row {first} already; give "
                 "one rating, or name the data set in a column 'dataset'"
             )
         if clusters.setdefault((dataset, item), cluster) != cluster:

@@ -26,9 +26,10 @@ from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import read_description, read_table, unreadable
 from attune_bench.scores.tables_in import long_table, score_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
-from attune_bench.stats.compare import compare, compare_all, plan
+from attune_bench.stats.compare import compare, compare_all
 from attune_bench.stats.debias import Source, debias, debias_pairs
 from attune_bench.stats.options import AnalysisKeywords, ComparisonKeywords, Margin, SamplingKeywords
+from attune_bench.stats.planning import plan
 from attune_bench.stats.rank import rank, ratings
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import by
@@ -291,6 +292,9 @@ class Scores(ScoreTable):
             for benchmark in all_benchmarks():
                 if benchmark.scores_format and benchmark.scores_format.keys <= keys:
                     return cls.of(resolve(benchmark.scores_format.read)(target))
+            if isinstance(content, list) and content and isinstance(content[0], dict):
+                mend = "in pandas frame.to_json('results.jsonl', orient='records', lines=True)"
+                raise SourceError(f"{path} is a list of rows; write a row a line to a file .jsonl: {mend}")
             raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")
 
     @classmethod
@@ -448,7 +452,7 @@ class Scores(ScoreTable):
         looks: int = 1,
         **options: Unpack[AnalysisKeywords],
     ) -> pl.DataFrame:
-        """Plan a comparison with these scores as the pilot; see `attune_bench.stats.compare.plan`."""
+        """Plan a comparison with these scores as the pilot; see `attune_bench.stats.planning.plan`."""
         return plan(self, difference=difference, participants=participants, models=models, looks=looks, **options)
 
     def by(

@@ -119,7 +119,7 @@ def test_a_mistake_in_the_labels_is_one_line(call: Call, conversations: Scored, 
     status, out, err = call("debias", "--scores", conversations.scores, "--labels", filled, *METRIC)
     assert (status, out) == (2, "")
     said = "rating 6 is outside 0 to 1, the range of avg_draft_judge_score; is it on another scale?"
-    assert err == f"attune-bench: {filled}, line 3: {said}\n"
+    assert err == f"attune-bench: {filled}, row 3: {said}\n"
 
 
 @pytest.mark.slow

@@ -49,6 +49,8 @@ def test_an_address_at_which_no_server_is_running(call: Call, monkeypatch: pytes
             "vendor/m is read as PROVIDER and demo as MODEL, and DATA is missing; is the provider missing? Write: "
             "attune-bench run local vendor/m demo",
         ),
+        (("olama", "m"), "no provider 'olama', did you mean 'ollama'? DATA is missing; name the data, for instance: "),
+        (("vlm", "demo"), "no provider 'vlm', did you mean 'vllm'? demo is read as MODEL, and DATA is missing"),
         (("local", "m"), "DATA is missing; name the data, for instance: attune-bench run local m demo"),
     ],
 )

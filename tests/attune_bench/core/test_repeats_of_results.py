@@ -101,14 +101,14 @@ def test_scores_json_has_no_place_for_repeats(call: Call, tmp_path: Path, monkey
 
 
 def test_an_analysis_of_answers_refuses_means_over_repeats() -> None:
-    from attune_bench.benchmarks.attunebench.analyses import question_agreement
+    from attune_bench.benchmarks.attunebench.run_analyses import question_agreement
 
     with pytest.raises(MetricInputError, match="means over repeats"):
         question_agreement(score(load("demo"), RUNS), data=load("demo"), results=RUNS)
 
 
 def test_an_analysis_of_answers_does_not_choose_among_repeats() -> None:
-    from attune_bench.benchmarks.attunebench.analyses import question_agreement
+    from attune_bench.benchmarks.attunebench.run_analyses import question_agreement
 
     second = score(load("demo"), OTHERWISE)
     assert question_agreement(second, data=load("demo"), results=OTHERWISE, resamples=50)["n"].max() == 4

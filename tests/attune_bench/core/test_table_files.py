@@ -62,6 +62,24 @@ def test_separators_are_found_and_every_digit_is_read(
     assert scores.provenance.notes[0] == f"Assumed of the table: {assumed}."
 
 
+@pytest.mark.parametrize("first", ["sep=;\r\n", '"sep=;"\n', "SEP=;\n", "\ufeffsep=;\n"])
+def test_the_line_of_excel_that_names_the_separator_is_no_header(first: str, tmp_path: Path) -> None:
+    scores = read(tmp_path / "results.csv", first + long_text(";", comma=True))
+    assert values(scores) == EXACT
+    assert scores.provenance.notes[0] == "Assumed of the table: decimal commas."
+    with pytest.raises(MetricInputError, match="row 4: value 'x' of metric 'hit' is no number"):
+        read(tmp_path / "results.csv", first + "model;unit;metric;value\na;q1;hit;1\na;q2;hit;x\n")
+    for row, message in (("b;q;1", "row 4: 3 cells, and the header has 4"), ('b;q;hit;"1', "row 4: a quotation mark")):
+        with pytest.raises(SourceError, match=message):
+            read(tmp_path / "results.csv", f"{first}model;unit;metric;value\na;q1;hit;1\n{row}\n")
+    assert read(tmp_path / "results.csv", "sep=:\nmodel:unit:value\na:q1:1\n").values["value"].to_list() == [1.0]
+
+
+def test_codes_stay_codes_beside_decimal_commas(tmp_path: Path) -> None:
+    text = "model;unit;code;value\na;q1;007;0,5\na;q2;010;1\n"
+    assert read(tmp_path / "results.csv", text).units["code"].to_list() == ["007", "010"]
+
+
 def test_commas_in_quotes_are_decimal_commas(tmp_path: Path) -> None:
     scores = read(tmp_path / "results.csv", long_text(",", comma=True))
     assert values(scores) == EXACT
@@ -437,7 +455,8 @@ def test_one_wrong_cell_makes_no_trait_of_a_metric(tmp_path: Path) -> None:
         ("system,item,score,f1\na,q1,1,0.5\n", "If so, give --columns model=system,unit=item, in Python"),
         ("system,item,score\na,q1,1\n", "If so, give --columns model=system,unit=item,value=score, in Python"),
         ("item,gpt,claude\nq1,1,0\n", "no column 'unit'; did you mean 'item'? If so, give --columns unit=item"),
-        ("gpt,claude\n1,0\n", "if each row is a unit, number the rows: polars.read_csv(...).with_row_index('unit')"),
+        ("gpt,claude\n1,0\n", "no column 'unit'; the table has gpt, claude; if each row is a unit, number the "
+         "rows: polars.read_csv(...).with_row_index('unit')"),
         ("a/b/c\n1/2/3\n", "the only column is 'a/b/c': between cells are commas, semicolons, tabs or |"),
         ("model,unit,answer\na,q1,yes\n", "no column 'metric'; the table has model, unit, answer; --columns "
          "metric=NAME says which of these it is"),

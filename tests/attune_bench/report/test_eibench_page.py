@@ -225,7 +225,7 @@ def test_it_says_how_to_cite_and_what_is_comparable(
     assert "SYNTHETIC demonstration data." in text
     own = Scenarios([one.model_copy(update={"licence": None, "synthetic": None}) for one in scenarios])
     foreign = text_of(score(own, episodes).report(format="html", data=own, resamples=50))
-    assert "Creative Commons Attribution-NonCommercial 4.0, that of EIBench." in foreign
+    assert "Creative Commons Attribution-NonCommercial 4.0, the licence of EIBench." in foreign
     assert "SYNTHETIC" not in foreign
 
 

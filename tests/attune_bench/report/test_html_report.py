@@ -9,8 +9,8 @@ import pytest
 from pages import Tags, headings, left_out, section, tables, text_of
 
 from attune_bench import Scores, chance, score
-from attune_bench.benchmarks.attunebench.analyses import question_agreement
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
+from attune_bench.benchmarks.attunebench.run_analyses import question_agreement
 from attune_data import Conversations, Run, load, load_runs
 from attune_metrics.signature import Signature
 

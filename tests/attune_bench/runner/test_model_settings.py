@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attune_bench.runner import ModelSettings
-from attune_bench.runner.task import PromptError, Prompts, load_prompts
+from attune_bench.runner.prompts import PromptError, Prompts, load_prompts
 
 BUNDLED = ("attune_bench.benchmarks.attunebench", "profile-v1")
 

@@ -15,7 +15,7 @@ from attune_bench.benchmarks.eibench.task import TASK as EIBENCH
 from attune_bench.benchmarks.eibench.task import EIBenchSettings
 from attune_bench.benchmarks.eibench.task import bundled_prompts as eibench_prompts
 from attune_bench.runner import PromptError, Prompts, endpoint, read_prompts, run_sync
-from attune_bench.runner.task import load_prompts
+from attune_bench.runner.prompts import load_prompts
 from attune_data import Conversation, load_runs, load_scenarios
 from attune_data.codebook import Named
 

@@ -15,7 +15,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from attune_bench import Scores
-from attune_bench.stats.compare import all_pairs_tested, check_shared_units, count_significant, plan
+from attune_bench.stats.compare import all_pairs_tested, check_shared_units, count_significant
+from attune_bench.stats.planning import plan
 from attune_bench.stats.subgroups import compare_by
 from attune_metrics.attunebench.questions import BinaryCounts
 from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning

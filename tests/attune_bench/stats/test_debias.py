@@ -230,16 +230,19 @@ GOOD = "model,unit,rating\na,u01,0.5\nb,u01,0.25\n"
     [
         ("model,unit\na,u01\n", "no column 'rating'"),
         ("unit,rating\nu01,0.5\n", "no column 'model'; the scores have several: a, b"),
-        (f"{GOOD}a,u1,0.5\n", "line 4: unit 'u1' is not in the scores; did you mean"),
-        (f"{GOOD}a,,0.5\n", "line 4: unit is empty"),
-        (f"{GOOD}aa,u02,0.5\n", "line 4: model 'aa' is not in the scores; did you mean 'a'"),
-        (f"{GOOD},u02,0.5\n", "line 4: model '' is not in the scores"),
-        (f"{GOOD}a,u01,0.75\n", "line 4: unit 'u01' of 'a' is rated in line 2 already"),
-        (f"{GOOD}a,u02,good\n", "line 4: rating 'good' is not a number"),
-        (f'{GOOD}a,u02,"0,5"\n', "line 4: rating '0,5' is not a number; is it written with a comma?"),
-        (f"{GOOD}a,u02,5\n", "line 4: rating 5 is outside 0 to 1, the range of warm; is it on another scale?"),
-        (f"{GOOD}a,u02,inf\n", "line 4: rating inf is outside"),
-        ("model,condition,unit,rating\na,calm,u01,0.5\n", "line 2: condition 'calm' of 'a' is not in the scores"),
+        (f"{GOOD}a,u1,0.5\n", "row 4: unit 'u1' is not in the scores; did you mean"),
+        (f"{GOOD}a,,0.5\n", "row 4: unit is empty"),
+        (f"{GOOD}aa,u02,0.5\n", "row 4: model 'aa' is not in the scores; did you mean 'a'"),
+        (f"{GOOD},u02,0.5\n", "row 4: model '' is not in the scores"),
+        (f"{GOOD}a,u01,0.75\n", "row 4: unit 'u01' of 'a' is rated in row 2 already"),
+        (f"{GOOD}a,u02,good\n", "row 4: rating 'good' is no number"),
+        (
+            f'{GOOD}a,u02,"0,5"\n',
+            "row 4: rating '0,5' has a decimal comma, and 2 values have a decimal point",
+        ),
+        (f"{GOOD}a,u02,5\n", "row 4: rating 5 is outside 0 to 1, the range of warm; is it on another scale?"),
+        (f"{GOOD}a,u02,inf\n", "row 4: rating inf is infinite"),
+        ("model,condition,unit,rating\na,calm,u01,0.5\n", "row 2: condition 'calm' of 'a' is not in the scores"),
     ],
 )
 def test_a_wrong_table_is_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -248,6 +251,14 @@ def test_a_wrong_table_is_refused(text: str, message: str, tmp_path: Path) -> No
     with pytest.raises(MetricInputError, match=message) as raised:
         debias(scores_of(frame()), path)
     assert str(path) in str(raised.value)
+
+
+def test_a_sheet_of_a_spreadsheet_with_decimal_commas_is_read_as_with_points(tmp_path: Path) -> None:
+    sheet = rated(frame(), 36)
+    path = tmp_path / "labels.csv"
+    commas = sheet.with_columns(pl.col("rating").cast(pl.String).str.replace(".", ",", literal=True))
+    path.write_text("sep=;\r\n" + commas.write_csv(separator=";", line_terminator="\r\n"), encoding="utf-8")
+    assert read_labels(scores_of(frame()), path).hash == read_labels(scores_of(frame()), sheet).hash
 
 
 def test_wrong_use() -> None:

@@ -105,6 +105,14 @@ def test_a_dimension_that_few_experts_rated() -> None:
     assert {*found.pairs["dimension"]} == {"warmth"}
 
 
+def test_ratings_with_decimal_commas_and_undefined_ratings_are_read() -> None:
+    halves = small().with_columns(pl.col("rating") + 0.5)
+    written = pl.col("rating").cast(pl.String).str.replace(".", ",", literal=True)
+    missing = halves.head(1).with_columns(item=pl.lit("i99"), rating=pl.lit("n.a."))
+    found = compare_judges(pl.concat([halves.with_columns(written), missing]), **WHO)
+    assert found.judges.equals(compare_judges(halves, **WHO).judges)
+
+
 def test_an_undefined_kappa_has_a_reason() -> None:
     constant = small().with_columns(rating=pl.when(rater="model").then("rating").otherwise(3))
     found = compare_judges(constant, **WHO)
@@ -118,16 +126,17 @@ def test_an_undefined_kappa_has_a_reason() -> None:
     ("frame", "message"),
     [
         (lambda: small().drop("dimension"), "the ratings: no column 'dimension'; it has item, rater, rating"),
-        (lambda: small(rating=pl.lit("3,5")), "line 1: rating '3,5' is not a number; is it written with a comma?"),
-        (lambda: small(rating=pl.lit(float("inf"))), "line 1: rating inf is infinite; leave it empty"),
-        (lambda: small(item=pl.lit(" ")), "line 1: item is empty; every rating names its item"),
+        (lambda: small(rating=pl.lit("three")), "the ratings, row 1: rating 'three' is no number; leave it empty"),
+        (lambda: small(rating=pl.lit("3,500")), "row 1: rating '3,500' has a comma: write 3500 if the comma groups"),
+        (lambda: small(rating=pl.lit(float("inf"))), "row 1: rating inf is infinite; leave it empty"),
+        (lambda: small(item=pl.lit(" ")), "row 1: item is empty; every rating names its item"),
         (
             lambda: pl.concat([small(), small()]),
-            "line 33: 'ann' rated 'warmth' of item 'i0' in line 1 already; give one rating, or name the data set",
+            "row 33: 'ann' rated 'warmth' of item 'i0' in row 1 already; give one rating, or name the data set",
         ),
         (
             lambda: small(cluster=pl.col("rater")),
-            "line 9: item 'i0' is in cluster 'bob', and before in 'ann'; an item is in one cluster",
+            "row 9: item 'i0' is in cluster 'bob', and before in 'ann'; an item is in one cluster",
         ),
         (lambda: small(rating=pl.lit(None)), "the ratings: no rating; fill in the column 'rating'"),
         (lambda: small(rater=pl.col("rater").replace("ann", "anne")), "no rater 'ann'; did you mean 'anne'?"),

@@ -10,7 +10,7 @@ from benchmark_scores import NAMES, scores_named
 from slow_cases import slow_except
 
 from attune_bench import Scores
-from attune_bench.stats.compare import plan_from_assumptions
+from attune_bench.stats.planning import plan_from_assumptions
 from attune_metrics import MetricInputError
 from attune_metrics.stats.power import mde_factor
 

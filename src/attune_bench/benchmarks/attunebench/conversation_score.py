@@ -3,9 +3,9 @@
 A new metric is a key of `TurnScore` or `PostScore`, with its call in `_score_turn` or `_score_post`; the mean over
 turns of ``name`` is the key ``avg_name`` of `ConversationScore`.
 
-A measure of similarity other than token overlap has columns of its own, which are made as those of token overlap [1]_:
-the similarity of each draft to the three responses of its turn, 0 where a text is missing; the largest of the three;
-their mean weighted by how often each response won. A conversation has the mean over its turns.
+A measure of similarity other than token overlap has columns of its own, which are made as the columns of token overlap
+[1]_: the similarity of each draft to the three responses of its turn, 0 where a text is missing; the largest of the
+three; their mean weighted by how often each response won. A conversation has the mean over its turns.
 
 References
 ----------

@@ -83,7 +83,7 @@ class Tally(IssueCollector):
         super().__init__("")
         self.dropped: int = 0
 
-    def add(self, path: str, rule: str, *rest: object) -> None:  # noqa: ARG002 - a report of which the number is kept
+    def add(self, path: str, rule: str, *rest: object) -> None:  # noqa: ARG002 - only the number of reports is kept
         """Count a value that was no answer."""
         self.dropped += rule == "unknown-value"
 

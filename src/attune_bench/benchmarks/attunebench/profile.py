@@ -26,15 +26,8 @@ from attune_bench.runner.calls import (
     object_schema,
     unit_file_name,
 )
-from attune_bench.runner.task import (
-    TRIES,
-    Fence,
-    ModelSettings,
-    Task,
-    call_to_make,
-    read_answer,
-    recorded_settings,
-)
+from attune_bench.runner.prompts import Fence
+from attune_bench.runner.task import TRIES, ModelSettings, Task, call_to_make, read_answer, recorded_settings
 from attune_data import Conversation
 from attune_data.attunebench.profile import instruments
 from attune_data.attunebench.records import ComputedScores
@@ -223,7 +216,7 @@ def _read(answer: Mapping[str, Any], asked: Mapping[str, Sequence[Any]]) -> dict
 
 
 _LEGEND = (
-    "Told, predicted: conversations whose participant told the trait, and of these those with a prediction, over "
+    "Told, predicted: conversations whose participant told the trait, and how many of these have a prediction, over "
     "which the score is the mean. Accuracy and jaccard (the share of two lists that they have in common): from 0 to "
     "1, higher is better. mae, mean absolute error in points of the questionnaire: lower is better. Constant guess: "
     "the score of the most frequent value, or of the median, guessed for everybody; a model that does not beat it has "
@@ -240,7 +233,7 @@ class TraitScore:
     trait, measure : str
         What was predicted; ``accuracy`` and ``jaccard`` are better when higher, ``mae`` when lower.
     n, answered : int
-        Conversations with the trait, and of these those with a prediction.
+        Conversations with the trait, and how many of these have a prediction.
     score : float
         Mean over those with a prediction; nan where there is none.
     constant : float
@@ -274,7 +267,7 @@ def score_profiles(conversations: Iterable[Conversation], predictions: Iterable[
     Returns
     -------
     list of TraitScore
-        Those of traits that somebody told. A prediction that is missing does not count as wrong, see `answered`.
+        The scores of traits that somebody told. A prediction that is missing does not count as wrong, see `answered`.
 
     Examples
     --------

@@ -35,8 +35,8 @@ from attune_bench.cli.run import (
 )
 from attune_bench.runner.cache import RunError, noted_servers, noted_sources
 from attune_bench.runner.calls import OPENAI_COMPATIBLE, USUAL_URLS, Call, Endpoint, Role, provider_name
-from attune_bench.runner.running import warn
 from attune_bench.runner.task import Fields, Source, Task, recorded_settings
+from attune_bench.runner.terminal import warn
 from attune_data import Conversation, Run
 from attune_data.text import columns_of_terminal, plural
 
@@ -123,7 +123,7 @@ def _assemble(drafted: DraftedRun, answers: Mapping[str, str], settings: AttuneB
             turn.pop(field, None)
             turn.pop(f"{field}_by_model", None)
         turn.update(merge_judgements(by_turn.get(turn["turnNumber"], {})))
-    content.setdefault("duration_seconds", None)  # That of the judges alone would be too short.
+    content.setdefault("duration_seconds", None)  # The duration of the judges alone would be too short.
     content["calls"] = _of_the_model(content.get("calls")) | calls
     if incomplete := _of_the_model(content.pop("incomplete_answers", None)):
         content["incomplete_answers"] = incomplete
@@ -193,7 +193,7 @@ def rejudge(
     """Let judges judge the drafts of the run files in DIRECTORY anew, and write these to another folder.
 
     Without --data the conversations are those that the runs were made of, and without --judge-provider and --base-url
-    the server is that of the runs' judges or model, as `run` has noted in their folder.
+    the server is the server of the runs' judges or model, as `run` has noted in their folder.
     """
     with usage_errors():
         # Of "." and ".." the parent is not the folder that they are in.

@@ -15,12 +15,11 @@ from attune_bench.benchmarks.attunebench.baselines import MASKS, SeenTurn, see
 from attune_bench.benchmarks.attunebench.parsing import Tally
 from attune_bench.runner.calls import Call, Complete, Decoding, Message, Role, in_repeat, message, unit_file_name
 from attune_bench.runner.judge import Judge
+from attune_bench.runner.prompts import Fence, Prompts, load_prompts, read_prompts
 from attune_bench.runner.task import (
     TRIES,
     AnswerFormat,
-    Fence,
     Fields,
-    Prompts,
     Reader,
     Reading,
     Source,
@@ -28,9 +27,7 @@ from attune_bench.runner.task import (
     ask_planned,
     call_to_make,
     check_answer_format,
-    load_prompts,
     read_answer,
-    read_prompts,
     recorded_settings,
     settings_as_json,
 )

@@ -269,7 +269,7 @@ def _comparisons(page: PageScores) -> Section:
     if frame.height > TABLED or (none_can_differ and len(scores.models) > FEW_MODELS):
         command = element("code", f"attune-bench compare SCORES --by scene --metric {scores.primary} --format csv")
         return Section(title, [counts, numbers_elsewhere(frame.height, command)])
-    note = comparison_note(scores, page.chosen, exchanges_of_all(scores, page.chosen.resamples))
+    note = comparison_note(scores, frame, page.chosen, exchanges_of_all(scores, page.chosen.resamples))
     tables = with_note(comparison_tables(scores, frame), note)
     return Section(title, [counts, Folded("All pairs, with their numbers", tables)])
 

@@ -194,7 +194,7 @@ def check_episodes(episodes: Sequence[Episode]) -> None:
             if other.scenario_hash != episode.scenario_hash:
                 raise ValueError(
                     f"scenario {episode.scenario_id!r} has another text in the episodes of {other.model!r} than in "
-                    f"those of {episode.model!r}; run both on the same data"
+                    f"the episodes of {episode.model!r}; run both on the same data"
                 )
 
 

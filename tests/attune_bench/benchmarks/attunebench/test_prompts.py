@@ -12,7 +12,7 @@ import pytest
 
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, planned_calls, run_conversation
 from attune_bench.runner import Call, Complete, find_object
-from attune_bench.runner.task import Fence, load_prompts
+from attune_bench.runner.prompts import Fence, load_prompts
 from attune_data import Conversation, load_codebook
 from attune_data.attunebench.codebook import PairwiseQuestion, WideQuestion
 from attune_data.codebook import Named

@@ -15,7 +15,7 @@ from model_server import ModelServer, answer_to, reply, said
 from attune_bench.runner import calls as providers
 from attune_bench.runner.calls import Response
 from attune_bench.runner.cost import Meter
-from attune_bench.runner.running import progress_line, warn
+from attune_bench.runner.terminal import progress_line, warn
 from attune_data import Conversation, load, load_runs
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -338,7 +338,7 @@ def test_progress_is_one_line_that_changes_on_a_terminal(monkeypatch: pytest.Mon
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("attune_bench.runner.running._columns", lambda: 50)
+    monkeypatch.setattr("attune_bench.runner.terminal._columns", lambda: 50)
     half = Meter(2, 26, "conversation", done=1, failed=1, responses=13)
     with progress_line() as watch:
         watch(Meter(2, 26, "conversation"))
@@ -385,7 +385,7 @@ def test_progress_is_plain_lines_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    for module in ("running", "cost"):
+    for module in ("terminal", "cost"):
         monkeypatch.setattr(f"attune_bench.runner.{module}.monotonic", lambda: now)
     meter = Meter(1, 26, "conversation", _began=0.0)
     with progress_line() as watch:

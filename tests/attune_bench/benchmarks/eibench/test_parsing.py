@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attune_bench.benchmarks.eibench.task import read_output, read_reaction
+from attune_bench.benchmarks.eibench.parsing import read_output, read_reaction
 
 
 @pytest.mark.parametrize(

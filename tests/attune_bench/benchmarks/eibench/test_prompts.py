@@ -10,7 +10,7 @@ import pytest
 
 from attune_bench.benchmarks.eibench.task import EIBenchSettings, run_episode
 from attune_bench.runner import Call
-from attune_bench.runner.task import load_prompts
+from attune_bench.runner.prompts import load_prompts
 from attune_data import Scenario, load_scenarios
 from attune_data.codebook import Named
 from attune_data.eibench.records import SCENES

@@ -11,7 +11,7 @@ from commands import QUICK, Call, too_wide
 from judged_runs import SHIFTS, with_judges
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.analyses import judge_agreement, judge_ranks
+from attune_bench.benchmarks.attunebench.run_analyses import judge_agreement, judge_ranks
 from attune_bench.stats.comparability import MixedSettingsError
 from attune_data import Run, load, load_runs
 from attune_metrics import MetricInputError

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.attunebench.analyses import question_agreement
+from attune_bench.benchmarks.attunebench.run_analyses import question_agreement
 from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_data import Conversation, Run, load, load_runs
 from attune_metrics import MetricInputError
