@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.scores.pairwise import ELO, MEAN_RATING, comparisons_of, on_units
+from attune_bench.scores.pairwise import ELO, MEAN_RATING, comparison_frame, comparisons_of, on_units
 from attune_bench.stats.subgroups import compare_by, subgroups
 from attune_data import load_records
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_metrics import MetricInputError
 from attune_metrics.stats.bootstrap import draw_resamples
-from attune_metrics.stats.pairwise_ratings import bradley_terry_ratings
+from attune_metrics.stats.pairwise_ratings import Ratings, bradley_terry_ratings
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*few far scores decide", "ignore:.* too few")
 
@@ -52,6 +52,13 @@ def rounded(found: dict[str, float | None]) -> dict[str, float | None]:
     return {model: None if value is None else round(value, 6) for model, value in found.items()}
 
 
+def refitted(votes: list[Comparison], *, n_resamples: int) -> Ratings:
+    """Return ratings that are fitted anew in every resample of the units."""
+    frame = comparison_frame(votes)
+    resamples = draw_resamples(frame["unit"].to_list(), n_resamples=n_resamples, seed=0)
+    return bradley_terry_ratings(frame["a"].to_list(), frame["b"].to_list(), frame["outcome"].to_numpy(), resamples)
+
+
 def test_three_wins_of_four_are_odds_of_three() -> None:
     scores = scored(vote(n, "ada", "bob", "bob" if n == 3 else "ada") for n in range(4))
     half = 200 * log10(3)
@@ -68,10 +75,7 @@ def test_every_rated_model_has_a_pseudo_value_of_every_unit_with_the_rating_as_m
     scores = scored(votes)
     assert scores.values["rating"].null_count() == 0
     assert scores.values.height == 3 * 20
-    fit = bradley_terry_ratings(
-        [one.a for one in votes], [one.b for one in votes], [one.outcome for one in votes],
-        draw_resamples([one.unit for one in votes], n_resamples=50, seed=0),
-    )  # fmt: skip
+    fit = refitted(votes, n_resamples=50)
     expected = {one.model: MEAN_RATING + ELO * one.strength.estimate for one in fit.models}
     assert rounded(values(scores, "rating")) == rounded(expected)  # type: ignore[arg-type]  # of texts, as the labels
     shuffled = votes[:]
@@ -87,11 +91,9 @@ def test_intervals_agree_with_fits_in_resamples(units: int, most: float) -> None
     for seed in range(4):
         votes = drawn(units, {"a": 0.5, "b": 0.2, "c": 0.0, "d": -0.7}, seed=seed, pairs=6)
         frame = scored(votes).summary(metrics=["rating"], resamples=1000)
-        clusters = draw_resamples([one.unit for one in votes], n_resamples=1000, seed=0)
-        sides = [one.a for one in votes], [one.b for one in votes], [one.outcome for one in votes]
-        refitted = {one.model: one.strength for one in bradley_terry_ratings(*sides, clusters).models}
+        strengths = {one.model: one.strength for one in refitted(votes, n_resamples=1000).models}
         for model, low, high in frame.select("model", "low", "high").iter_rows():
-            own = refitted[model]
+            own = strengths[model]
             ends = np.array([low, high]) - MEAN_RATING
             assert np.abs(ends / ELO - [own.low, own.high]).max() < most * (own.high - own.low), (seed, model)
 
