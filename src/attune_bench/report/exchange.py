@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attune_bench.report.columns import UNDEFINED, Cell, Column, Markup, Section, Table
 from attune_bench.report.elements import table_element
-from attune_bench.report.shown_texts import terms_of, withheld_reasons
+from attune_bench.report.privacy import terms_of, withheld_reasons
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.records import Row, ScoredRecords
@@ -67,7 +67,7 @@ def exchange_section(
     except MetricInputError:
         # Without transcripts nobody asked for the records that were scored.
         return None
-    reasons = withheld_reasons(page, records)
+    reasons = withheld_reasons(page.table, records, small_cells=page.small_cells)
     groups = [group for group in page.numbers if group not in page.hidden]
     models = [group for group in groups if kind_of_group(group[0]) == "model"] or groups
     chosen = [group for group in models if group[1] == models[0][1]][:_MOST_MODELS] if models else []

@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from inspect import getdoc, isfunction
 from typing import Any
 
 import polars as pl
@@ -44,7 +43,7 @@ from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import plural, pluralize
-from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning
+from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning, first_paragraph
 from attune_metrics.stats.bootstrap import STATISTICS
 
 
@@ -52,10 +51,7 @@ def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html
     """Return what a page says below its title, a block a condition; `benchmark` defines the baselines."""
     table = page.table
     predictors = {} if benchmark is None else resolve(benchmark.baselines) or {}
-    docs = {
-        name: (getdoc(predict) or "").split("\n\n")[0] for name, predict in predictors.items() if isfunction(predict)
-    }
-    meanings = {name: text for name, text in docs.items() if text}
+    meanings = {name: text for name, predict in predictors.items() if (text := first_paragraph(predict))}
     blocks = []
     for condition in table.conditions:
         answer, parts = Answer(page, condition), []
@@ -66,8 +62,7 @@ def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html
         terms = [element("div", element("dt", term), element("dd", text)) for term, text in answer.good_score()]
         parts.append(element("dl", *terms, class_="good"))
         if answer.rows:
-            random = answer.chances.get(table.primary)
-            parts.append(ranking_element(page, condition, answer.rows, random, meanings=meanings))
+            parts.append(ranking_element(answer, meanings))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
 

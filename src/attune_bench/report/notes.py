@@ -3,7 +3,7 @@
 import polars as pl
 
 from attune_bench.report.columns import PERSON, label, number, under_condition
-from attune_bench.scores.provenance import people_among
+from attune_bench.scores.provenance import CHANCE_BASELINE, people_among
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
@@ -69,6 +69,10 @@ def settings_notes(table: ScoreTable) -> list[str]:
     return notes + ([f"All runs: {'; '.join(parts)}."] if parts else [])
 
 
+ONE_SET = f"{CHANCE_BASELINE} is one set of random answers; the average is over all sets, and the two differ by chance."
+"""How a row of random answers differs from the average score of random answers."""
+
+
 def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
     """Return the average score of random answers in the metrics of the board, one sentence for each condition.
 
@@ -82,4 +86,5 @@ def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
         said = ", ".join(f"{label(metric)} {number(values[metric.name], metric)}" for metric in shown)
         under = under_condition(table, condition) if len(table.conditions) > 1 else ""
         notes.append(f"Random answers on these data{under} score on average: {said}.")
-    return notes
+    is_said_above = not found.filter(metric=table.primary).is_empty()
+    return [*notes, *([ONE_SET] if notes and CHANCE_BASELINE in table.models and not is_said_above else [])]

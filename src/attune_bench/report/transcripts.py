@@ -23,7 +23,7 @@ from attune_bench.report.columns import Part as PagePart
 from attune_bench.report.drawing import MUTED
 from attune_bench.report.elements import asset, document, figure_element
 from attune_bench.report.plots import Line, LinePanel, LinePlot, looks
-from attune_bench.report.shown_texts import terms_of, withheld_reasons
+from attune_bench.report.privacy import terms_of, withheld_reasons
 from attune_bench.report.tables import group_name, under
 from attune_bench.runner.calls import safe_name
 from attune_bench.scores.benchmark import Benchmark
@@ -176,7 +176,7 @@ def transcript_section(
     metric = table.metric(table.primary)
     if metric.statistic not in PER_UNIT:
         return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
-    reasons = withheld_reasons(page, records)
+    reasons = withheld_reasons(table, records, small_cells=page.small_cells)
     picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
     counts, made = Counter(filter(None, reasons.values())), records.made
     suppressed = [f"{plural(count, made.noun, made.plural)} not shown: {why}" for why, count in counts.items()]

@@ -212,6 +212,32 @@ def test_random_answers_are_said_where_they_are_known() -> None:
     assert "random answers, on average 0.5" in answer(with_chance(scores, 0.5))
 
 
+def test_one_set_of_random_answers_is_set_against_their_average_where_both_are_seen() -> None:
+    one_set = (
+        "baseline/chance is one set of random answers; the average is over all sets, and the two differ by chance."
+    )
+    both = scores_of({"a": [2.0] * 10, "baseline/chance": [1.0] * 10})
+
+    def counted(scores: Scores) -> int:
+        return text_of(scores.report(format="html", resamples=50)).count(one_set)
+
+    assert counted(with_chance(both, 1.5)) == 1
+    assert counted(both) == 0
+    assert counted(with_chance(scores_of({"a": [2.0] * 10, "b": [1.0] * 10}), 1.5)) == 0
+    # The average is known of a metric of the board alone: the board says it.
+    rows = [(model, f"u{unit}", name, 1.0) for model in ("a", "baseline/chance") for unit in range(8)
+            for name in ("main", "hit")]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    assert counted(with_chance(Scores.from_table(frame, about={"primary": "main"}), 0.5)) == 1
+
+
+def test_what_the_metric_measures_is_said_below_the_ranking_where_it_is_known() -> None:
+    described = scores_of({"a": [1.0] * 8, "b": [2.0] * 8}, source="Share of questions answered rightly")
+    said = text_of(described.report(format="html", resamples=50)).partition("Ranking by")[2]
+    assert "Hits: Share of questions answered rightly. " in said
+    assert "Hits: " not in text_of(scores_of({"a": [1.0] * 8}).report(format="html", resamples=50))
+
+
 def test_people_and_baselines_do_not_lead() -> None:
     values = {"human/ann": [4.0] * 10, "lab/m": [3.0] * 10, "lab/n": [2.0] * 10, "baseline/prior": [1.0] * 10}
     said = answer(scores_of(values))
