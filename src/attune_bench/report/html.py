@@ -29,7 +29,7 @@ from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.ranking import ranking_element
 from attune_bench.report.sections import general_sections, lacking_units
-from attune_bench.report.transcripts import TranscriptFolder, transcript_section
+from attune_bench.report.transcripts import TranscriptFolder, records_to_quote, transcript_section
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
@@ -164,15 +164,12 @@ def html_report(
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
             sections.sort(key=lambda section: not section.is_first)
-    exchange = exchange_section(
-        asked, scores, benchmark=benchmark, data=data, results=results, transcripts=transcripts is not False
-    )
-    sections = [*([exchange] if exchange else []), *sections]
-    if transcripts is not False:
+    records = records_to_quote(scores, benchmark, data, results, is_asked=transcripts is not False)
+    if records and (exchange := exchange_section(asked, records, transcripts=transcripts is not False)):
+        sections.insert(0, exchange)
+    if records and transcripts is not False:
         progress("transcripts")
-        folder = None if transcripts is True else transcripts
-        made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
-        sections.append(made)
+        sections.append(transcript_section(asked, records, None if transcripts is True else transcripts))
     warned = _warnings(asked, [warning.message for warning in caught])
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     sections += [] if data is None else [_data(table, data)]
