@@ -117,7 +117,9 @@ def comparison_note(
     """
     units = pluralize(table.provenance.unit)
     are_matrices = [False] if full else matrices(comparisons)
-    brackets = "Intervals" if all(are_matrices) else f"Difference: A minus B, on the {units} of both. In brackets"
+    intervals = f"Uncorrected intervals: {interval_words(table, options)}."
+    if not all(are_matrices):
+        intervals = f"Difference: A minus B, on the {units} of both. In brackets, u{intervals[1:]}"
     signs = (
         "A row against a column, which is numbered as rows are: + significantly better, - significantly worse (or "
         "higher and lower, where neither is better), = no significant difference, ? not compared."
@@ -129,8 +131,8 @@ def comparison_note(
     )
     said = [
         *([signs] if any(are_matrices) else []),
-        f"{brackets}: {interval_words(table, options)}, not corrected.",
-        f"p: exchanging A and B within each {drawn(table, options)}, on the {units} of both"
+        intervals,
+        f"p: exchanging the two models within each {drawn(table, options)}, on the {units} of both"
         f"{random_words(exchanges, options)}.",
         *(["p min: the smallest p that the test could give."] if full else []),
         "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below "
