@@ -21,6 +21,7 @@ from attune_bench.report.columns import (
     p_value,
     random_words,
     signs_of,
+    swapped,
     text_column,
     under_condition,
     words_under,
@@ -190,13 +191,10 @@ def _best_two(table: ScoreTable, metric: str, condition: Any) -> set[str]:
 
 def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -> str:
     held, metric = table.provenance, table.metrics[row["metric"]]
+    row = swapped(row) if metric.sign * row["difference"] < 0 else row
     first, second, difference = row["model_a"], row["model_b"], row["difference"]
-    ends = (row["low"], row["high"])
-    if metric.sign * difference < 0:
-        first, second, difference = second, first, -difference
-        ends = (None, None) if None in ends else (-row["high"], -row["low"])
-    within = interval(*ends, metric)
-    said = f"{number(difference + 0.0, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
+    within = interval(row["low"], row["high"], metric)
+    said = f"{number(difference, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
     p = p_value(row["p_holm"])
     corrected = f"Holm-corrected over {family['family']} pairs, " if family["family"] > 1 else ""
     others = sum(condition == row["condition"] for _, condition in table.groups) - 2

@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 from attune_bench.analyses import ANALYSES
 from attune_bench.report.answer import Answer, sentence, title
 from attune_bench.report.columns import (
+    Folded,
     Section,
     Table,
     drawn,
@@ -236,7 +237,7 @@ def _methods(
         f"p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over the strata "
         "of one trait for each model; metrics are not pooled."
     )
-    settings = [settings_table(table)] if held.comparability_keys else []
+    settings = [Folded("How the rows were made", [settings_table(table)])] if held.comparability_keys else []
     signed = element("code", _signature(asked, data))
     return Section(
         "Methods",
