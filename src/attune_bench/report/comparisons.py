@@ -150,8 +150,8 @@ _MDE = "mde: minimum detectable effect, the smallest true difference found with 
 def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions) -> list[str]:
     """Return sentences to quote: for each metric and condition the best two models, and the pairs that differ.
 
-    Where that were more than six sentences, there are those of the best two models alone. Strata have none, nor have
-    pairs that no test compares.
+    Of more than six sentences, only the sentences of the best two models are left. Strata, and pairs that no test
+    compares, have no sentence.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Notes on scores: what has to be said beside any of their numbers."""
+"""Notes on scores: the sentences beside the numbers of a report."""
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from attune_data.text import listed, plural, pluralize, sanitize
 
 
 def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
-    """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
+    """Return the line about all numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
     conditions = [condition for condition in table.conditions if condition is not None]
     asked = held.condition if len(conditions) == 1 else pluralize(held.condition)

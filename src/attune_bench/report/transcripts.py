@@ -389,7 +389,7 @@ _MOST_LINES = 9  # with a name each
 
 
 def _outermost(paths: Mapping[str, Sequence[float | None]], models: int) -> set[str]:
-    """Return whose lines have a name: all, of many models the three that end highest and the three that end lowest."""
+    """Return the models with a name at their line: all, or of many the three highest and three lowest at the end."""
     ends = {name: [state for state in path if state is not None][-1] for name, path in paths.items()}
     order = sorted(ends, key=ends.__getitem__)
     return set(order) if models <= _MOST_LINES else {*order[:3], *order[-3:]}
