@@ -44,6 +44,7 @@ from attune_bench.cli.output import (
     print_document,
     progress,
     say,
+    validate_command,
     write_page,
     writing,
 )
@@ -186,6 +187,9 @@ def describe(
         say(f"{plural(len(part), of.noun, of.plural)} of {len(records)}: {part.asked}")
         emit("")
     emit(description_text(counts, columns_of_terminal()))
+    if part.found:
+        emit("")
+        say(f"The issues: {validate_command([source])}")
 
 
 def _asked(

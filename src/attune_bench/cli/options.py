@@ -618,7 +618,13 @@ def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
     if (found := benchmark_of_kind(kind, side)) is None:
         known = (getattr(benchmark, side) for benchmark in BENCHMARKS)
         expected = ", ".join(kind_of(one).plural for one in known if one is not None)
-        raise UserError(f"{source} contains {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
+        mend = "or name a benchmark with --benchmark"
+        if benchmark_of_kind(kind, "data", "results") is not None:
+            ctx = click.get_current_context(silent=True)
+            takes_both = ctx is not None and {"results", "data"} <= ctx.params.keys()
+            swapped = "; are --results and --data swapped?" if takes_both else ""
+            mend = f"and {kind.plural} are {'data' if side == 'results' else 'the results of models'}{swapped}"
+        raise UserError(f"{source} contains {kind.plural}; expected {expected}, {mend}")
     return found
 
 
