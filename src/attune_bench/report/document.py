@@ -368,7 +368,7 @@ def settings_table(table: ScoreTable) -> Table:
         rows.append({"name": group_name(table, model, condition), "kind": kind_of_group(model), **values})
     columns = [text_column("row", "name", is_name=True), text_column("kind", "kind")]
     columns += [text_column(held.comparability_keys.get(name, name.replace("_", " ")), name) for name in names]
-    return Table("settings", "How the rows were made", columns, rows)
+    return Table("settings", "", columns, rows)
 
 
 def document(

@@ -13,6 +13,7 @@ from attune_bench.analyses import ANALYSES
 from attune_bench.report.answer import Answer, sentence, title
 from attune_bench.report.columns import (
     INTERVALS,
+    Folded,
     Part,
     Section,
     Table,
@@ -258,7 +259,7 @@ def _methods(
         "the strata of one trait for each model; metrics are not pooled."
     )
     parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
-    parts += [settings_table(table)] if held.comparability_keys else []
+    parts += [Folded("How the rows were made", [settings_table(table)])] if held.comparability_keys else []
     parts += warned
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
     made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]

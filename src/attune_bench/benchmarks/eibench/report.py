@@ -299,7 +299,8 @@ def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: 
     bands = f"Bands are {100 * options.level:g}% intervals, where a scene has 5 scenarios or more."
     is_detailed = len(drawn) <= FEW_MODELS
     each = [
-        Figure(trajectories(states, model, last=last, is_detailed=is_detailed), model, is_small=True) for model in drawn
+        Figure(trajectories(states, model, last=last, is_detailed=is_detailed), f"{model}, by scene.", finding=model)
+        for model in drawn
     ]
     played = {episode.scenario_id for episode in episodes}
     overlaid = _overlaid(states, drawn, [scenario for scenario in data if scenario.id in played], last)
