@@ -143,7 +143,7 @@ def named_benchmark(name: str) -> Benchmark:
 
 
 def benchmark_of_kind(kind: Kind[Any, Any], *sides: Side) -> Benchmark | None:
-    """Return the benchmark whose data, or results, are records of a kind."""
+    """Return the benchmark that has records of a kind as its data, or as its results."""
     named = ((benchmark, getattr(benchmark, side)) for benchmark in all_benchmarks() for side in sides)
     return next((benchmark for benchmark, one in named if one is not None and kind_of(one) is kind), None)
 
@@ -344,7 +344,7 @@ def score_sources(
     phase : callable
         Begins a phase of the progress.
     name : str, optional
-        The import path of somebody else's benchmark, which the scores record.
+        The import path of a benchmark outside the library, which the scores record.
     baselines : bool
         Whether to score the benchmark's baselines on the units of the results too.
     options : mapping, optional
