@@ -91,7 +91,7 @@ from attune_bench.stats.summary import DISTRIBUTION, distribution
 from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, did_you_mean, plural, pluralize
+from attune_data.text import columns_of_terminal, did_you_mean, listed, plural, pluralize
 from attune_metrics.signature import short_signature
 
 Given = Mapping[str, Any]
@@ -421,7 +421,8 @@ def subset(
     read = read_scores(scores, given)
     traits = where_traits(where)
     if not (traits or filter is not None or by):
-        raise UserError("which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT")
+        choose = "which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT"
+        raise UserError(f"{choose}; the traits are {listed([*read.traits], 8)}" if read.traits else choose)
     source = traits_of(read, data)
     with mistakes():
         part = source.where(**traits)
