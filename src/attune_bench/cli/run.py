@@ -31,6 +31,7 @@ from attune_bench.cli.output import (
     UserError,
     check_output,
     check_page,
+    command_line,
     emit,
     first_issue,
     kind_of,
@@ -361,15 +362,6 @@ def run_options(given: Mapping[str, Any]) -> RunOptions:
     known = read_prices(given["prices"]) if given["prices"] else {}
     with mistakes():
         return RunOptions(**chosen, max_cost=given["max_cost"], prices=known, replace=given["replace"])
-
-
-def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return a command line of what was parsed, so that no key can be in it; options of None are left out."""
-    words = ["attune-bench", name, *arguments]
-    for flag, value in options.items():
-        if value is not None:
-            words += [flag, *(value if isinstance(value, tuple) else [str(value)])]
-    return shlex.join(words)
 
 
 def ask(
