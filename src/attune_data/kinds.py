@@ -5,6 +5,7 @@ from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
 from attune_data.collection import ForeignFile, Kind
+from attune_data.comparisons import COMPARISON
 from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
@@ -15,6 +16,7 @@ from attune_data.text import columns_of_terminal
 
 __all__ = [
     "ANSWER",
+    "COMPARISON",
     "CONVERSATION",
     "DIALOGUE",
     "EPISODE",
@@ -32,7 +34,10 @@ __all__ = [
     "show",
 ]
 
-KINDS: tuple[Kind[Any, Any], ...] = (CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER)
+KINDS: tuple[Kind[Any, Any], ...] = (
+    *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
+    COMPARISON,
+)
 """Every kind of the library."""
 
 INSTALLED: EntryPoints[Kind[Any, Any]] = EntryPoints("attune_data.kinds", Kind, {kind.noun for kind in KINDS})

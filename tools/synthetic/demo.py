@@ -9,6 +9,7 @@ from pathlib import Path
 from attune_data import load_records, load_scenarios
 from attune_data.kinds import ITEM
 from attune_data.record import Record
+from synthetic.comparisons import comparisons
 from synthetic.conversations import conversations
 from synthetic.predictions import answers_of
 from synthetic.runs import SimulatedModel, runs
@@ -59,6 +60,7 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
             *answers_of(items, "synthetic/attentive", 0.75, seed=2),
             *answers_of(items, "synthetic/hasty", 0.4, seed=2),
         ],
+        "comparisons/demo.jsonl": comparisons(seed=4),
     }
 
 

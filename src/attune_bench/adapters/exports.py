@@ -11,7 +11,7 @@ from attune_bench.report.privacy import hides, shown_strata, shown_summary
 from attune_bench.runner.calls import model_folder, safe_part
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
-from attune_bench.scores.tables_in import long_table
+from attune_bench.scores.tables_out import long_table
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.signing import sign
 from attune_data.issues import PublishError
@@ -189,7 +189,7 @@ def flat_tables(
     dict of str to polars.DataFrame
         - ``summary``, from `attune_bench.stats.summary.summary`;
         - ``subgroups``, with `by`: the summary of each stratum, after the columns trait and stratum;
-        - ``scores``, if a metric has one value for each unit: from `attune_bench.scores.tables_in.long_table`, and
+        - ``scores``, if a metric has one value for each unit: from `attune_bench.scores.tables_out.long_table`, and
           `attune_bench.Scores.from_table` reads it. If clusters are people, only with `small_cells`;
         - ``models``, a row a model: its ``kind``, ``model``, ``person`` or ``baseline``, and ``synthetic``, whether any
           scored record is invented;
@@ -215,16 +215,8 @@ def flat_tables(
         {"model": table.models, "kind": [kind_of_group(model) for model in table.models]},
         schema={"model": pl.String, "kind": pl.String},
     ).with_columns(synthetic=pl.lit(table.provenance.synthetic))
-    metrics = [table.metrics[name] for name in names]
-    found["metrics"] = pl.DataFrame(
-        {
-            "metric": names,
-            "label": [one.label for one in metrics],
-            "low": [float(one.low) for one in metrics],
-            "high": [float(one.high) for one in metrics],
-            "higher_is_better": [one.higher_is_better for one in metrics],
-            "statistic": [one.statistic for one in metrics],
-            "source": [one.source for one in metrics],
-        }
-    )
+    fields = ("label", "low", "high", "higher_is_better", "statistic", "source")
+    of_metrics = {field: [getattr(table.metrics[name], field) for name in names] for field in fields}
+    numbers = {"low": pl.Float64, "high": pl.Float64}
+    found["metrics"] = pl.DataFrame({"metric": names, **of_metrics}, schema_overrides=numbers)
     return found

@@ -60,6 +60,46 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             "The pass that counts is chosen before anything is drawn, and intervals do not contain that choice.",
         ),
     ),
+    Benchmark(
+        name="comparisons",
+        title="Comparisons in pairs",
+        docs="comparisons.md",
+        results="attune_data.kinds:COMPARISON",
+        cluster="cluster",
+        score="attune_bench.scores.pairwise:score",
+        options=(
+            Option(
+                name="judges",
+                help="Whether each judge has ratings of its own, or all verdicts are pooled; by default each.",
+                verbs=("score",),
+                values=("each", "pooled"),
+            ),
+            Option(
+                name="margins",
+                help="Whether a win counts 1 (verdicts) or as much as its margin (weights); by default verdicts.",
+                verbs=("score",),
+                values=("verdicts", "weights"),
+            ),
+            Option(
+                name="ties",
+                help="Whether a tie is half a win for each, or an outcome of its own (Davidson); by default half.",
+                verbs=("score",),
+                values=("half", "davidson"),
+            ),
+            Option(
+                name="penalty",
+                help="Precision of a prior that rates models which won, or lost, every comparison; by default none.",
+                verbs=("score",),
+                kind=float,
+            ),
+        ),
+        analyses="attune_bench.benchmarks.comparisons:ANALYSES",
+        sections="attune_bench.benchmarks.comparisons:sections",
+        limits=(
+            "A rating says how often a model wins against these models, by these judges; it is no quality as such.",
+            "The judge's preferences, such as for the answer shown first or for long answers, are part of a rating.",
+        ),
+    ),
 )
 """The benchmarks of the library. A benchmark in a folder has its entry there, a benchmark in one file has it here: an
 entry names functions and imports none, so that the registry loads fast."""

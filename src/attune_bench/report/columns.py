@@ -1,7 +1,7 @@
 """The parts of a report: tables, with columns that say how a row is shown; the words for numbers and models."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from math import isfinite, isinf, isnan
@@ -147,6 +147,18 @@ class Section:
     parts: Sequence[Part] = field(default_factory=tuple)
     left_out: str = ""
     is_first: bool = False
+
+
+def numbered_reasons(rows: Iterable[Row]) -> dict[str, int]:
+    """Return the reasons of rows with their numbers, from 1.
+
+    Examples
+    --------
+    >>> numbered_reasons([{"reason": "too few"}, {"reason": None}, {"model": "a"}])
+    {'too few': 1}
+    """
+    reasons = dict.fromkeys(row["reason"] for row in rows if row.get("reason"))
+    return {reason: number for number, reason in enumerate(reasons, start=1)}
 
 
 def with_note(tables: Sequence[Table], *notes: str) -> list[Table]:
@@ -432,6 +444,19 @@ def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
         and (metric.group or not grouped)
         and (not one_axis or (metric.low, metric.high, metric.scale) == (0, 1, 1))
     )
+
+
+def swapped(row: Row) -> dict[str, Any]:
+    """Return the comparison of two models as the comparison of the second with the first.
+
+    Examples
+    --------
+    >>> swapped({"model_a": "a", "model_b": "b", "difference": 0.5, "low": 0.25, "high": 1.0, "n": 8})
+    {'model_a': 'b', 'model_b': 'a', 'difference': -0.5, 'low': -1.0, 'high': -0.25, 'n': 8}
+    """
+    numbers = {"difference": "difference", "low": "high", "high": "low"}
+    negated = {name: None if row[other] is None else -row[other] for name, other in numbers.items()}
+    return {**row, "model_a": row["model_b"], "model_b": row["model_a"], **negated}
 
 
 def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:

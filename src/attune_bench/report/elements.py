@@ -23,8 +23,10 @@ from attune_bench.report.columns import (
     Table,
     interval,
     number,
+    numbered_reasons,
     p_value,
     signs_of,
+    swapped,
 )
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -145,7 +147,7 @@ def table_element(
     True
     """
     rows = [[column.cell(row) for column in table.columns] for row in table.rows]
-    reasons = list(dict.fromkeys(row["reason"] for row in table.rows if row.get("reason")))
+    reasons = numbered_reasons(table.rows)
     heads = [column.head for column in table.columns]
     is_text = [
         column.is_name or any(isinstance(cells[place].value, str) for cells in rows)
@@ -155,7 +157,7 @@ def table_element(
         heads.append("note")
         is_text.append(False)
         for cells, row in zip(rows, table.rows, strict=True):
-            place = reasons.index(row["reason"]) + 1 if row.get("reason") else None
+            place = reasons.get(row.get("reason") or "")
             cells.append(Cell(f"[{place}]" if place else "", value=place))
     top = [
         element("th", head, scope="col", class_="text" if text else "number")
@@ -170,13 +172,13 @@ def table_element(
     if "stack" in kinds:
         given["style"] = "".join(f"--c{place}:{_quoted(head)};" for place, head in enumerate(heads[1:], start=2))
     drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **given)
-    notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     parts = [element("h3", table.title)] if table.title else []
     shown = scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows.")
     if len(rows) > _MANY_ROWS:
         shown = element("details", element("summary", f"Table of {len(rows)} rows"), shown, class_="long", open="")
     parts.append(shown)
-    return Html("".join([*parts, *(element("p", note, class_="quiet") for note in [*notes, *table.notes])]))
+    notes = [*(f"[{place}] {reason}." for reason, place in reasons.items()), *table.notes]
+    return Html("".join([*parts, *(element("p", note, class_="quiet") for note in notes)]))
 
 
 _FEW_HEADS = 3
@@ -399,16 +401,13 @@ def pairs_matrix(
     """
     signs = signs_of(pairs, metric)
     said: dict[tuple[str, str], str] = {}
-    for row in pairs if numbers else ():
-        for one, other, side in ((row["model_a"], row["model_b"], 1), (row["model_b"], row["model_a"], -1)):
-            if row["difference"] is not None:
-                low, high = row["low"], row["high"]
-                if side == -1 and low is not None:
-                    low, high = -high, -low
-                difference = number(side * row["difference"] + 0.0, metric, signed=True)
-                within = interval(low, high, metric, signed=True)
-                names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
-                said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
+    tested = [row for row in pairs if numbers and row["difference"] is not None]
+    for row in (*tested, *map(swapped, tested)):
+        one, other = row["model_a"], row["model_b"]
+        names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
+        difference = number(row["difference"], metric, signed=True)
+        within = interval(row["low"], row["high"], metric, signed=True)
+        said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
     heads = [
         element("th", str(place), scope="col", title=sanitize(model), data_model=sanitize(model))
         for place, model in models

@@ -1,17 +1,16 @@
-"""Notes on scores: what has to be said beside any of their numbers."""
+"""Notes on scores: the sentences beside the numbers of a report."""
 
 import polars as pl
 
 from attune_bench.report.columns import PERSON, label, number, under_condition
-from attune_bench.scores.provenance import people_among
-from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.tables_in import note_on_repeats
+from attune_bench.scores.provenance import CHANCE_BASELINE, people_among
+from attune_bench.scores.table import ScoreTable, note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
 from attune_data.text import listed, plural, pluralize, sanitize
 
 
 def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
-    """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
+    """Return the line about all numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
     conditions = [condition for condition in table.conditions if condition is not None]
     asked = held.condition if len(conditions) == 1 else pluralize(held.condition)
@@ -37,10 +36,12 @@ def size_words(table: ScoreTable) -> str:
     return f"{size} by {plural(clusters, held.cluster)}" if shared else size
 
 
-def standing_notes(table: ScoreTable) -> list[str]:
+def standing_notes(table: ScoreTable, *, with_synthetic: bool = True) -> list[str]:
     """Return the notes that belong below every table of these scores."""
-    synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
-    return [*synthetic, *table.provenance.notes, *people_notes(table), *settings_notes(table)]
+    synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic and with_synthetic else []
+    people = people_among(table.models)
+    asked = [f"{PERSON} marks people who answered what the models were asked: {listed(people)}."] if people else []
+    return [*synthetic, *table.provenance.notes, *asked, *settings_notes(table)]
 
 
 def reading_notes(table: ScoreTable) -> list[str]:
@@ -49,12 +50,6 @@ def reading_notes(table: ScoreTable) -> list[str]:
     if held.benchmark is not None:
         return []
     return [note for note in held.notes if note != note_on_repeats(held.unit)]
-
-
-def people_notes(table: ScoreTable) -> list[str]:
-    """Return which rows are people's, where some are."""
-    people = people_among(table.models)
-    return [f"{PERSON} marks people who answered what the models were asked: {listed(people)}."] if people else []
 
 
 def settings_notes(table: ScoreTable) -> list[str]:
@@ -67,6 +62,10 @@ def settings_notes(table: ScoreTable) -> list[str]:
     parts += [f"not recorded, so perhaps not the same: {', '.join(unknown)}"] if unknown else []
     notes = [f"{said}: {in_words(found)}."] if found else []
     return notes + ([f"All runs: {'; '.join(parts)}."] if parts else [])
+
+
+ONE_SET = f"{CHANCE_BASELINE} is one set of random answers; the average is over all sets, and the two differ by chance."
+"""How a row of random answers differs from the average score of random answers."""
 
 
 def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
@@ -82,4 +81,5 @@ def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
         said = ", ".join(f"{label(metric)} {number(values[metric.name], metric)}" for metric in shown)
         under = under_condition(table, condition) if len(table.conditions) > 1 else ""
         notes.append(f"Random answers on these data{under} score on average: {said}.")
-    return notes
+    is_said_above = not found.filter(metric=table.primary).is_empty()
+    return [*notes, *([ONE_SET] if notes and CHANCE_BASELINE in table.models and not is_said_above else [])]

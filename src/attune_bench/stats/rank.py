@@ -15,11 +15,9 @@ from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import compare_all
 from attune_bench.stats.options import (
     AnalysisKeywords,
-    AnalysisOptions,
     Mask,
-    ResampleCache,
     SamplingKeywords,
-    ScoreSeries,
+    begin,
     direction,
     distribution_ends,
     interval_ends,
@@ -77,21 +75,21 @@ def in_tiers(table: ScoreTable, ranks: pl.DataFrame, pairs: pl.DataFrame) -> pl.
         here = pl.col("condition").eq_missing(pl.lit(condition))
         models = ranks.filter(here, pl.col("rank").is_not_null())["model"].to_list()
         place = {model: position for position, model in enumerate(models)}
-        apart = np.zeros((len(models), len(models)), dtype=np.bool_)
+        significant = np.zeros((len(models), len(models)), dtype=np.bool_)
         compared = pairs.filter(here, pl.col("model_a", "model_b").is_in(models))
         told = compared.filter("significant").select("model_a", "model_b", "difference")
         for one, other, difference in told.iter_rows():
             better, worse = (one, other) if sign * difference > 0 else (other, one)
             if place[better] < place[worse]:
-                apart[place[better], place[worse]] = apart[place[worse], place[better]] = True
+                significant[place[better], place[worse]] = significant[place[worse], place[better]] = True
             else:
                 against.append(f"{better} below {worse}")
         without += [f"{a} and {b}" for a, b in compared.filter(n=0).select("model_a", "model_b").iter_rows()]
-        spans = tier_spans(apart)
+        spans = tier_spans(significant)
         frame = {
             "condition": [condition] * len(models),
             "model": models,
-            "tier": tiers_of(apart),
+            "tier": tiers_of(significant),
             "tier_first": spans[:, 0],
             "tier_last": spans[:, 1],
         }
@@ -158,9 +156,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     >>> found.select("model", "rank", "low", "high").rows()
     [('synthetic/attentive', 1.0, 1.0, 1.0), ('synthetic/hasty', 2.0, 2.0, 2.0)]
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(table)
-    draws = ResampleCache(series, chosen, weighted=True)
+    chosen, series, draws = begin(table, options, weighted=True)
     rows: list[tuple[Any, ...]] = []
     names = chosen.names_of_means(table, [table.primary])
     check_within_conditions(table, names)
@@ -261,9 +257,7 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     >>> found.select("model", "wins", "ties", "losses", "group", "rank").rows()
     [('synthetic/attentive', 32, 0, 8, 1, 1.0), ('synthetic/hasty', 8, 0, 32, 1, 2.0)]
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(table)
-    draws = ResampleCache(series, chosen)
+    chosen, series, draws = begin(table, options)
     names = chosen.names(table, [table.primary])
     check_within_conditions(table, names)
     if chosen.interval == "bca":

@@ -17,7 +17,7 @@ from attune_bench.report import transcripts
 from attune_bench.report.columns import Section
 from attune_bench.report.elements import section_element
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.transcripts import TranscriptFolder, transcript_section
+from attune_bench.report.transcripts import TranscriptFolder, records_to_quote, transcript_section
 from attune_data import Conversation, Run, load, load_records, load_runs
 from attune_data.display import Compared, Part, fields_parts, parts_html
 from attune_data.kinds import ANSWER, CONVERSATION, ITEM, PREDICTION, QUESTION
@@ -31,8 +31,9 @@ def made(scores: Scores, *, small_cells: bool = False, folder: TranscriptFolder 
     """Return the section of transcripts."""
     page = PageScores(table=scores, analyses={}, small_cells=small_cells, options={"resamples": 20})
     benchmark = benchmark_in_use(scores.provenance.benchmark)
-    records = {side: given.get(side) for side in ("data", "results")}
-    return transcript_section(page, scores, benchmark=benchmark, folder=folder, **records)
+    records = records_to_quote(scores, benchmark, given.get("data"), given.get("results"), is_asked=True)
+    assert records
+    return transcript_section(page, records, folder)
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +250,7 @@ def test_conversations_of_people_need_more_than_the_option(people: SimpleNamespa
     text = text_of(shown)
     assert people.data[0].turns[0].user_message[:30] in shown or text.count("Turn 1") == 12
     assert "Credit: AttuneBench, Creative Commons Attribution 4.0:" in text
-    assert "Licence of the texts: Creative Commons Attribution 4.0, that of AttuneBench." in text
+    assert "Licence of the texts: Creative Commons Attribution 4.0, the licence of AttuneBench." in text
     assert "Not for training: attune-bench canary" in text
 
 
