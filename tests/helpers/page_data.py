@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attune_data import load, load_codebook, load_episodes, load_records, load_runs, load_sage, load_scenarios
-from attune_data.kinds import ANSWER, ITEM, QUESTION
+from attune_data.kinds import ANSWER, COMPARISON, ITEM, QUESTION
 
 __all__ = ["lay_out"]
 
@@ -57,6 +57,14 @@ def _eqbench(folder: Path) -> None:
     _at(folder, "results/eq-bench/answers.jsonl").write_bytes(b"\n".join(answers))
 
 
+def _comparisons(folder: Path) -> None:
+    names = ["unit", "a", "b", "winner", "margin", "first", "judge", "length_a", "length_b"]
+    votes = load_records("demo", COMPARISON).tables.comparisons.select(names)
+    votes.write_csv(_at(folder, "votes.csv"))
+    arena = {"unit": "question_id", "a": "model_a", "b": "model_b"}
+    votes.filter(judge="human").select(*arena, "winner").rename(arena).write_csv(_at(folder, "arena.csv"))
+
+
 def _publishing(folder: Path) -> None:
     load("demo").to_jsonl(_at(folder, "Sample200/conversations.jsonl"))
 
@@ -72,6 +80,7 @@ _LAYOUTS: dict[str, Callable[[Path], None]] = {
     "sage.md": _sage,
     "emobench.md": _emobench,
     "eqbench.md": _eqbench,
+    "comparisons.md": _comparisons,
     "publishing.md": _publishing,
     "scale.md": _scale,
 }
