@@ -27,7 +27,7 @@ RATING = Metric(
     statistic="pseudo_values",
     group="Comparisons",
     family="comparisons",
-    source="strength in the model of Bradley and Terry (1952), in points of Elo: 400 for odds of 10 to 1, 1000 the mean",
+    source="strength by Bradley and Terry (1952), in points of Elo: 400 for odds of 10 to 1, 1000 for the mean model",
 )
 
 METRICS: tuple[Metric, ...] = (RATING, WIN_RATE)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
+
 from attune_data import load, load_codebook, load_episodes, load_records, load_runs, load_sage, load_scenarios
 from attune_data.kinds import ANSWER, COMPARISON, ITEM, QUESTION
 
@@ -59,7 +61,7 @@ def _eqbench(folder: Path) -> None:
 
 def _comparisons(folder: Path) -> None:
     names = ["unit", "a", "b", "winner", "margin", "first", "judge", "length_a", "length_b"]
-    votes = load_records("demo", COMPARISON).tables.comparisons.select(names)
+    votes = pl.DataFrame([{name: getattr(one, name) for name in names} for one in load_records("demo", COMPARISON)])
     votes.write_csv(_at(folder, "votes.csv"))
     arena = {"unit": "question_id", "a": "model_a", "b": "model_b"}
     votes.filter(judge="human").select(*arena, "winner").rename(arena).write_csv(_at(folder, "arena.csv"))
