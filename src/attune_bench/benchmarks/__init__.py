@@ -60,6 +60,26 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             "The pass that counts is chosen before anything is drawn, and intervals do not contain that choice.",
         ),
     ),
+    Benchmark(
+        name="eqbench3",
+        title="EQ-Bench 3",
+        docs="eqbench3.md",
+        data="attune_data.kinds:SITUATION",
+        results="attune_data.kinds:TRANSCRIPT",
+        cluster="story",
+        score="attune_bench.benchmarks.eqbench3:score",
+        row="attune_bench.benchmarks.eqbench3:row",
+        comparability_keys={
+            "judge_model": "judge",
+            "truncate_for_rubric": "truncation of what the judge reads",
+            "temperature": "temperature",
+        },
+        limits=(
+            "A score is one judge's: another judge gives the same models other scores, and another order.",
+            "The messages of the user are fixed, so that a model cannot change the course of a situation.",
+            "An answer without the headings that were asked for is judged as empty.",
+        ),
+    ),
 )
 """The benchmarks of the library. A benchmark in a folder has its entry there, a benchmark in one file has it here: an
 entry names functions and imports none, so that the registry loads fast."""
