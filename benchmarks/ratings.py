@@ -20,7 +20,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attune_metrics.stats.bootstrap import draw_resamples
-from attune_metrics.stats.ranking import bradley_terry, bradley_terry_ratings
+from attune_metrics.stats.bradley_terry import bradley_terry
+from attune_metrics.stats.pairwise_ratings import bradley_terry_ratings
 
 CLUSTERS, RESAMPLES, POPULATION = 25, 2_000, 200_000
 MEANS = np.array([3.4, 3.2, 3.0, 2.6])
@@ -80,7 +81,7 @@ def simulate(simulations: int, design: tuple[str, float]) -> Row:
     for seed in range(simulations):
         won = outcomes(grades(np.random.default_rng([seed, int(10 * icc)]), sizes, icc))
         resamples = draw_resamples(clusters, n_resamples=RESAMPLES, seed=seed)
-        for one in bradley_terry_ratings(left, right, won.ravel(), resamples):
+        for one in bradley_terry_ratings(left, right, won.ravel(), resamples).models:
             if np.isnan(one.strength.low):
                 undefined += 1
                 continue

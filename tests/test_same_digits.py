@@ -30,7 +30,9 @@ LAST_DIGIT_VARIES = frozenset(
 """What numpy computes by the instructions of the processor: AVX-512 has its own, which few machines can show."""
 
 MADE_UP_FOR = {
-    "attune_metrics/stats/ranking.py": {"linalg", "log1p", "@"},  # steps that are rounded, and whole numbers
+    "attune_metrics/stats/bradley_terry.py": {"linalg", "log", "log1p", "@"},  # rounded steps; what decides only
+    "attune_metrics/stats/pairwise.py": {"linalg"},  # rounded likewise
+    "attune_metrics/stats/ranking.py": {"@"},  # of whole numbers
     "attune_metrics/stats/sums.py": {"@"},  # of numbers so coarse that every order of addition is exact
 }
 

@@ -1,15 +1,18 @@
 """Make a built site smaller: ``python -m website.shrink site``, the last step of ``make docs``.
 
 Most bytes of a built page say nothing to a reader: the indentation of templates, a span around every name, operator and
-punctuation mark of code, and the titles of links that repeat their address or their sign. The index of the search has
-markup and the code of every example, and is there twice: as a script for pages that are read as files, and as JSON for
-others, which take the script as well.
+punctuation mark of code, the titles of links that repeat their address or their sign, how every icon is drawn, quotes
+and end tags that HTML does not need. The index of the search has markup, the code of every example, and the address and
+the path of the page at each of its headings; and it is there twice: as a script for pages that are read as files, and
+as JSON for others, which take the script as well.
 """
 
 import json
 import re
 import shutil
 import sys
+from itertools import groupby
+from os.path import commonprefix
 from pathlib import Path
 
 _KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL)
@@ -17,6 +20,16 @@ _PLAIN = re.compile(r'<span class="(?:n|o|p|w|x)">([^<]*)</span>')
 _TITLE = re.compile(r'(<a class="autorefs[^"]*"| class="headerlink"(?: href="[^"]*")?) title="[^"]*"')
 _UNSEEN = re.compile(r'(?<= class="lucide) lucide-[\w-]+|<meta name="generator"[^>]*>')
 """Names of icons, which no style has, and with what the site was built."""
+_ICON = (
+    ' xmlns="http://www.w3.org/2000/svg" fill="none" stroke="currentColor" stroke-linecap="round" '
+    'stroke-linejoin="round" stroke-width="2"'
+)
+"""How icons are drawn, which site.css says."""
+_CODE = re.compile(r"(<(?:script|style|textarea)\b.*?</(?:script|style|textarea)>)", re.DOTALL)
+_START = re.compile(r"<[a-zA-Z][^<>]*>")
+_QUOTED = re.compile(r'(\s[\w:-]+=)"([\w./#:+-]+)"(?=[\s>])')
+_END = re.compile(r"</li>(?=<li|</ul>|</ol>)|</t[dh]>(?=<t[dh]|</tr>)|</tr>(?=<tr|</tbody>|</thead>)")
+"""End tags that the next tag implies."""
 _BLOCK = r"(?:div|h\d|li|ol|p|section|table|tbody|td|th|thead|tr|ul)"
 _BREAK = re.compile(rf"(</?{_BLOCK}\b[^>]*>)\n|\n(?=</?{_BLOCK}\b)")
 _CONTENT = "<article"
@@ -49,7 +62,16 @@ def page(text: str) -> str:
             found.append(_BREAK.sub(r"\1", re.sub(r"\s*\n\s*", "\n", part)))
     above, content, below = _UNSEEN.sub("", _TITLE.sub(r"\1", "".join(found))).partition(_CONTENT)
     # The navigation has no sentence in which a line break is a space.
-    return _with_contents_once(re.sub(r"(?<=>)\n|\n(?=<)", "", above)) + content + below
+    return _without_implied(_with_contents_once(re.sub(r"(?<=>)\n|\n(?=<)", "", above)) + content + below)
+
+
+def _without_implied(text: str) -> str:
+    """Return a page without what its tags imply, and what the style of the site says."""
+    parts = _CODE.split(text)
+    for place in range(0, len(parts), 2):
+        plain = _START.sub(lambda tag: _QUOTED.sub(r"\1\2", tag[0]), parts[place].replace(_ICON, ""))
+        parts[place] = _END.sub("", plain)
+    return "".join(parts)
 
 
 def _with_contents_once(above: str) -> str:
@@ -66,12 +88,16 @@ def _with_contents_once(above: str) -> str:
 
 
 def index(text: str) -> str:
-    """Return an index of the search without markup, and in the reference without code of examples.
+    """Return the script of an index of the search: without markup, and in the reference without code of examples.
+
+    The script has the address and the path of each page once, and what the addresses of its headings begin with.
 
     Examples
     --------
-    >>> index('{"items": [{"location": "reference/a.html", "text": "<p>A.</p> <pre>1 + 1</pre>"}]}')
-    '{"items":[{"location":"reference/a.html","text":"A."}]}'
+    >>> item = '{"location": "reference/a.html#a.b", "level": 1, "title": "b", "text": "<p>B.</p>", "path": ["A"]}'
+    >>> made = index(f'{{"config": null, "items": [{item}]}}')
+    >>> '[["reference/a.html#a.b",["A"],[["",1,"b","B."]]]]' in made
+    True
     """
     found = json.loads(text)
     for item in found["items"]:
@@ -80,7 +106,16 @@ def index(text: str) -> str:
         text = " ".join(_TAG.sub(" ", text).split())
         is_cut = of_reference and not item["location"].startswith(_METHODS) and len(text) > _MOST
         item["text"] = text[:_MOST].rpartition(" ")[0] if is_cut else text
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    pages = []
+    for (_, path), items in groupby(found["items"], lambda item: (item["location"].partition("#")[0], item["path"])):
+        rows = [(item["location"], item["level"], item["title"], item["text"]) for item in items]
+        begin = commonprefix([location for location, *_ in rows])  # noqa: RUF071 - of characters
+        pages.append((begin, path, [(location.removeprefix(begin), *others) for location, *others in rows]))
+    config, packed = (json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in (found["config"], pages))
+    return (
+        f"var __index={{config:{config},items:{packed}.flatMap(([begin,path,rows])=>rows.map("
+        "([end,level,title,text])=>({location:begin+end,level,title,text,path,tags:[]})))}"
+    )
 
 
 def shrink(site: Path) -> None:
@@ -93,8 +128,7 @@ def shrink(site: Path) -> None:
     if script.count(_LOADED) != 1:
         raise ValueError(f"{bundle.name} does not say once from where the index of the search comes: {_LOADED}")
     bundle.write_text(script.replace(_LOADED, "true?"), encoding="utf-8")
-    made = index((site / "search.json").read_text(encoding="utf-8"))
-    (site / "search.js").write_text(f"var __index = {made}", encoding="utf-8")
+    (site / "search.js").write_text(index((site / "search.json").read_text(encoding="utf-8")), encoding="utf-8")
     (site / "search.json").unlink()
 
 

@@ -15,12 +15,14 @@ from attune_metrics.stats.agreement import (
     spearman_rho_rows,
 )
 from attune_metrics.stats.bootstrap import STATISTICS, bootstrap, bootstrap_distribution, draw_resamples
+from attune_metrics.stats.bradley_terry import bradley_terry
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.equivalence import equivalence
 from attune_metrics.stats.judges import prediction_powered
+from attune_metrics.stats.pairwise_ratings import bradley_terry_ratings
 from attune_metrics.stats.power import minimum_detectable_effect
-from attune_metrics.stats.ranking import bradley_terry, bradley_terry_ratings, rank_intervals, win_rates
+from attune_metrics.stats.ranking import rank_intervals, win_rates
 from attune_metrics.stats.repeats import crossed_variances, rank_shares, repeat_variance
 from attune_metrics.stats.sums import clustered_standard_error, exponential
 

@@ -99,6 +99,9 @@ class VerbCommand(click.Command):
             rest = super().parse_args(ctx, [*words])
         except click.NoSuchOption as error:
             raise click.UsageError(_no_option(ctx, error, words), ctx) from None
+        except click.MissingParameter as error:
+            example = f"for instance: attune-bench {self.examples[0]}"
+            raise click.UsageError(f"{error.format_message().rstrip('.')}; {example}", ctx) from None
         for param in self.params:
             if isinstance(param, ScoresArgument):
                 param.join(ctx)

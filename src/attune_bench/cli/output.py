@@ -73,6 +73,10 @@ def emit(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
+SIGNATURE_HINT = "(attune-bench signature prints it whole)"
+"""The end of the line with the hash of a signature."""
+
+
 def print_document(document: Document, format: Format) -> None:  # noqa: A002
     """Write a document to standard output, and of CSV, which has no place for them, the warnings to standard error."""
     emit(document_text(document, format))
@@ -82,7 +86,8 @@ def print_document(document: Document, format: Format) -> None:  # noqa: A002
 
 def document_text(document: Document, format: Format = "table") -> str:  # noqa: A002
     """Return a document as text for standard output: for a terminal in its width and colours."""
-    return render(document, format=format, columns=columns_of_terminal(None), colours=has_colours(sys.stdout))
+    text = render(document, format=format, columns=columns_of_terminal(None), colours=has_colours(sys.stdout))
+    return f"{text} {SIGNATURE_HINT}" if format == "table" and document.signature else text
 
 
 def say(text: str) -> None:

@@ -40,6 +40,7 @@ from attune_bench.cli.options import (
     where_traits,
 )
 from attune_bench.cli.output import (
+    SIGNATURE_HINT,
     UserError,
     check_page,
     document_text,
@@ -63,7 +64,7 @@ from attune_bench.cli.scored import (
 )
 from attune_bench.report.columns import Table, in_words, interval_words
 from attune_bench.report.comparisons import comparison_note, comparison_tables, matrices, quotes
-from attune_bench.report.document import Document, Format, document, json_content, signature_line
+from attune_bench.report.document import Document, Format, document, json_content
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,
@@ -91,6 +92,7 @@ from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, did_you_mean, plural, pluralize
+from attune_metrics.signature import short_signature
 
 Given = Mapping[str, Any]
 """What a command was given, by parameter."""
@@ -368,14 +370,14 @@ def compare(
         tables, note, quoted = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read), list[str]()
     else:
         sampled = AnalysisOptions(**sampling_of(given))
-        are_matrices = [False] if full else matrices(frame)
         tables, quoted = comparison_tables(read, frame, full=full), quotes(read, frame, sampled)
-        note = comparison_note(read, sampled, exchanges, margin=bool(margin), full=full, are_matrices=are_matrices)
+        note = comparison_note(read, frame, sampled, exchanges, full=full)
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, models=model or None, exchanges=exchanges, of="differences", **options)
-    made = document(read, tables, notes=[note], warnings=warned, quotes=quoted, signature=signature)
-    print_document(made, format)
+    hint = [] if full or not any(matrices(frame)) else ["--full lists the pairs with their differences and intervals."]
+    made = document(read, tables, notes=[note, *hint], warnings=warned, quotes=quoted, signature=signature)
+    print_document(replace(made, comments=[*made.comments, *hint]), format)
 
 
 @verb("rank results.csv", variants=True)
@@ -560,7 +562,8 @@ def analyze(
     if left_out:
         blocks.append(_left_out(left_out, format))
     if format == "table" and signed:
-        blocks.append(signature_line("\n".join(signed)))
+        short = short_signature("\n".join(signed))
+        blocks.append(f"signature: {short} {SIGNATURE_HINT}")
     emit("\n\n".join(blocks))
 
 

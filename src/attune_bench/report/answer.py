@@ -1,16 +1,19 @@
 """The answer of a report: what it says first of one condition, in sentences."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from html import escape
-from typing import Any
 
-from attune_bench.report.columns import drawn, interval, label, number, range_words, signs_of, words_under
+import polars as pl
+
+from attune_bench.report.columns import Row, drawn, interval, label, number, range_words, signs_of, words_under
 from attune_bench.report.elements import breakable
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.tables import called, rows_under
+from attune_bench.report.tables import called, rows_under, too_few_to_differ, under
 from attune_bench.scores.provenance import CHANCE_BASELINE, PRIOR_BASELINE, GroupKind, kind_of_group
-from attune_bench.stats.comparability import differences
+from attune_bench.stats.comparability import is_mixed
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
 from attune_data.text import joined, plural, pluralize, sanitize
@@ -18,326 +21,290 @@ from attune_metrics.metric import Metric
 
 _MOST_NAMED = 4
 _MOST_METRICS = 2
-
-Rows = Sequence[Mapping[str, Any]]
-
-
-def chances(page: PageScores, condition: str | None) -> dict[str, float]:
-    """Return what random answers score on average, by metric, as far as it is known and may be shown."""
-    return {row["metric"]: row["chance"] for row in rows_under(page.chance.drop_nulls("chance"), condition)}
+_KINDS: tuple[GroupKind, ...] = ("model", "person", "baseline")
+_VERDICTS = {
+    1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
+}  # fmt: skip
+"""The verdict on a model against which another model has a sign, as `signs_of` gives it."""
 
 
-def sentences(page: PageScores, condition: str | None) -> list[str]:
-    """Return the sentences about one condition: the finding, then the `details`."""
-    return [f"{finding(page, condition)}.", *details(page, condition)]
+@dataclass(frozen=True)
+class Answer:
+    """The sentences about the scores of one condition.
+
+    The best is the model with the best value; it is compared with all other models, people and baselines. If there is
+    no model, the best row of any kind is the best.
+    """
+
+    page: PageScores
+    condition: str | None
+
+    @cached_property
+    def metric(self) -> Metric:
+        """The primary metric."""
+        return self.page.table.metric(self.page.table.primary)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows of the ranking that have a value."""
+        return [*rows_under(self.page.ranking.drop_nulls("value"), self.condition)]
+
+    @cached_property
+    def models(self) -> list[Row]:
+        """The rows of models; if no row is of a model, all rows."""
+        return [row for row in self.rows if kind_of_group(row["model"]) == "model"] or self.rows
+
+    @cached_property
+    def best(self) -> list[str]:
+        """The models with the best value, several if they share it."""
+        return [row["model"] for row in self.models if row["value"] == self.models[0]["value"]]
+
+    @cached_property
+    def others(self) -> list[str]:
+        """All rows but the first of the best."""
+        return [row["model"] for row in self.rows if row["model"] not in self.best[:1]]
+
+    @cached_property
+    def signs(self) -> Mapping[tuple[str, str], int | None]:
+        """The verdict on every two models, as `signs_of` gives it; empty where runs that differ are not compared."""
+        return {} if is_mixed(self.page.table) else signs_of(self.pairs.to_dicts(), self.metric)
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """The comparisons of every two rows."""
+        return under(self.page.pairs, self.condition)
+
+    @cached_property
+    def kinds(self) -> dict[str, int]:
+        """How many rows are of models, people and baselines."""
+        counts = Counter(kind_of_group(row["model"]) for row in self.rows)
+        return {kind: counts[kind] for kind in _KINDS if counts[kind]}
+
+    @cached_property
+    def chances(self) -> dict[str, float]:
+        """The average score of random answers by metric, as far as it is known and may be shown."""
+        known = rows_under(self.page.chance.drop_nulls("chance"), self.condition)
+        return {row["metric"]: row["chance"] for row in known}
+
+    @property
+    def all_worse(self) -> bool:
+        """Whether all others with a value are significantly worse than the best."""
+        return bool(self.others) and all(self.signs.get((self.best[0], one)) == 1 for one in self.others)
+
+    @property
+    def among(self) -> str:
+        """Where a row of another kind is better than the best model, that the best is so of the models."""
+        return " of the models" if self.rows and _is_better(self.rows[0], self.models[0], self.metric) else ""
+
+    def finding(self) -> str:
+        """Return what the scores show, without a full stop."""
+        metric, signs = self.metric, self.signs
+        measured = f"{metric.label}{words_under(self.page.table, self.condition)}"
+        if not self.rows:
+            return f"No model has a value of {measured} that can be shown"
+        if metric.higher_is_better is None:
+            return _no_direction(metric)
+        best, others, few = self.best, self.others, self._too_few()
+        value = f"{_marked_name(best[0])} has the value {_estimate(self.models[0], metric)} in {measured}"
+        if not others:
+            return value
+        if is_mixed(self.page.table):
+            return _no_leader(measured)
+        if len(self.models) == 1:
+            return "; ".join([value, *([few] if few else self._verdicts(best[0], others, _VERDICTS))])
+        extreme = _extreme(metric)
+        if signs and all(sign == 0 for sign in signs.values()):
+            none = few or f"No two {joined([pluralize(kind) for kind in self.kinds])} differ significantly"
+            first = [row["model"] for row in self.rows if row["value"] == self.rows[0]["value"]]
+            lead = f"{_are(first if self.among else best, 'has', 'have')} the {extreme} value"
+            lead += f", {_listed(best)} the {extreme}{self.among}" if self.among else ""
+            return f"{none} in {measured}; {lead}"
+        found = f"{_are(best, 'has', 'have')} the {extreme} {measured}{self.among}"
+        if not signs:
+            return f"{found}; no test compares the models"
+        if self.all_worse:
+            worse = f"{_marked_name(others[0])} is" if len(others) == 1 else "all others are"
+            return f"{found}, and {worse} {_VERDICTS[1]}"
+        rest = [one for one in others if one not in best]
+        return "; ".join([found, *self._verdicts(best[0], rest, (-1, 0))])
+
+    def details(self) -> list[str]:
+        """Return the sentences below a finding: value, comparisons, random answers, models without a value."""
+        if not self.rows:
+            return []
+        found = []
+        if self.metric.higher_is_better is not None and len(self.models) > 1:
+            value = _estimate(self.models[0], self.metric)
+            found = [f"The value of {_listed(self.best)} in {self.metric.label} is {value}.", *self._compared()]
+        ranked = rows_under(self.page.ranking, self.condition)
+        lacking = [row["model"] for row in ranked if row["value"] is None]
+        without = [f"{_are(lacking, 'has', 'have')} no value that can be shown."] if lacking else []
+        return [*found, *self._random_answers(), *without]
+
+    def prior(self) -> list[str]:
+        """Return sentences: what baseline/prior is, and the models with a worse value; none without such a model.
+
+        They name up to two other metrics in which baseline/prior is better than the first of these models.
+        """
+        table, metric = self.page.table, self.metric
+        prior = next((row for row in self.rows if row["model"] == PRIOR_BASELINE), None)
+        if prior is None or metric.higher_is_better is None:
+            return []
+        is_model = [row for row in self.rows if kind_of_group(row["model"]) == "model"]
+        below = [row["model"] for row in is_model if _is_better(prior, row, metric)]
+        if not below:
+            return []
+        said = {1: " (significantly)", 0: " (not significantly)", None: ""}
+        names = [f"{_marked_name(one)}{said[self.signs.get((PRIOR_BASELINE, one))]}" for one in below]
+        values = {(row["model"], row["metric"]): row for row in rows_under(self.page.summary, self.condition)}
+        why = [
+            f"{label(one)} ({number(own['value'], one)} against {number(other['value'], one)})"
+            for one in self._directed(name for name in table.headline if name != metric.name)
+            for own, other in [(values[PRIOR_BASELINE, one.name], values[below[0], one.name])]
+            if None not in (own["value"], other["value"]) and _is_better(own, other, one)
+        ]
+        name, better = _marked_name(PRIOR_BASELINE), "higher" if metric.higher_is_better else "lower"
+        better_in = f"; {name} is better than {_marked_name(below[0])} in {joined(why[:_MOST_METRICS])}" if why else ""
+        return [
+            f"{name} gives the most frequent answers and reads no {table.provenance.unit}.",
+            f"Its value is {better} than the values of {joined(names)}{better_in}.",
+        ]
+
+    def good_score(self) -> list[tuple[str, str]]:
+        """Return what tells a good score from a poor one: (term, value) of direction, range and random answers."""
+        metric = self.metric
+        better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
+        # In a user's own table a metric may have only a name.
+        is_undescribed = metric == Metric(name=metric.name, label=metric.name)
+        if self.page.table.provenance.benchmark is None and is_undescribed:
+            better = "higher (assumed: the table does not say)"
+        found = [("better", better), ("possible", range_words(metric) or "any number")]
+        if (random := self.chances.get(metric.name)) is not None:
+            found.append(("random answers, on average", number(random, metric)))
+        return found
+
+    def _directed(self, names: Iterable[str]) -> list[Metric]:
+        """Return the metrics of which higher or lower values are better."""
+        metrics = map(self.page.table.metric, names)
+        return [metric for metric in metrics if metric.higher_is_better is not None]
+
+    def _verdicts(self, one: str, others: Sequence[str], signs: Iterable[int | None]) -> list[str]:
+        """Return for each sign a clause: which of the others have this verdict against a model."""
+        groups = [(sign, [other for other in others if self.signs.get((one, other)) == sign]) for sign in signs]
+        return [f"{_are(names)} {_VERDICTS[sign]}" for sign, names in groups if names]
+
+    def _too_few(self) -> str:
+        """Return that no difference could be significant, even if the two of a pair differed in every participant.
+
+        Empty if a difference could be significant, and where no test compares the rows.
+        """
+        pairs = self.pairs.drop_nulls("p")
+        few = "" if pairs.is_empty() else too_few_to_differ(self.page.table, pairs, pairs["family"][0])
+        compared = joined([plural(count, kind) for kind, count in self.kinds.items()])
+        return f"{few} {'is' if few.startswith('1 ') else 'are'} too few to compare {compared}" if few else ""
+
+    def _compared(self) -> list[str]:
+        """Return sentences: which others are significantly worse than the best, and which were not compared with it.
+
+        Empty where no test compares the models.
+        """
+        table = self.page.table
+        if not self.signs:
+            return []
+        found = []
+        if said := [] if self.all_worse else self._verdicts(self.best[0], self.others, (1, None)):
+            both = f"on the {pluralize(table.provenance.unit)} that both have"
+            found = [f"Compared with {_marked_name(self.best[0])} {both}: {'; '.join(said)}."]
+        pairs = self.pairs.drop_nulls("p_min")
+        possible = (pairs["p_min"] * pairs["family"] < ALPHA).any()
+        if not (pairs.is_empty() or possible or self._too_few()):
+            found.append(
+                f"No two models have different values for enough {pluralize(drawn(table, self.page.chosen))}: no "
+                "difference can be significant."
+            )
+        return found
+
+    def _random_answers(self) -> list[str]:
+        """Return a sentence: which models have an interval wholly better than the mean score of random answers.
+
+        If that mean is unknown for the primary metric, the sentence says how models compare with baseline/chance;
+        without this baseline, it names metrics of the best model.
+        """
+        table, metric, known = self.page.table, self.metric, self.chances
+        if metric.higher_is_better is None:
+            return []
+        if metric.name in known:
+            above = [row["model"] for row in self.models if _beats(row, known[metric.name], metric)]
+            which = f"The whole interval of {_listed(above)} is" if above else "For no model is the whole interval"
+            return [f"{which} better than the average score of random answers."]
+        drawn_once = [row for row in self.rows if row["model"] == CHANCE_BASELINE]
+        named = [row["model"] for row in self.models if row["model"] != CHANCE_BASELINE]
+        if drawn_once and named and self.signs:
+            value = number(drawn_once[0]["value"], metric)
+            said = "; ".join(self._verdicts(CHANCE_BASELINE, named, (-1, 1, 0, None)))
+            return [f"Compared with one set of random answers, {_marked_name(CHANCE_BASELINE)} ({value}): {said}."]
+        best = self.models[0]["model"]
+        values = {row["metric"]: row for row in rows_under(self.page.summary.filter(model=best), self.condition)}
+        bounded = [name for name in table.headline if name in known and values[name]["low"] is not None]
+        compared = self._directed(bounded)
+        if not compared:
+            return []
+        beaten = [label(one) for one in compared if _beats(values[one.name], known[one.name], one)]
+        name = _marked_name(best)
+        return [
+            f"{name} can be compared with random answers in {plural(len(compared), 'metric')}; the whole interval of "
+            f"{name} is better in {joined(beaten) if beaten else 'none'}."
+        ]
 
 
 def title(page: PageScores) -> str:
     """Return the finding of all conditions, without a full stop: the title of a page."""
     table = page.table
-    if len(table.conditions) == 1:
-        return finding(page, table.conditions[0])
-    metric, name = table.metric(table.primary), table.provenance.condition
+    metric, condition = table.metric(table.primary), table.provenance.condition
+    answers = [Answer(page, one) for one in table.conditions]
+    if len(answers) == 1:
+        return answers[0].finding()
     if metric.higher_is_better is None:
         return _no_direction(metric)
-    if _is_mixed(page):
-        return f"No model can be said to lead in {metric.label}: the runs differ in settings that change answers"
-    leaders = {condition: best[0] for condition in table.conditions if (best := _best(page, condition))}
-    if not leaders:
+    if is_mixed(table):
+        return _no_leader(metric.label)
+    answers = [answer for answer in answers if answer.rows]
+    if not answers:
         return f"No model has a value of {metric.label} that can be shown"
-    one = _best(page, next(iter(leaders)))
-    shared = [model for model in one if all(model in _best(page, condition) for condition in leaders)]
+    shared = [model for model in answers[0].best if all(model in answer.best for answer in answers)]
     if not shared:
-        each = [f"{_marked_name(model)} in {condition}" for condition, model in leaders.items()]
-        more = [f"{len(each) - _MOST_NAMED} more"] if len(each) > _MOST_NAMED + 1 else []
-        said = joined([*each[:_MOST_NAMED], *more] if more else each)
-        return f"Which model has the {_extreme(metric)} {metric.label} depends on the {name}: {said}"
-    first = shared[0]
-    ahead = sum(_all_worse(page, condition, first) for condition in leaders)
-    among = _among(metric, *(with_value(page, condition) for condition in leaders))
-    found = f"{_marked_name(first)} has the {_extreme(metric)} {metric.label}{among} in every {name}"
-    return f"{found}, and is significantly better than all others in {ahead} of {plural(len(leaders), name)}"
-
-
-def finding(page: PageScores, condition: str | None) -> str:
-    """Return what the scores of one condition show, without a full stop.
-
-    The best is the model with the best value. The finding compares the best model with all other models, people and
-    baselines. If there is no model, the best row of any kind is the best.
-    """
-    table = page.table
-    metric, under = table.metric(table.primary), words_under(table, condition)
-    rows = with_value(page, condition)
-    if not rows:
-        return f"No model has a value of {metric.label}{under} that can be shown"
-    if metric.higher_is_better is None:
-        return _no_direction(metric)
-    models, best = _of_models(rows), _best(page, condition)
-    others = [row["model"] for row in rows if row["model"] != best[0]]
-    if not others:
-        return f"{_marked_name(best[0])} has the value {_estimate(models[0], metric)} in {metric.label}{under}"
-    if _is_mixed(page):
-        return f"No model can be said to lead in {metric.label}{under}: the runs differ in settings that change answers"
-    signs, few = _signs(page, condition), _too_few(page, condition, rows)
-    if len(models) == 1:
-        value = f"{_marked_name(best[0])} has the value {_estimate(models[0], metric)} in {metric.label}{under}"
-        return "; ".join([value, *([few] if few else _verdicts(signs, best[0], others))])
-    among = _among(metric, rows)
-    if signs and all(sign == 0 for sign in signs.values()):
-        kinds = [pluralize(kind) for kind in _KINDS if any(kind_of_group(row["model"]) == kind for row in rows)]
-        first = [row["model"] for row in rows if row["value"] == rows[0]["value"]] if among else best
-        lead = f"{_listed(first)} {_have(first)} the {_extreme(metric)} value"
-        lead += f", {_listed(best)} the {_extreme(metric)}{among}" if among else ""
-        none = f"{few} in" if few else f"No two {joined(kinds)} differ significantly in"
-        return f"{none} {metric.label}{under}; {lead}"
-    found = f"{_listed(best)} {_have(best)} the {_extreme(metric)} {metric.label}{under}{among}"
-    if not signs:
-        return f"{found}; no test compares the models"
-    if _all_worse(page, condition, best[0]):
-        worse = f"{_marked_name(others[0])} is" if len(others) == 1 else "all others are"
-        return f"{found}, and {worse} significantly worse"
-    near = [one for one in others if one not in best and signs.get((best[0], one)) == 0]
-    above = [one for one in others if signs.get((best[0], one)) == -1]
-    said = [f"{_listed(names)} {_are(names)} {what}" for names, what in (
-        (above, _VERDICTS[-1]), (near, _VERDICTS[0])
-    ) if names]  # fmt: skip
-    return "; ".join([found, *said])
-
-
-def details(page: PageScores, condition: str | None) -> list[str]:
-    """Return the sentences below a finding: value, comparisons, random answers, models without a value."""
-    table = page.table
-    metric = table.metric(table.primary)
-    rows = with_value(page, condition)
-    if not rows:
-        return []
-    models, found = _of_models(rows), []
-    if metric.higher_is_better is not None and len(models) > 1:
-        best = _best(page, condition)
-        value = _estimate(models[0], metric)
-        found = [
-            f"The value of {_listed(best)} in {metric.label} is {value}.",
-            *_compared(page, best[0], rows, condition),
-        ]
-    lacking = [row["model"] for row in rows_under(page.ranking, condition) if row["value"] is None]
-    without = [f"{_listed(lacking)} {_have(lacking)} no value that can be shown."] if lacking else []
-    return [*found, *_random_answers(page, condition, models), *without]
-
-
-_KINDS: tuple[GroupKind, ...] = ("model", "person", "baseline")
-_VERDICTS = {
-    1: "significantly worse", -1: "significantly better", 0: "not significantly different", None: "not compared",
-}  # fmt: skip
-
-
-_AGAINST_RANDOM = {
-    -1: "significantly better than random answers", 1: "significantly worse than random answers",
-    0: "not significantly different from random answers", None: "not compared with random answers",
-}  # fmt: skip
+        each = [f"{_marked_name(answer.best[0])} in {answer.condition}" for answer in answers]
+        return f"Which model has the {_extreme(metric)} {metric.label} depends on the {condition}: {_first(each)}"
+    ahead = sum(answer.all_worse for answer in answers)
+    among = next((answer.among for answer in answers if answer.among), "")
+    found = f"{_marked_name(shared[0])} has the {_extreme(metric)} {metric.label}{among} in every {condition}"
+    return f"{found}, and is significantly better than all others in {ahead} of {plural(len(answers), condition)}"
 
 
 def _no_direction(metric: Metric) -> str:
     return f"No model is the best: neither higher nor lower values of {metric.label} are better"
 
 
-def _among(metric: Metric, *ranked: Rows) -> str:
-    """Return " of the models" if in some ranking the first row, of any kind, is better than the first model."""
-    beaten = any(_is_better(rows[0], _of_models(rows)[0], metric) for rows in ranked)
-    return " of the models" if beaten else ""
-
-
-def _too_few(page: PageScores, condition: str | None, rows: Rows) -> str:
-    """Return that no difference could be significant, even if the two of a pair differed in every participant.
-
-    Empty if a difference could be significant, and where no test compares the rows.
-    """
-    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
-    sizes = [row["clusters"] for row in pairs if row["p"] is not None]
-    if not sizes or 2 * 0.5 ** max(sizes) * pairs[0]["family"] < ALPHA:
-        return ""
-    counts = Counter(kind_of_group(row["model"]) for row in rows)
-    compared = joined([plural(counts[kind], kind) for kind in _KINDS if counts[kind]])
-    drawn_units = plural(max(sizes), drawn(page.table, page.chosen))
-    return f"{drawn_units} {'is' if max(sizes) == 1 else 'are'} too few to compare {compared}"
+def _no_leader(measured: str) -> str:
+    return f"No model can be said to lead in {measured}: the runs differ in settings that change answers"
 
 
 def _extreme(metric: Metric) -> str:
     return "highest" if metric.higher_is_better else "lowest"
 
 
-def _is_mixed(page: PageScores) -> bool:
-    return page.table.provenance.mixed and bool(differences(page.table))
-
-
-def _best(page: PageScores, condition: str | None) -> list[str]:
-    """Return the models with the best value; if several models share the best value, return all of them."""
-    models = _of_models(with_value(page, condition))
-    return [row["model"] for row in models if row["value"] == models[0]["value"]]
-
-
-def _signs(page: PageScores, condition: str | None) -> dict[tuple[str, str], int | None]:
-    """Return the verdict on every two models, as `attune_bench.report.columns.signs_of` gives it."""
-    pairs = [] if page.pairs.is_empty() else rows_under(page.pairs, condition)
-    return signs_of(pairs, page.table.metric(page.table.primary))
-
-
-def _all_worse(page: PageScores, condition: str | None, best: str) -> bool:
-    """Tell whether all others with a value are significantly worse than `best`."""
-    signs = _signs(page, condition)
-    others = [row["model"] for row in with_value(page, condition) if row["model"] != best]
-    return bool(others) and all(signs.get((best, one)) == 1 for one in others)
-
-
-def _verdicts(signs: Mapping[tuple[str, str], int | None], best: str, others: Sequence[str]) -> list[str]:
-    """For each verdict on the best model against others, return a clause that lists the others with this verdict."""
-    groups = [([one for one in others if signs.get((best, one)) == sign], said) for sign, said in _VERDICTS.items()]
-    return [f"{_listed(names)} {_are(names)} {said}" for names, said in groups if names]
-
-
-def _compared(page: PageScores, best: str, rows: Rows, condition: str | None) -> list[str]:
-    """Return sentences: which others are significantly worse than the best model, and which were not compared with it.
-
-    Empty where no test compares the models.
-    """
-    table = page.table
-    others = [row["model"] for row in rows if row["model"] != best]
-    signs = {} if _is_mixed(page) else _signs(page, condition)
-    if not signs:
-        return []
-    found = []
-    if said := [] if _all_worse(page, condition, best) else [
-        f"{_listed(names)} {_are(names)} {_VERDICTS[sign]}"
-        for sign in (1, None)
-        if (names := [one for one in others if signs.get((best, one)) == sign])
-    ]:  # fmt: skip
-        found = [
-            f"Compared with {_marked_name(best)} on the {pluralize(table.provenance.unit)} that both have: "
-            f"{'; '.join(said)}."
-        ]
-    pairs = rows_under(page.pairs, condition)
-    smallest = min((row["p_min"] for row in pairs if row["p_min"] is not None), default=0)
-    if smallest * pairs[0]["family"] >= ALPHA and not _too_few(page, condition, rows):
-        found.append(
-            f"No two models have different values for enough {pluralize(drawn(table, page.chosen))}: no difference can "
-            "be significant."
-        )
-    return found
-
-
-def _random_answers(page: PageScores, condition: str | None, models: Rows) -> list[str]:
-    """Return a sentence: which models have an interval wholly better than the mean score of random answers.
-
-    If that mean is unknown for the primary metric, the sentence says how models compare with baseline/chance; without
-    this baseline, it names metrics of the best model.
-    """
-    table = page.table
-    metric, known = table.metric(table.primary), chances(page, condition)
-    if metric.higher_is_better is None:
-        return []
-    if metric.name in known:
-        above = [row["model"] for row in models if _beats(row, known[metric.name], metric)]
-        if not above:
-            return ["For no model is the whole interval better than the average score of random answers."]
-        return [f"The whole interval of {_listed(above)} is better than the average score of random answers."]
-    signs = {} if _is_mixed(page) else _signs(page, condition)
-    drawn_once = [row for row in with_value(page, condition) if row["model"] == CHANCE_BASELINE]
-    named = [row["model"] for row in models if row["model"] != CHANCE_BASELINE]
-    if drawn_once and named and signs:
-        groups = [([one for one in named if signs.get((CHANCE_BASELINE, one)) == sign], said)
-                  for sign, said in _AGAINST_RANDOM.items()]  # fmt: skip
-        said = "; ".join(f"{_listed(names)} {_are(names)} {which}" for names, which in groups if names)
-        value = number(drawn_once[0]["value"], metric)
-        return [f"Random answers ({_marked_name(CHANCE_BASELINE)}) score {value}: {said}."]
-    best = models[0]["model"]
-    compared = [
-        (one, row)
-        for row in rows_under(page.summary.filter(model=best).drop_nulls("low"), condition)
-        if row["metric"] in known and row["metric"] in table.headline
-        if (one := table.metric(row["metric"])).higher_is_better is not None
-    ]
-    if not compared:
-        return []
-    beaten = [label(one) for one, row in compared if _beats(row, known[one.name], one)]
-    return [
-        f"{_marked_name(best)} can be compared with random answers in {plural(len(compared), 'metric')}; the whole "
-        f"interval of {_marked_name(best)} is better in {joined(beaten) if beaten else 'none'}."
-    ]
-
-
-def prior_sentences(page: PageScores, condition: str | None) -> list[str]:
-    """Return a sentence: the models with a worse value than baseline/prior.
-
-    It names up to two other metrics in which baseline/prior is better than the first of these models. No such model,
-    no sentence.
-    """
-    table = page.table
-    metric, rows = table.metric(table.primary), with_value(page, condition)
-    prior = next((row for row in rows if row["model"] == PRIOR_BASELINE), None)
-    if prior is None or metric.higher_is_better is None:
-        return []
-    below = [row["model"] for row in rows if kind_of_group(row["model"]) == "model" and _is_better(prior, row, metric)]
-    if not below:
-        return []
-    signs = signs_of([] if page.pairs.is_empty() else rows_under(page.pairs, condition), metric)
-    names = [
-        f"{_marked_name(one)} ({'' if signs.get((PRIOR_BASELINE, one)) == 1 else 'not '}significantly)" for one in below
-    ]
-    said = f"{_marked_name(PRIOR_BASELINE)} gives the most frequent answers and reads no {table.provenance.unit}."
-    better = "higher" if metric.higher_is_better else "lower"
-    said += f" Its value is {better} than the values of {joined(names)}"
-    values = {(row["model"], row["metric"]): row for row in rows_under(page.summary, condition)}
-    pairs = [
-        (one, values[PRIOR_BASELINE, name], values[below[0], name])
-        for name in table.headline
-        if name != metric.name and (one := table.metric(name)).higher_is_better is not None
-    ]
-    why = [
-        f"{label(one)} ({number(own['value'], one)} against {number(other['value'], one)})"
-        for one, own, other in pairs
-        if None not in (own["value"], other["value"]) and _is_better(own, other, one)
-    ]
-    if why:
-        better_in = joined(why[:_MOST_METRICS])
-        said += f"; {_marked_name(PRIOR_BASELINE)} is better than {_marked_name(below[0])} in {better_in}"
-    return [f"{said}."]
-
-
-def _is_better(row: Mapping[str, Any], other: Mapping[str, Any], metric: Metric) -> bool:
+def _is_better(row: Row, other: Row, metric: Metric) -> bool:
     """Tell whether the value of a row is better than the value of another."""
     return bool(metric.sign * (row["value"] - other["value"]) > 0)
 
 
-def _beats(row: Mapping[str, Any], expected: float, metric: Metric) -> bool:
+def _beats(row: Row, expected: float, metric: Metric) -> bool:
     """Tell whether the whole interval of a value is better than another value; False if the row has no interval."""
     end = row["low" if metric.sign > 0 else "high"]
     return end is not None and metric.sign * (end - expected) > 0
 
 
-def good_score(page: PageScores, condition: str | None) -> list[tuple[str, str]]:
-    """Return what tells a good score from a poor one: (term, value) of direction, range and random answers."""
-    table = page.table
-    metric = table.metric(table.primary)
-    better = {True: "higher", False: "lower", None: "neither higher nor lower"}[metric.higher_is_better]
-    # In a user's own table a metric may have only a name.
-    if table.provenance.benchmark is None and metric == Metric(name=metric.name, label=metric.name):
-        better = "higher (assumed: the table does not say)"
-    found = [("better", better), ("possible", range_words(metric) or "any number")]
-    if (random := chances(page, condition).get(metric.name)) is not None:
-        found.append(("random answers, on average", number(random, metric)))
-    return found
-
-
-def with_value(page: PageScores, condition: str | None) -> Rows:
-    """Return the rows of the ranking that have a value."""
-    return [row for row in rows_under(page.ranking, condition) if row["value"] is not None]
-
-
-def _of_models(rows: Rows) -> list[Mapping[str, Any]]:
-    """Return the rows of models; if no row is of a model, return all rows."""
-    return [row for row in rows if kind_of_group(row["model"]) == "model"] or list(rows)
-
-
-def _estimate(row: Mapping[str, Any], metric: Metric) -> str:
+def _estimate(row: Row, metric: Metric) -> str:
     return f"{number(row['value'], metric)} {interval(row['low'], row['high'], metric)}".rstrip()
 
 
@@ -364,17 +331,17 @@ def sentence(text: str) -> Html:
     return Html("".join(found))
 
 
+def _first(parts: Sequence[str]) -> str:
+    """Return parts as a sentence lists them: of more than five parts, four and the number of the rest."""
+    if len(parts) > _MOST_NAMED + 1:
+        parts = [*parts[:_MOST_NAMED], f"{len(parts) - _MOST_NAMED} more"]
+    return joined(parts)
+
+
 def _listed(models: Sequence[str]) -> str:
-    """Return names as a sentence has them: of more than five names, four and the number of the rest."""
-    names = [_marked_name(model) for model in models]
-    if len(names) > _MOST_NAMED + 1:
-        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
-    return joined(names)
+    return _first([_marked_name(model) for model in models])
 
 
-def _have(models: Sequence[str]) -> str:
-    return "has" if len(models) == 1 else "have"
-
-
-def _are(models: Sequence[str]) -> str:
-    return "is" if len(models) == 1 else "are"
+def _are(models: Sequence[str], one: str = "is", several: str = "are") -> str:
+    """Return the names of models with their verb."""
+    return f"{_listed(models)} {one if len(models) == 1 else several}"

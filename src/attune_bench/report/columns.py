@@ -108,15 +108,12 @@ class Figure:
         What is drawn.
     caption : str
         What it shows.
-    is_small : bool
-        Whether it goes beside others of its kind.
     finding : str
         What the data say, as its heading.
     """
 
     chart: Any
     caption: str
-    is_small: bool = False
     finding: str = ""
 
 

@@ -1,6 +1,7 @@
 """Comparisons of models as a report shows them: pairs, or a matrix of signs, and a sentence to quote."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import COMPARISONS, SAME, count_significant
 from attune_bench.stats.options import ALPHA, AnalysisOptions, ScoreSeries, points
 from attune_data.text import plural, pluralize
+from attune_metrics.metric import Metric
 
 MOST_LISTED = 5
 """Number of models in a family from which on text has a matrix in place of the pairs."""
@@ -57,35 +59,36 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: boo
     shown += " p_min mde" if full else ""
     heads = {"difference": "A minus B", "p_same_holm": "Holm p same"}
     columns = frame_columns(table, COMPARISONS | SAME, shown.split(), estimate="difference", heads=heads)
-    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
-
-    def of_family(count: Row) -> Table:
+    tables = []
+    for count, own in _families(comparisons):
         within = f"{count['stratum']}: " if "stratum" in count else ""
         named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
-        own = comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
         title = f"{named}: {significant_words(table, count, own)}"
-        caption = f"Paired differences in {named}, p corrected by Holm's method."
-        if not full and (matrix := _matrix(table, count["metric"], own.to_dicts())) is not None:
-            return Table("comparisons", title, *matrix, caption=caption)
-        # Why there is no mde is of no use without its column.
-        shown = (
-            own
-            if full
-            else own.with_columns(reason=pl.when(pl.any_horizontal(pl.col("low", "p").is_null())).then("reason"))
-        )
-        return Table("comparisons", title, columns, shown.to_dicts(), caption=caption)
-
-    return with_frame("comparisons", comparisons, map(of_family, count_significant(comparisons).to_dicts()))
+        made = Table("comparisons", title, columns, own.to_dicts(), caption=f"Paired differences in {title}.")
+        if not full:
+            # Why there is no mde is of no use without its column.
+            reason = pl.when(pl.any_horizontal(pl.col("low", "p").is_null())).then("reason")
+            made = replace(made, rows=own.with_columns(reason=reason).to_dicts())
+            models = _models(own)
+            made = _matrix(made, models, table.metrics[count["metric"]]) if len(models) > MOST_LISTED else made
+        tables.append(made)
+    return with_frame("comparisons", comparisons, tables)
 
 
-def _matrix(
-    table: ScoreTable, metric: str, pairs: Sequence[Row]
-) -> tuple[Sequence[Column], Sequence[dict[str, Any]]] | None:
-    """Return columns and rows of the matrix of a family; None where it is of few models."""
-    models = list(dict.fromkeys(row[side] for side in ("model_a", "model_b") for row in pairs))
-    if len(models) <= MOST_LISTED:
-        return None
-    signs = signs_of(pairs, table.metrics[metric])
+def _families(comparisons: pl.DataFrame) -> Iterator[tuple[Row, pl.DataFrame]]:
+    """Yield for each family its row of `count_significant`, and its pairs."""
+    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
+    for count in count_significant(comparisons).iter_rows(named=True):
+        yield count, comparisons.filter(pl.col(name).eq_missing(pl.lit(count[name])) for name in keys)
+
+
+def _models(pairs: pl.DataFrame) -> list[str]:
+    return list(dict.fromkeys([*pairs["model_a"], *pairs["model_b"]]))
+
+
+def _matrix(made: Table, models: Sequence[str], metric: Metric) -> Table:
+    """Return the table of pairs as a matrix of signs."""
+    signs = signs_of(made.rows, metric)
 
     def cell(row: Row, other: str) -> Cell:
         sign = signs.get((row["model"], other))
@@ -93,7 +96,8 @@ def _matrix(
 
     columns = [Column("", lambda row: Cell(row["place"])), text_column("model", "model", is_name=True)]
     columns += [Column(str(place), partial(cell, other=other)) for place, other in enumerate(models, start=1)]
-    return columns, [{"place": str(place), "model": model} for place, model in enumerate(models, start=1)]
+    rows = [{"place": str(place), "model": model} for place, model in enumerate(models, start=1)]
+    return replace(made, columns=columns, rows=rows)
 
 
 _SIGNS = {1: "+", -1: "-", 0: "=", None: "?"}
@@ -101,61 +105,43 @@ _SIGNS = {1: "+", -1: "-", 0: "=", None: "?"}
 
 def matrices(comparisons: pl.DataFrame) -> list[bool]:
     """Return for each of `comparison_tables` that are not full whether it is a matrix."""
-    keys = [name for name in ("stratum", "condition", "metric") if name in comparisons.columns]
-    sides = pl.concat_list("model_a", "model_b").explode().n_unique()
-    models = comparisons.group_by(keys, maintain_order=True).agg(sides.alias("models"))["models"]
-    return (models > MOST_LISTED).to_list()
-
-
-_HOLM = (
-    "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below 0.05."
-)
+    return [len(_models(own)) > MOST_LISTED for _, own in _families(comparisons)]
 
 
 def comparison_note(
-    table: ScoreTable,
-    options: AnalysisOptions,
-    exchanges: int,
-    *,
-    margin: bool = False,
-    full: bool = True,
-    are_matrices: Sequence[bool] = (False,),
+    table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions, exchanges: int, *, full: bool = True
 ) -> str:
-    """Return the sentences below tables of comparisons, with a margin or without.
+    """Return the sentences below `comparison_tables` of the same comparisons.
 
-    `exchanges` is the number of random exchanges; the note has it where it differs from the number of resamples. `full`
-    is as for `comparison_tables`, and `are_matrices` is from `matrices`. Where all tables are matrices, the sentences
-    explain the signs alone.
+    `exchanges` is the number of random exchanges; the note has it where it differs from the number of resamples.
     """
-    held = table.provenance
+    units = pluralize(table.provenance.unit)
+    are_matrices = [False] if full else matrices(comparisons)
+    brackets = "Intervals" if all(are_matrices) else f"Difference: A minus B, on the {units} of both. In brackets"
+    signs = (
+        "A row against a column, which is numbered as rows are: + significantly better, - significantly worse (or "
+        "higher and lower, where neither is better), = no significant difference, ? not compared."
+    )
     same = (
-        " p same: two one-sided tests that the difference is within the margin, the smallest difference that matters. "
+        "p same: two one-sided tests that the difference is within the margin, the smallest difference that matters. "
         "Verdict: practically the same where Holm p same is 0.05 or less, otherwise different where Holm p is below "
         "0.05, otherwise undecided."
     )
-    signs = (
-        "A row against a column, which is numbered as rows are: + significantly better, - significantly worse (or "
-        "higher and lower, where neither is better), = no significant difference, ? not compared; --full lists "
-        "the pairs with their differences and intervals. "
-    )
-    random = random_words(exchanges, options)
-    if all(are_matrices):
-        return (
-            f"{signs}Uncorrected: {interval_words(table, options)}. p: exchanging two models within each "
-            f"{drawn(table, options)}, on the {pluralize(held.unit)} of both{random}. {_HOLM}"
-        )
-    smallest = " p min: the smallest p that the test could give." if full else ""
-    detectable = (
-        " mde: minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
-    )
-    note = signs if any(are_matrices) else ""
-    note += (
-        f"Difference: A minus B, on the {pluralize(held.unit)} of both. In brackets: "
-        f"{interval_words(table, options)}. p: exchanging A and B within each {drawn(table, options)}{random}."
-        f"{smallest} {_HOLM} By the uncorrected interval: pairs whose interval, which is not corrected, excludes 0."
-        f"{detectable if full else ''}"
-    )
-    return note + same if margin else note
+    said = [
+        *([signs] if any(are_matrices) else []),
+        f"{brackets}: {interval_words(table, options)}, not corrected.",
+        f"p: exchanging A and B within each {drawn(table, options)}, on the {units} of both"
+        f"{random_words(exchanges, options)}.",
+        *(["p min: the smallest p that the test could give."] if full else []),
+        "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below "
+        "0.05. By the uncorrected interval: pairs with an interval that excludes 0.",
+        *([_MDE] if full else []),
+        *([same] if "margin" in comparisons.columns else []),
+    ]
+    return " ".join(said)
+
+
+_MDE = "mde: minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
 
 
 def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions) -> list[str]:

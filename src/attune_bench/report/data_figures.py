@@ -8,8 +8,20 @@ import polars as pl
 from attune_bench.report import drawing
 from attune_bench.report.columns import Figure, Row, interval_words, number, p_value
 from attune_bench.report.drawing import MUTED, ORANGE, SKY
-from attune_bench.report.measures import OF_OTHERS, OTHERS, Family, MeasuredGroup, Place
-from attune_bench.report.plots import Axis, Line, LinePanel, LinePlot, Mark, PlotRow, RowPlot, axis_of
+from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, Place, of_side
+from attune_bench.report.plots import (
+    Axis,
+    Line,
+    LinePanel,
+    LinePlot,
+    Look,
+    Mark,
+    PlotRow,
+    RowPlot,
+    axis_of,
+    dumbbell,
+    key_of,
+)
 from attune_bench.stats.options import AnalysisOptions, too_few
 from attune_data.text import listed, width
 from attune_metrics.metric import Metric
@@ -17,7 +29,8 @@ from attune_metrics.metric import Metric
 _MOST_DRAWN = 12
 _STEP, _LOW_STEP = 46, 28
 """How high a row is, in pixels: with a sentence, which has up to three lines, and with a short name."""
-_GROUP, _REST = ("circle", SKY), ("square", ORANGE)
+_GROUP, _REST = ("circle", SKY, False), ("square", ORANGE, False)
+_PAIR = ("circle", SKY, True), ("diamond", ORANGE, False)
 _APART = 5
 """How far a group's mark is from the middle of its row, in pixels."""
 _LONG = 34  # columns of a name that fits one line
@@ -35,11 +48,8 @@ def figure_of(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figu
     """Return the figure of a family of measures."""
     if family.places:
         return _line_figure(asked, family, frame)
-    if asked.others is not None:
-        return _group_figure(asked, family, ordered(family, frame))
-    if family.pairs:
-        return _pair_figure(asked, family, ordered(family, frame))
-    return _value_figure(asked, family, frame)
+    draw = _group_figure if asked.others is not None else _pair_figure if family.pairs else _value_figure
+    return draw(asked, family, ordered(family, frame))
 
 
 def intervals(asked: MeasuredGroup) -> str:
@@ -63,22 +73,27 @@ def _row_plot(
     )
 
 
+def _mark(own: Row, metric: Metric, **look: Any) -> Mark:
+    """Return the mark of a value with its interval, in the reported unit."""
+    [at] = drawing.scaled([dict(own)], metric, "value", "low", "high")
+    return Mark(at=at["value"], low=at["low"], high=at["high"], **look)
+
+
 def _value_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
     known = frame.drop_nulls("value").to_dicts()
-    metric = asked.table.metrics[known[0]["metric"]]
-    rows = []
-    for row in known:
-        of = asked.table.metrics[row["metric"]]
-        [own] = drawing.scaled([row], metric, "value", "low", "high")
-        text = f"{of.label}: {drawing.shown(row, 'value', metric)}"
-        rows.append((row, [Mark(at=own["value"], low=own["low"], high=own["high"], text=text)]))
-    ends = [row[end] for row in known for end in ("value", "low", "high")]
-    axis, lines, words = _axis(family, ends, metric)
+    metrics = asked.table.metrics
+    metric = metrics[known[0]["metric"]]
+    texts = [f"{metrics[row['metric']].label}: {drawing.shown(row, 'value', metric)}" for row in known]
+    rows = [(row, [_mark(row, metric, text=text)]) for row, text in zip(known, texts, strict=True)]
+    axis, lines, words = _axis(family, known, [""], metric)
     return Figure(_row_plot(asked, rows, axis, lines), f"{_bars(asked)}{words}")
 
 
-def _axis(family: Family, ends: Sequence[float | None], metric: Metric) -> tuple[Axis, Mapping[str, float], str]:
-    """Return the axis of values, its broken line, and what the caption says of the broken line."""
+def _axis(
+    family: Family, rows: Sequence[Row], sides: Sequence[str], metric: Metric
+) -> tuple[Axis, Mapping[str, float], str]:
+    """Return the axis of the values of sides, its broken line, and what the caption says of the broken line."""
+    ends = [of_side(row, side)[end] for row in rows for side in sides for end in ("value", "low", "high")]
     middle = 0.0 if metric.low < 0 else family.middle
     if middle is None:
         return axis_of(ends, metric, family.axis), {}, ""
@@ -95,23 +110,21 @@ def _group_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
     found = frame.drop_nulls("difference")
     known = found.head(_MOST_DRAWN).to_dicts()
     metric = asked.table.metrics[known[0]["metric"]]
-    sides = {asked.name: ({key: key for key in OF_OTHERS}, _GROUP, -_APART), OTHERS: (OF_OTHERS, _REST, _APART)}
+    sides = {"": (asked.name, _GROUP, -_APART), "other": (OTHERS, _REST, _APART)}
     rows = []
     for row in known:
-        texts, marks = [], []
-        for side, (columns, (shape, colour), shift) in sides.items():
-            own = {key: row[column] for key, column in columns.items()}
-            texts.append(f"{side} {drawing.shown(own, 'value', metric)}")
-            [at] = drawing.scaled([own], metric, "value", "low", "high")
-            looks: dict[str, Any] = {"shape": shape, "colour": colour, "shift": shift}
-            marks.append({"at": at["value"], "low": at["low"], "high": at["high"], **looks})
-        apart = {key: row[f"difference{end}"] for key, end in (("value", ""), ("low", "_low"), ("high", "_high"))}
-        difference = f"difference {drawing.shown(apart, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
-        text = f"{asked.table.metrics[row['metric']].label}: {'; '.join([*texts, difference])}"
-        rows.append((row, [Mark(text=text, **mark) for mark in marks]))
-    ends = [row[column] for row in known for of, *_ in sides.values() for column in list(of.values())[:3]]
-    axis, lines, words = _axis(family, ends, metric)
-    key = [(Mark(at=0, text="", shape=shape, colour=colour), side) for side, (_, (shape, colour), _) in sides.items()]
+        texts = [f"{name} {drawing.shown(of_side(row, side), 'value', metric)}" for side, (name, *_) in sides.items()]
+        difference = drawing.shown(of_side(row, "difference"), "value", metric, signed=True)
+        text = (
+            f"{asked.table.metrics[row['metric']].label}: {'; '.join(texts)}; difference {difference}, Holm p "
+            f"{p_value(row['p_holm'])}"
+        )
+        rows.append((row, [
+            _mark(of_side(row, side), metric, text=text, shape=shape, colour=colour, shift=shift)
+            for side, (_, (shape, colour, _), shift) in sides.items()
+        ]))  # fmt: skip
+    axis, lines, words = _axis(family, known, [*sides], metric)
+    key = key_of(*zip(*((name, look) for name, look, _ in sides.values()), strict=True))
     first = (
         f"The {_MOST_DRAWN} largest differences" if found.height > _MOST_DRAWN else "The largest difference is first"
     )
@@ -124,10 +137,7 @@ def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
     known = found.head(_MOST_DRAWN).to_dicts()
     end = asked.table.metrics[family.pairs[known[0]["metric"]][0]]
     axis = axis_of([row[key] for row in known for key in ("first", "second")], end, family.axis)
-    looks: Mapping[str, Any] = {
-        "second": {"shape": "circle", "colour": SKY, "is_hollow": True},
-        "first": {"shape": "diamond", "colour": ORANGE},
-    }
+    kinds = {"second": second, "first": first}
     rows = []
     for row in known:
         metric = asked.table.metrics[row["metric"]]
@@ -135,46 +145,37 @@ def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
             f"{metric.label}: {first} {number(row['first'], end)}, {second} {number(row['second'], end)}; "
             f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
         )
-        at = {key: row[key] * end.scale for key in looks}
-        joined = Mark(at=None, low=min(at.values()), high=max(at.values()), text=text, colour=MUTED)
-        rows.append((row, [joined, *(Mark(at=at[key], text=text, **look) for key, look in looks.items())]))
-    key = [(Mark(at=0, text="", **look), {"first": first, "second": second}[name]) for name, look in looks.items()]
+        [at] = drawing.scaled([row], end, *kinds)
+        rows.append((row, dumbbell([at[kind] for kind in kinds], _PAIR, text)))
     widest = f"The {_MOST_DRAWN} widest gaps. " if found.height > _MOST_DRAWN else ""
     caption = f"{widest}Intervals and tests of the differences are in the table."
-    return Figure(_row_plot(asked, rows, axis, {}, key), caption)
+    return Figure(_row_plot(asked, rows, axis, {}, key_of(kinds.values(), _PAIR)), caption)
 
 
 def _line_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
     """Return measures as lines over positions; where two groups are compared, a panel for each line."""
-    sides = {asked.name or "all": {key: key for key in OF_OTHERS}}
-    if asked.others is not None:
-        sides[OTHERS] = OF_OTHERS
+    sides = {asked.name or "all": "", **({OTHERS: "other"} if asked.others is not None else {})}
     positions = sorted({place.position for place in family.places.values()})
     rows = {family.places[row["metric"]]: row for row in frame.to_dicts() if row["metric"] in family.places}
 
-    def line(name: str, side: str, called: str, look: tuple[str, str]) -> Line:
-        states: list[float | None] = []
-        texts: list[str] = []
-        band: list[tuple[float, float] | None] = []
+    def line(name: str, side: str, called: str, look: Look) -> Line:
+        texts, marks = [], []
         for position in positions:
             row = rows.get(Place(name, position), {})
-            own = {key: row.get(column) for key, column in sides[side].items()}
-            if own["value"] is None:
-                states.append(None)
-                texts.append("")
-                band.append(None)
-                continue
-            metric = asked.table.metrics[row["metric"]]
-            texts.append(
-                f"{metric.label}, {side}: {drawing.shown(own, 'value', metric)}, {drawing.sizes(asked.table, own)}"
-            )
-            [scaled] = drawing.scaled([own], metric, "value", "low", "high")
-            states.append(scaled["value"])
-            band.append(None if scaled["low"] is None else (scaled["low"], scaled["high"]))
+            own = of_side(row, sides[side])
+            text, mark = "", Mark(at=None, text="")
+            if own["value"] is not None:
+                metric = asked.table.metrics[row["metric"]]
+                shown = f"{drawing.shown(own, 'value', metric)}, {drawing.sizes(asked.table, own)}"
+                text, mark = f"{metric.label}, {side}: {shown}", _mark(own, metric, text="")
+            texts.append(text)
+            marks.append(mark)
+        band = [None if one.low is None or one.high is None else (one.low, one.high) for one in marks]
+        states = [one.at for one in marks]
         return Line(name=called, states=states, texts=texts, band=band, shape=look[0], colour=look[1])
 
     names = list(dict.fromkeys(place.line for place in family.places.values()))
-    looks = (_GROUP, _REST, ("diamond", MUTED))
+    looks = (_GROUP, _REST, ("diamond", MUTED, False))
     if asked.others is None:
         lines = [line(name, asked.name or "all", name, look) for name, look in zip(names, looks, strict=False)]
         panels = [LinePanel(title=family.axis, lines=lines)]

@@ -4,7 +4,7 @@ import polars as pl
 
 from attune_bench.report.columns import Row, interval, number, p_value
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
-from attune_bench.stats.options import ALPHA, FEW, AnalysisOptions, ScoreSeries
+from attune_bench.stats.options import ALPHA, FEW, AnalysisOptions
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
 
@@ -19,24 +19,19 @@ _FEWEST = 10
 def title(asked: MeasuredGroup) -> str:
     """Return the heading of the page: of a comparison its result, else what the records are."""
     if asked.others is None:
-        return f"{asked.name}: {size_of(asked.part)}" if asked.name else size_of(asked.part)
+        [size] = map(size_of, asked.counts.values())
+        return f"{asked.name}: {size}" if asked.name else size
     apart, tests = _apart(asked)
     if apart:
         return f"{asked.name} and {OTHERS} differ in {len(apart)} of {plural(tests, 'measure')}"
     if 2 * _unreached(asked) >= tests:
-        own, others = people(asked)
+        own, others = asked.people
         cluster = asked.table.provenance.cluster
         if min(own, others) < _FEWEST:
             return f"{asked.name} and {OTHERS}: too few {pluralize(cluster)} to tell ({own} against {others})"
         sizes = f"{own} against {others} {pluralize(cluster)}"
         return f"{asked.name} and {OTHERS}: most differences could not be significant ({sizes})"
     return f"{asked.name} and {OTHERS}: no significant difference"
-
-
-def people(asked: MeasuredGroup) -> list[int]:
-    """Return how many clusters, such as participants, the group has, and the others where it is compared."""
-    series = ScoreSeries(asked.table)
-    return [series.count(series.mask(set(units))) for units in (asked.own, asked.others) if units]
 
 
 def _apart(asked: MeasuredGroup) -> tuple[list[tuple[Family, Row]], int]:
@@ -86,7 +81,7 @@ def findings(asked: MeasuredGroup) -> list[str]:
         for family, frame in asked.families
         if family.pairs and frame["p"].count()
     ]  # fmt: skip
-    if (few := min(people(asked))) < FEW:
+    if (few := min(asked.people)) < FEW:
         group = "smaller group" if asked.others is not None else "group"
         level = AnalysisOptions(**asked.options).level
         said.append(

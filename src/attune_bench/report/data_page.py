@@ -1,9 +1,7 @@
 """The page of the data: what the records of a source, or of a subgroup of it, say; a subgroup against the others."""
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -26,10 +24,11 @@ from attune_bench.report.data_figures import figure_of, intervals, ordered
 from attune_bench.report.data_findings import PERCENT, findings, title
 from attune_bench.report.document import Document
 from attune_bench.report.elements import page
-from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
-from attune_bench.report.privacy import hides
+from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, of_side, size_of
+from attune_bench.report.privacy import few_strata, hides
 from attune_bench.scores.provenance import fingerprint
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisOptions, too_few
+from attune_bench.stats.subgroups import strata_and_known
 from attune_data.description import describe
 from attune_data.issues import element
 from attune_data.licences import named_licences
@@ -55,8 +54,7 @@ def data_html(asked: MeasuredGroup) -> str:
         warnings.simplefilter("always")
         sections = [_section(asked, family, frame) for family, frame in asked.families]
     skewed = any(issubclass(one.category, SkewedScoresWarning) for one in caught)
-    counts = describe(asked.part)
-    sections = [_counts(asked, counts), *_traits(asked, counts), *sections]
+    sections = [_counts(asked), *_traits(asked), *sections]
     for family in asked.measures.families if asked.measures else ():
         if not asked.shown(family):
             sections.append(Section(family.title, left_out=f"each rests on {too_few(asked.table)}"))
@@ -106,8 +104,8 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
             estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
             p_column("p", "p"), p_column("Holm p", "p_holm"),
         ]  # fmt: skip
-        whole = len(asked.own), len(asked.others)
-        if any(row["n"] is not None and (row["n"], row["other_n"]) != whole for row in rows):
+        whole = [len(part) for part in asked.sides.values()]
+        if any(row["n"] is not None and [row["n"], row["other_n"]] != whole for row in rows):
             columns.append(Column("n", _both_sizes))
     elif family.pairs:
 
@@ -128,8 +126,7 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
 
 def _both_sizes(row: Row) -> Cell:
     """Return how many records of the group, and of the others, have a value."""
-    sizes = (("n", "clusters"), ("other_n", "other_clusters"))
-    cells = [size_column().cell({"n": row[n], "clusters": row[of]}) for n, of in sizes]
+    cells = [size_column().cell(of_side(row, side)) for side in ("", "other")]
     return Cell(", ".join(f"{one.text} {one.small}".rstrip() for one in cells), value=row["n"])
 
 
@@ -157,12 +154,10 @@ def _note(asked: MeasuredGroup, frame: pl.DataFrame | None = None) -> str:
     return f"{said} n: {units} ({clusters})."
 
 
-def _counts(asked: MeasuredGroup, described: Mapping[str, Any]) -> Section:
+def _counts(asked: MeasuredGroup) -> Section:
     """Return how many records, people and parts of records there are, in the group and in the others."""
-    sides = {asked.name or f"all {asked.records.kind.plural}": described}
-    if asked.others is not None:
-        whole = set(asked.others)
-        sides[OTHERS] = describe(asked.records[[one.id in whole for one in asked.records]])
+    sides = asked.counts
+    described = next(iter(sides.values()))
     names = [name for name in described if name != "synthetic" and isinstance(described[name], int)][:2]
     rows: list[Row] = [{"what": name, **{side: one[name] for side, one in sides.items()}} for name in names]
     rows += [
@@ -171,7 +166,7 @@ def _counts(asked: MeasuredGroup, described: Mapping[str, Any]) -> Section:
     ]
     columns = [text_column("number of", "what"), *(count_column(side, side) for side in sides)]
     tables: list[Part] = [Table("counts", "", columns, rows)]
-    if asked.measures is not None and (diagnoses := _people_by(sides, "diagnoses", small_cells=asked.small_cells)):
+    if asked.measures is not None and (diagnoses := _people_by(asked, "diagnoses")):
         note = f"{pluralize(asked.table.provenance.cluster)} with the diagnosis; a person can have several."
         if not asked.small_cells:
             note += f" {_FEW}: below {MIN_CLUSTERS}, or a number from which one below {MIN_CLUSTERS} would follow."
@@ -187,33 +182,24 @@ def _few_column(side: str) -> Column:
     return Column(side, lambda row: Cell(_FEW if row[side] is None else f"{row[side]:,}", value=row[side]))
 
 
-def _people_by(sides: Mapping[str, Any], trait: str, *, small_cells: bool) -> list[Row]:
-    """Return the people by the values of a trait on each side; None is a number that is not shown.
-
-    A value that few people of a side have is hidden on all sides; where it is the only one, the next with it, as it
-    would follow from the others.
-    """
-    values = list(dict.fromkeys(value for one in sides.values() for value in one["traits"].get(trait, {})))
-    counts = {
-        value: [one["traits"][trait].get(value, {}).get("participants", 0) for one in sides.values()]
-        for value in values
-    }
-    few = [value for value in values if any(0 < count < MIN_CLUSTERS for count in counts[value])]
-    if len(few) == 1 and (others := [value for value in values if value not in few]):
-        few.append(min(others, key=lambda value: min(counts[value])))
-    hidden = set() if small_cells else set(few)
-    return [
-        {
-            "what": sanitize(value),
-            **{side: None if value in hidden else count for side, count in zip(sides, counts[value], strict=True)},
-        }
-        for value in values
-    ]
+def _people_by(asked: MeasuredGroup, trait: str) -> list[Row]:
+    """Return the people by the values of a trait on each side; None is a number that is hidden, on all sides."""
+    hidden: set[str] = set()
+    strata, known = strata_and_known(asked.records, trait)
+    if hides(asked.table, small_cells=asked.small_cells):
+        hidden.update(*(few_strata(asked.table, part.unit_ids, strata, known) for part in asked.sides.values()))
+    rows: list[Row] = []
+    for value in strata:
+        people = [one["traits"][trait].get(value, {}).get("participants", 0) for one in asked.counts.values()]
+        if any(people):
+            shown = [None] * len(people) if value in hidden else people
+            rows.append({"what": sanitize(value), **dict(zip(asked.sides, shown, strict=True))})
+    return rows
 
 
-def _traits(asked: MeasuredGroup, described: Mapping[str, Any]) -> list[Section]:
+def _traits(asked: MeasuredGroup) -> list[Section]:
     """Return the counts of traits, where records are not of people, of whom counts can tell."""
-    traits = described["traits"]
+    traits = next(iter(asked.counts.values()))["traits"]
     if asked.measures is not None or not traits:
         return []
     tables: list[Part] = []
@@ -255,7 +241,7 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
             )
     licences = named_licences(asked.part)
     stated = f"Licence: {'; '.join(licences)}." if licences else f"The {kind.plural} state no licence."
-    said.append(f"Made from {size_of(asked.records)}, data {fingerprint(asked.records)}. {stated}")
+    said.append(f"Made from {size_of(describe(asked.records))}, data {fingerprint(asked.records)}. {stated}")
     return Section("Methods", said)
 
 

@@ -20,7 +20,7 @@ from attune_bench.report.privacy import shown_summary, without_few
 from attune_bench.report.tables import board, group_name
 from attune_bench.scores.provenance import kind_of_group, people_among, setting_text
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.comparability import differences
+from attune_bench.stats.comparability import is_mixed
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv, to_latex, to_markdown
 from attune_data.issues import Html, page, table, tag
@@ -302,24 +302,28 @@ def _markdown(document: Document) -> str:
 def _latex(document: Document) -> str:
     """Return tables for LaTeX with the package booktabs.
 
-    Each is a float with a caption, a label and its notes; the last has those of all. What a text says of how it was
-    made, and the signature, are comments.
+    Each is a float with a caption, a label and its notes; the last has the notes of all, to which the others refer.
+    What a text says of how it was made, and the signature, are comments.
     """
     tables, footnotes = text_tables(document.tables)
     made = [f"% {sanitize(text)}" for text in (document.head, *document.comments) if text]
     blocks = ["\n".join(["% \\usepackage{booktabs}", *made]), *map(to_latex, document.answer)]
     said = [*footnotes, *(text for text in document.notes if text not in document.comments), *document.warnings]
-    with_head, labels = [one for one in tables if one.head], Counter[str]()
+    said, labels, counts = [*map(to_latex, said)], list[str](), Counter[str]()
     for one in tables:
-        if not one.head:
-            blocks += [to_latex(text) for text in (one.title, *one.notes) if text]
-            continue
         label = re.sub(r"[^A-Za-z0-9]+", "-", one.key).strip("-")
-        labels[label] += 1
-        notes = [*one.notes, *(said if one is with_head[-1] else [])]
-        blocks.append(_float(one, f"{label}-{labels[label]}" if labels[label] > 1 else label, notes))
-    if said and not with_head:
-        blocks.append(" ".join(map(to_latex, said)))
+        counts[label] += bool(one.head)
+        labels.append(f"tab:{label}-{counts[label]}" if counts[label] > 1 else f"tab:{label}")
+    last = max((place for place, one in enumerate(tables) if one.head), default=None)
+    for place, one in enumerate(tables):
+        notes = [*map(to_latex, one.notes)]
+        if one.head:
+            general = said if place == last else [rf"Notes: Table~\ref{{{labels[last or 0]}}}."] if said else []
+            blocks.append(_float(one, labels[place], [*notes, *general]))
+        else:
+            blocks += filter(None, [to_latex(one.title), *notes])
+    if last is None:
+        blocks += filter(None, [" ".join(said)])
     blocks += [to_latex(text) for text in document.quotes]
     return "\n\n".join([*blocks, *([f"% {document.signature}"] if document.signature else [])])
 
@@ -330,9 +334,9 @@ def _float(one: TextTable, label: str, notes: Sequence[str]) -> str:
     head, *rows = [rf"{' & '.join(map(to_latex, line))} \\" for line in (one.head, *one.rows)]
     caption = one.caption or one.title
     said = to_latex(caption if caption.endswith(".") else f"{caption}.")
-    below = [r"\par\smallskip", rf"\parbox{{\linewidth}}{{\footnotesize {' '.join(map(to_latex, notes))}}}"]
+    below = [r"\par\smallskip", rf"\parbox{{\linewidth}}{{\footnotesize {' '.join(notes)}}}"]
     lines = [
-        r"\begin{table}", r"\centering", *([rf"\caption{{{said}}}"] if caption else []), rf"\label{{tab:{label}}}",
+        r"\begin{table}", r"\centering", *([rf"\caption{{{said}}}"] if caption else []), rf"\label{{{label}}}",
         rf"\begin{{tabular}}{{{places}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
         *(below if notes else []), r"\end{table}",
     ]  # fmt: skip
@@ -348,7 +352,7 @@ def _text(document: Document, columns: int, *, colours: bool) -> str:
         for said in (map(sanitize, (*document.answer, document.head)), notes)
     )
     quoted = [paragraph(f"To quote: {text}", prose) for text in map(sanitize, document.quotes)]
-    signature = [paragraph(signature_line(document.signature), prose)] if document.signature else []
+    signature = [f"signature: {short_signature(document.signature)}"] if document.signature else []
     blocks = [block for table in tables for block in laid_out(table, columns, colours=colours)]
     return "\n\n".join([*above, *blocks, *below, *quoted, *signature])
 
@@ -364,7 +368,7 @@ def settings_table(table: ScoreTable) -> Table:
         rows.append({"name": group_name(table, model, condition), "kind": kind_of_group(model), **values})
     columns = [text_column("row", "name", is_name=True), text_column("kind", "kind")]
     columns += [text_column(held.comparability_keys.get(name, name.replace("_", " ")), name) for name in names]
-    return Table("settings", "How the rows were made", columns, rows)
+    return Table("settings", "", columns, rows)
 
 
 def document(
@@ -388,7 +392,7 @@ def document(
         **({"variant": held.variant} if held.variant else {}),
         "not_scored": len(held.issues),
         **({"settings": [one.model_dump(mode="json") for one in held.settings]} if held.settings else {}),
-        **({"mixed": True} if held.mixed and differences(table) else {}),
+        **({"mixed": True} if is_mixed(table) else {}),
         **({"people": people} if (people := people_among(table.models)) else {}),
         **(metadata or {}),
     }
@@ -397,11 +401,6 @@ def document(
         quotes=quotes, signature=signature, metadata=about, rename={"condition": held.condition},
         comments=reading_notes(table),
     )  # fmt: skip
-
-
-def signature_line(signature: str) -> str:
-    """Return the line that a text has in place of a signature, or of several on lines of their own."""
-    return f"signature: {short_signature(signature)} (attune-bench signature prints it whole)"
 
 
 _MODELS, _METRICS = 30, 5

@@ -249,8 +249,6 @@ class Cells:
         A key, and the order of its values, of the columns and of the rows.
     middle, reach : float
         The value of the middle, and how far from it the colour no longer changes.
-    step : int
-        How high a row of a chart is, in pixels.
     numbers : mapping of str to int
         The number of each name that is a model's.
     """
@@ -261,7 +259,6 @@ class Cells:
     y: tuple[str, Sequence[str]]
     middle: float
     reach: float
-    step: int = 30
     numbers: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -302,7 +299,7 @@ def heatmap(cells: Cells) -> "Chart":
     text = base.mark_text(fontSize=12).encode(
         text=alt.Text("shown:N"), color=alt.ColorValue("black", condition={"test": far, "value": "white"}), **hover()
     )
-    return styled(alt.layer(drawn, text).properties(width=side * len(columns), height=cells.step * len(lines)))
+    return styled(alt.layer(drawn, text).properties(width=side * len(columns), height=30 * len(lines)))
 
 
 def numbered(table: ScoreTable, rows: Rows, *keys: str, numbers: Mapping[Any, int] | None = None) -> dict[str, int]:

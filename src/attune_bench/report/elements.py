@@ -8,7 +8,6 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from itertools import groupby
 from typing import Any
 
 from attune_bench.report import drawing, plots
@@ -94,18 +93,10 @@ def section_element(section: Section, *, name: str = "", models: Collection[str]
     `name` is its address on the page. Marks of figures that are of one of the `models` say so to the script.
     """
     parts = element(
-        "details", element("summary", element("h2", section.title)), *_parts(section.parts, models), class_="part",
-        open="",
+        "details", element("summary", element("h2", section.title)), *(_part(part, models) for part in section.parts),
+        class_="part", open="",
     )  # fmt: skip
     return element("section", parts, **({"id": name} if name else {}))
-
-
-def _parts(parts: Sequence[Part], models: Collection[str]) -> list[Html]:
-    found: list[Html] = []
-    for is_small, run in groupby(parts, lambda part: isinstance(part, Figure) and part.is_small):
-        made = [_part(part, models) for part in run]
-        found += [element("div", *made, class_="grid")] if is_small else made
-    return found
 
 
 def _part(part: Part, models: Collection[str]) -> Html:
@@ -114,7 +105,7 @@ def _part(part: Part, models: Collection[str]) -> Html:
     if isinstance(part, Figure):
         return figure_element(part)
     if isinstance(part, Folded):
-        return folded(part.title, _parts(part.parts, models))
+        return folded(part.title, [_part(one, models) for one in part.parts])
     if isinstance(part, Markup):
         return part.html
     if isinstance(part, tuple):
@@ -162,9 +153,10 @@ def table_element(
     ]
     if reasons:
         heads.append("note")
-        is_text.append(True)
+        is_text.append(False)
         for cells, row in zip(rows, table.rows, strict=True):
-            cells.append(Cell(f"[{reasons.index(row['reason']) + 1}]" if row.get("reason") else ""))
+            place = reasons.index(row["reason"]) + 1 if row.get("reason") else None
+            cells.append(Cell(f"[{place}]" if place else "", value=place))
     top = [
         element("th", head, scope="col", class_="text" if text else "number")
         for head, text in zip(heads, is_text, strict=True)
@@ -180,12 +172,17 @@ def table_element(
     drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **given)
     notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     parts = [element("h3", table.title)] if table.title else []
-    parts.append(scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows."))
+    shown = scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows.")
+    if len(rows) > _MANY_ROWS:
+        shown = element("details", element("summary", f"Table of {len(rows)} rows"), shown, class_="long", open="")
+    parts.append(shown)
     return Html("".join([*parts, *(element("p", note, class_="quiet") for note in [*notes, *table.notes])]))
 
 
 _FEW_HEADS = 3
-"""Columns that fit a narrow screen; rows of more become a list there, each cell under its head."""
+"""Columns that fit a narrow screen; rows of more become lines there, each cell behind its head."""
+_MANY_ROWS = 20
+"""Rows that a narrow screen shows at once; a script closes longer tables there."""
 
 
 def _quoted(text: str) -> str:
@@ -274,16 +271,12 @@ _MOST_NAMED_CELLS = 300
 
 
 def figure_element(figure: Figure) -> Html:
-    """Return a figure; each mark, or cell, shows its own label where the pointer rests on it.
-
-    A plot is inline SVG, drawn twice: for wide screens and print, and for narrow ones; a small one is drawn once.
-    """
+    """Return a figure; each mark, or cell, shows its own label where the pointer rests on it."""
     heading = [element("h3", figure.finding)] if figure.finding else []
     if isinstance(figure.chart, drawing.Cells):
         return Html("".join([*heading, cells_element(figure.chart, figure.caption)]))
-    sizes = {"": plots.NARROW} if figure.is_small else {"wide": plots.WIDE, "narrow": plots.NARROW}
-    made = [plots.drawn(figure.chart, total, figure.caption, kind) for kind, total in sizes.items()]
-    return Html("".join([*heading, element("figure", *made, element("figcaption", figure.caption))]))
+    made = element("figure", plots.drawn(figure.chart, figure.caption), element("figcaption", figure.caption))
+    return Html("".join([*heading, made]))
 
 
 def page(

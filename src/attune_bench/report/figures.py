@@ -32,7 +32,7 @@ from attune_bench import analyses
 from attune_bench.report import drawing
 from attune_bench.report.columns import RANDOM_ANSWERS, label, number, p_value, profiled
 from attune_bench.report.drawing import Cells, Rows
-from attune_bench.report.plots import Axis, Mark, PlotRow, PointPlot, RowPlot, axis_of, looks, whole_axis
+from attune_bench.report.plots import Axis, Look, Mark, PlotRow, PointPlot, RowPlot, axis_of, looks, whole_axis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions, SamplingKeywords
 from attune_bench.stats.rank import rank
@@ -135,7 +135,8 @@ def score_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
     models = drawing.numbered(table, rows, "model")
     rows = drawing.scaled(rows, of, *_ENDS)
     lines = {name: level * of.scale for name, level in lines.items()}
-    return RowPlot(rows=[_estimate(row, "value") for row in rows], axes=[axis], lines=lines, numbers=models)
+    drawn = [PlotRow(name=row["model"], marks=[[estimate(row, "value")]]) for row in rows]
+    return RowPlot(rows=drawn, axes=[axis], lines=lines, numbers=models)
 
 
 def _with_interval(title: str, rows: Rows, frame: pl.DataFrame | None, options: SamplingKeywords) -> str:
@@ -146,10 +147,13 @@ def _with_interval(title: str, rows: Rows, frame: pl.DataFrame | None, options: 
     return f"{title}, {level}interval"
 
 
-def _estimate(row: Mapping[str, Any], key: str) -> PlotRow:
-    """Return the row of a model: its value and its interval."""
-    mark = Mark(at=row[key], low=row["low"], high=row["high"], text=row["text"], model=row["model"])
-    return PlotRow(name=row["model"], marks=[[mark]])
+def estimate(row: Mapping[str, Any], key: str, look: Look = ("circle", drawing.SKY, False)) -> Mark:
+    """Return the mark of a value of a model, and of its interval."""
+    shape, colour, hollow = look
+    return Mark(
+        at=row[key], low=row["low"], high=row["high"], text=row["text"], model=row["model"], shape=shape,
+        colour=colour, is_hollow=hollow,
+    )  # fmt: skip
 
 
 def _of_metric(
@@ -248,7 +252,8 @@ def rank_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
     last = max(len(rows), *(int(row["high"] or 1) for row in rows))
     axis = whole_axis(1, last, f"rank by {label(of)}")
     numbers = drawing.numbered(table, rows, "model")
-    return RowPlot(rows=[_estimate(row, "rank") for row in rows], axes=[axis], numbers=numbers)
+    drawn = [PlotRow(name=row["model"], marks=[[estimate(row, "rank")]]) for row in rows]
+    return RowPlot(rows=drawn, axes=[axis], numbers=numbers)
 
 
 def profile(

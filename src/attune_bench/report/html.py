@@ -10,9 +10,10 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.report.answer import chances, details, finding, good_score, sentence, title, with_value
+from attune_bench.report.answer import Answer, sentence, title
 from attune_bench.report.columns import (
     INTERVALS,
+    Folded,
     Part,
     Section,
     Table,
@@ -34,7 +35,7 @@ from attune_bench.report.transcripts import TranscriptFolder, transcript_section
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.comparability import check_comparable, differences
+from attune_bench.stats.comparability import check_comparable, is_mixed
 from attune_bench.stats.compare import exchanges_of_all, margins_of
 from attune_bench.stats.debias import Labels, read_labels
 from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, too_few
@@ -58,16 +59,16 @@ def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html
     meanings = {name: text for name, text in docs.items() if text}
     blocks = []
     for condition in table.conditions:
-        parts = []
+        answer, parts = Answer(page, condition), []
         if len(table.conditions) > 1:
-            parts.append(element("p", sentence(f"{finding(page, condition)}."), class_="lead"))
-        if said := details(page, condition):
+            parts.append(element("p", sentence(f"{answer.finding()}."), class_="lead"))
+        if said := answer.details():
             parts.append(element("p", sentence(" ".join(said))))
-        terms = [element("div", element("dt", term), element("dd", text)) for term, text in good_score(page, condition)]
+        terms = [element("div", element("dt", term), element("dd", text)) for term, text in answer.good_score()]
         parts.append(element("dl", *terms, class_="good"))
-        if rows := with_value(page, condition):
-            random = chances(page, condition).get(table.primary)
-            parts.append(ranking_element(page, condition, rows, random, meanings=meanings))
+        if answer.rows:
+            random = answer.chances.get(table.primary)
+            parts.append(ranking_element(page, condition, answer.rows, random, meanings=meanings))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
 
@@ -221,7 +222,7 @@ def _top(table: ScoreTable, notice: str) -> list[Html]:
     if table.provenance.synthetic:
         people = ": no score here is of a real person" if table.provenance.private else ""
         parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))
-    if table.provenance.mixed and differences(table):
+    if is_mixed(table):
         parts.append(element("p", "MIXED: the runs differ in settings that change answers.", class_="notice"))
     return [*parts, *([element("p", notice, class_="notice")] if notice else [])]
 
@@ -258,7 +259,7 @@ def _methods(
         "the strata of one trait for each model; metrics are not pooled."
     )
     parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
-    parts += [settings_table(table)] if held.comparability_keys else []
+    parts += [Folded("How the rows were made", [settings_table(table)])] if held.comparability_keys else []
     parts += warned
     question = None if data is None else f"subgroups of data {fingerprint(data)}"
     made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]

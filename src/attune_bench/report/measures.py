@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.report.columns import Row
 from attune_bench.report.privacy import conceal_strata, hidden_strata, hides, shown_summary
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import compare_all
@@ -124,8 +125,8 @@ class MeasuredGroup:
         The group.
     name : str
         What the group is called; empty for all records.
-    others : sequence of str, optional
-        The ids of the records that the group is compared with.
+    others : Collection, optional
+        The records that the group is compared with.
     measures : Measures, optional
         The measures of all records, where their benchmark has some.
     small_cells : bool
@@ -137,21 +138,33 @@ class MeasuredGroup:
     records: Collection[Any]
     part: Collection[Any]
     name: str
-    others: Sequence[str] | None
+    others: Collection[Any] | None
     measures: Measures | None
     small_cells: bool
     options: SamplingKeywords
 
     @cached_property
-    def own(self) -> list[str]:
-        """The ids of the records of the group."""
-        return [record.id for record in self.part]
+    def sides(self) -> dict[str, Collection[Any]]:
+        """The group and, where it is compared, the others, by what they are called."""
+        group = {self.name or f"all {self.records.kind.plural}": self.part}
+        return group if self.others is None else {**group, OTHERS: self.others}
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, Any]]:
+        """What `attune_data.describe` counts of each side."""
+        return {side: describe(part) for side, part in self.sides.items()}
+
+    @property
+    def people(self) -> list[int]:
+        """How many clusters, such as participants, each side has."""
+        assert self.measures is not None  # noqa: S101 - asked for by sections of measures only
+        return [counts[pluralize(self.measures.table.provenance.cluster)] for counts in self.counts.values()]
 
     @cached_property
     def table(self) -> ScoreTable:
         """The measures of the group and of the others; measures that count few people are joined."""
         assert self.measures is not None  # noqa: S101 - asked for by sections of measures only
-        table = self.measures.table.keep(units=[*self.own, *(self.others or ())])
+        table = self.measures.table.keep(units=[unit for part in self.sides.values() for unit in part.unit_ids])
         for family in self.measures.families:
             table = self._joined(table, family)
         return table
@@ -161,7 +174,7 @@ class MeasuredGroup:
         if not (family.counts and hides(table, small_cells=self.small_cells)):
             return table
         series = ScoreSeries(table)
-        sides = [series.mask(set(units)) for units in (self.own, self.others or ()) if units]
+        sides = [series.mask(set(part.unit_ids)) for part in self.sides.values()]
 
         def fewest(*names: str) -> int:
             there = [series.values(name)[0, 0] > 0 for name in names]
@@ -169,9 +182,7 @@ class MeasuredGroup:
 
         order = sorted(family.metrics, key=lambda name: (fewest(name), name))
         joined: list[str] = []
-        while order and (
-            (not joined and fewest(order[0]) < MIN_CLUSTERS) or (joined and fewest(*joined) < MIN_CLUSTERS)
-        ):
+        while order and fewest(*(joined or order[:1])) < MIN_CLUSTERS:
             joined.append(order.pop(0))
         joined += [name for name in order if joined and fewest(name) < MIN_CLUSTERS]
         if not joined:
@@ -253,9 +264,8 @@ class MeasuredGroup:
         )
 
     def _compared(self, metrics: Sequence[str]) -> pl.DataFrame:
-        others = list(self.others or ())
-        strata = {"group": self.own, "others": others}
-        known = [*self.own, *others]
+        strata = dict(zip(("group", "others"), (part.unit_ids for part in self.sides.values()), strict=True))
+        known = [unit for units in strata.values() for unit in units]
         frame = subgroups(self.table, strata, known=known, compare=True, metrics=list(metrics), **self.options)
         if hides(self.table, small_cells=self.small_cells):
             frame = pl.concat(
@@ -269,7 +279,7 @@ class MeasuredGroup:
         differs = ["difference", "difference_low", "difference_high", "p", "p_min"]
         mine = frame.filter(stratum="group").select("metric", *ends, *differs, "reason")
         theirs = frame.filter(stratum="others")
-        theirs = theirs.select("metric", *(pl.col(name).alias(OF_OTHERS[name]) for name in ends))
+        theirs = theirs.select("metric", *(pl.col(name).alias(column_of("other", name)) for name in ends))
         return mine.join(theirs, on="metric", how="left", maintain_order="left")
 
     @cached_property
@@ -289,23 +299,31 @@ class MeasuredGroup:
 
     def sizes(self) -> str:
         """Return how many records and people the group has, of how many; where it is compared, the others too."""
-        chosen = size_of(self.part)
+        sizes = {side: size_of(counts) for side, counts in self.counts.items()}
         if self.others is not None:
-            whole = set(self.others)
-            others = self.records[[one.id in whole for one in self.records]]
-            return f"{self.name}: {chosen}; {OTHERS}: {size_of(others)}"
-        return f"{chosen}, out of {size_of(self.records)}" if self.name else chosen
+            return "; ".join(f"{side}: {size}" for side, size in sizes.items())
+        [chosen] = sizes.values()
+        return f"{chosen}, out of {size_of(describe(self.records))}" if self.name else chosen
 
 
-OF_OTHERS = {
-    "value": "other", "low": "other_low", "high": "other_high", "n": "other_n", "clusters": "other_clusters",
-}  # fmt: skip
-"""By column of a group\'s frame, the same of the others."""
+def column_of(side: str, key: str) -> str:
+    """Return the column of a group's frame that has the value, or another number, of a side.
+
+    Examples
+    --------
+    >>> column_of("", "low"), column_of("other", "value"), column_of("difference", "low")
+    ('low', 'other', 'difference_low')
+    """
+    return (side or key) if key == "value" else f"{side}_{key}".removeprefix("_")
 
 
-def size_of(part: Collection[Any]) -> str:
-    """Return how many records, and people, a collection has."""
-    counts = describe(part)
+def of_side(row: Row, side: str) -> dict[str, Any]:
+    """Return the value of a side with its interval and its sizes: of the group, of the ``other``, or ``difference``."""
+    return {key: row.get(column_of(side, key)) for key in ("value", "low", "high", "n", "clusters")}
+
+
+def size_of(counts: Mapping[str, Any]) -> str:
+    """Return how many records, and people, a collection has, from what `attune_data.describe` counts."""
     names = [name for name in counts if name != "synthetic" and isinstance(counts[name], int)]
     records, *others = [plural(counts[name], name.removesuffix("s"), name) for name in names[:2]]
     return f"{records} by {others[0]}" if others and names[1] == "participants" else records
@@ -323,21 +341,19 @@ def group_name(traits: dict[str, list[str]]) -> str:
     return said[:1].upper() + said[1:]
 
 
-def other_ids(records: Collection[Any], part: Collection[Any], traits: Sequence[str]) -> list[str]:
-    """Return the ids of the records that are not in a part, and have a known value of each of the traits.
+def others_of(records: Collection[Any], part: Collection[Any], traits: Sequence[str]) -> Collection[Any]:
+    """Return the records that are not in a part, and have a known value of each of the traits.
 
     Examples
     --------
     >>> from attune_data import load
     >>> conversations = load("demo")
-    >>> len(other_ids(conversations, conversations.where(diagnosis="ADHD"), ["diagnosis"]))
+    >>> len(others_of(conversations, conversations.where(diagnosis="ADHD"), ["diagnosis"]))
     32
     """
-    own = {record.id for record in part}
-    known = {record.id for record in records}
-    for trait in traits:
-        known &= set(strata_and_known(records, trait)[1])
-    return [record.id for record in records if record.id in known - own]
+    known = set(records.unit_ids).difference(part.unit_ids)
+    known.intersection_update(*(strata_and_known(records, trait)[1] for trait in traits))
+    return records[[unit in known for unit in records.unit_ids]]
 
 
 def measured_group(
@@ -380,8 +396,8 @@ def measured_group(
             raise ValueError(f"{records.kind.plural} have no measures to compare")
         if not traits:
             raise ValueError("a comparison needs a group: choose one by a trait (--where)")
-        others = other_ids(records, part, list(traits))
-        if not others:
+        others = others_of(records, part, list(traits))
+        if not len(others):
             raise ValueError(f"every {records.kind.noun} with a known value is in the group; nothing to compare with")
     if measures is not None:
         measures = replace(measures, families=tuple(one for one in measures.families if one.trait not in traits))
@@ -390,10 +406,8 @@ def measured_group(
         small_cells=small_cells, options=options,
     )  # fmt: skip
     if measures is not None and hides(measures.table, small_cells=small_cells):
-        series = ScoreSeries(measures.table)
-        sides = {made.name or f"all {records.kind.plural}": made.own, OTHERS: others}
-        for side, units in sides.items():
-            if units is not None and series.count(series.mask(set(units))) < MIN_CLUSTERS:
+        for side, people in zip(made.sides, made.people, strict=True):
+            if people < MIN_CLUSTERS:
                 hint = "show them with small_cells=True (--small-cells)"
                 raise ValueError(f"{side}: {too_few(measures.table)}, whose values are not shown; {hint}")
     return made

@@ -41,6 +41,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 {
+  // A narrow screen shows long tables where they are asked for.
+  const narrow = matchMedia("(max-width: 40rem)"), long = document.querySelectorAll("details.long:not(.fold *)");
+  const fold = () => { for (const one of long) one.open = !narrow.matches; };
+  narrow.addEventListener("change", fold);
+  fold();
+}
+{
   // Buttons that copy a figure or a table; where the clipboard is closed, a file is saved instead.
   const csv = table => {
     const rows = [...table.rows].map(row => [...row.cells].map(cell => {
@@ -55,16 +62,22 @@ for (const table of document.querySelectorAll("table.sortable")) {
       noted[place] ? [text, line ? small : `${text} note`] : [text]).map(quoted).join(",")).join("\n") + "\n";
   };
   const svg = figure => {
-    const drawn = figure.querySelector("svg:not(.narrow)"), copy = drawn.cloneNode(true);
-    const [, , width, height] = drawn.getAttribute("viewBox").split(" ");
-    const paper = document.createElementNS(copy.namespaceURI, "rect");
-    for (const [name, value] of [["width", width], ["height", height], ["fill", "#fff"]]) paper.setAttribute(name, value);
-    copy.setAttribute("xmlns", copy.namespaceURI);
-    copy.setAttribute("width", width);
-    copy.setAttribute("height", height);
-    for (const name of ["class", "style"]) copy.removeAttribute(name);
-    copy.prepend(paper);
-    return [new XMLSerializer().serializeToString(copy), Number(width), Number(height)];
+    // Panels go side by side, two in a row.
+    const parts = [...figure.querySelectorAll("svg:not(.narrow)")], columns = Math.min(parts.length, 2);
+    const { width, height } = parts[0].viewBox.baseVal, make = (name, given) => {
+      const made = document.createElementNS(parts[0].namespaceURI, name);
+      for (const [key, value] of Object.entries(given)) made.setAttribute(key, value);
+      return made;
+    };
+    const size = { width: width * columns, height: height * Math.ceil(parts.length / columns) };
+    const whole = make("svg", size);
+    whole.append(make("rect", { ...size, fill: "#fff" }), ...parts.map((part, place) => {
+      const group = make("g", { transform: `translate(${place % columns * width} ${Math.floor(place / columns) * height})` });
+      for (const name of ["font-family", "font-size", "fill"]) group.setAttribute(name, part.getAttribute(name));
+      group.append(...part.cloneNode(true).childNodes);
+      return group;
+    }));
+    return [new XMLSerializer().serializeToString(whole), size.width, size.height];
   };
   const png = async figure => {
     const [text, width, height] = svg(figure), image = new Image(), canvas = document.createElement("canvas");
@@ -111,8 +124,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
     }
     after.after(bar);
   };
-  for (const figure of document.querySelectorAll("figure:has(> svg)")) {
-    const called = figure.querySelector("svg").getAttribute("aria-label") ?? "figure";
+  for (const figure of document.querySelectorAll("figure:has(svg)")) {
+    const called = figure.querySelector("figcaption").textContent;
     offer(figure, called, [
       ["SVG", "image/svg+xml", async () => blob(svg(figure)[0], "image/svg+xml")],
       ["PNG", "image/png", () => png(figure)],

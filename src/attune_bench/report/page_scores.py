@@ -117,7 +117,8 @@ class PageScores:
         """The comparisons by the primary metric, as `compared` gives them."""
         table = self.table
         if table.metric(table.primary).statistic not in STATISTICS or self.chosen.lacks_weight(table, table.primary):
-            return pl.DataFrame()
+            empty = dict.fromkeys(("p", "p_min", "family"), pl.Float64)
+            return pl.DataFrame(schema={"condition": pl.String, **empty})
         return self.compared(table.primary, margin=self.margin)
 
     def compared(self, metric: str, *, margin: float | None = None) -> pl.DataFrame:

@@ -6,12 +6,14 @@ differ in colour differ in shape too. Style sheets find colours by the attribute
 them in the dark.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from itertools import groupby
 from math import ceil, floor, isfinite, log10
+from statistics import fmean
 from typing import TypeAlias
 
 from attune_bench.report.drawing import GRID, INK, MUTED, ORANGE, PAPER, SKY, short_names
@@ -25,7 +27,7 @@ FONT = "system-ui, sans-serif"
 TEXT, SMALL = 14, 12
 """Sizes of letters, in pixels."""
 
-WIDE, NARROW = 760, 360
+WIDE, NARROW, _PANEL = 760, 360, 370
 _STEPS = 5
 _WHOLE = 0.5
 """The part of the range of a metric that values cover where the axis shows the whole range."""
@@ -70,9 +72,13 @@ class Axis:
     title: str = ""
     broken: tuple[bool, bool] = (False, False)
 
+    def part(self, value: float) -> float:
+        """Return the part of the axis that is below a value."""
+        return (value - self.low) / (self.high - self.low)
+
     def at(self, value: float) -> str:
         """Return where a value is, in percent of the width."""
-        return f"{100 * (value - self.low) / (self.high - self.low):.1f}%"
+        return f"{100 * self.part(value):.1f}%"
 
 
 def axis_of(values: Iterable[float | None], metric: Metric, title: str = "") -> Axis:
@@ -169,6 +175,28 @@ class Mark:
     model: str = ""
 
 
+Look: TypeAlias = tuple[str, str, bool]
+"""Shape, colour, and whether the shape is an outline."""
+
+
+def dumbbell(values: Sequence[float | None], looks: Sequence[Look], text: str, model: str = "") -> list[Mark]:
+    """Return the marks of a row of several values: a line from the first value to the last, and a shape for each."""
+    ends = sorted(value for value in (values[0], values[-1]) if value is not None)
+    line = [Mark(at=None, low=ends[0], high=ends[1], text=text, colour=MUTED, model=model)] if len(ends) == 2 else []
+    points = [
+        Mark(at=value, text=text, shape=shape, colour=colour, is_hollow=hollow, model=model)
+        for value, (shape, colour, hollow) in zip(values, looks, strict=True)
+        if value is not None
+    ]
+    return [*line, *points]
+
+
+def key_of(names: Iterable[str], looks: Iterable[Look]) -> list[tuple[Mark, str]]:
+    """Return what the shapes of a figure mean."""
+    shapes = (Mark(at=0, text="", shape=shape, colour=colour, is_hollow=hollow) for shape, colour, hollow in looks)
+    return list(zip(shapes, names, strict=True))
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlotRow:
     """A row: its name and, for each axis, its marks; a row without marks is a heading."""
@@ -236,6 +264,11 @@ class Line:
     shape: str = "circle"
     is_named: bool = True
 
+    @property
+    def known(self) -> list[tuple[int, float]]:
+        """The places and values of the states that are known."""
+        return [(place, state) for place, state in enumerate(self.states) if state is not None]
+
 
 @dataclass(frozen=True, kw_only=True)
 class LinePanel:
@@ -248,7 +281,7 @@ class LinePanel:
 
 @dataclass(frozen=True, kw_only=True)
 class LinePlot:
-    """Panels of lines over rounds `first` to `last`, with values from 0 to 100."""
+    """Panels of lines over rounds `first` to `last`, with values from 0 to 100; each `height` pixels high."""
 
     panels: Sequence[LinePanel]
     last: int
@@ -268,46 +301,38 @@ class PointPlot:
 Plot: TypeAlias = RowPlot | LinePlot | PointPlot
 
 
-def drawn(plot: Plot, total: int, caption: str, kind: str = "") -> Html:
-    """Return a figure as SVG of a width in pixels; `caption` names it for screen readers, `kind` is its class.
+def drawn(plot: Plot, caption: str) -> Html:
+    """Return a figure as SVG; `caption` names it for screen readers.
 
-    Marks say their texts to a pointer, but for those of the kind ``narrow``, for screens that are touched.
+    Rows and points are drawn twice, for wide screens and for narrow ones, by their class ``wide`` or ``narrow``; for
+    narrow ones, which are touched, without the texts that a pointer reads. Panels of lines fit both, and are a drawing
+    each.
 
     Examples
     --------
     >>> row = PlotRow(name="m", marks=[[Mark(at=0.5, low=0.4, high=0.6, text="m: 0.5")]])
     >>> plot = RowPlot(rows=[row], axes=[axis_of([0, 1], Metric(name="x", label="x", low=0, high=1), "score")])
-    >>> made = drawn(plot, WIDE, "Scores")
-    >>> made.startswith("<svg"), "<title>m: 0.5</title>" in made
-    (True, True)
+    >>> made = drawn(plot, "Scores")
+    >>> made.startswith("<svg"), made.count("<title>m: 0.5</title>")
+    (True, 1)
     """
-    if kind == "narrow":
-        plot = _without_texts(plot)
-    if isinstance(plot, RowPlot):
-        height, inside = _rows(plot, total)
-    elif isinstance(plot, LinePlot):
-        height, inside = _lines(plot, total)
-    else:
-        height, inside = _points(plot, total)
+    if isinstance(plot, LinePlot):
+        panels = [_svg(f"{panel.title}: {caption}", _PANEL, *_panel(panel, plot)) for panel in plot.panels]
+        return Html(f'<div class="panels">{"".join(panels)}</div>')
+    draw = partial(_rows, plot) if isinstance(plot, RowPlot) else partial(_points, plot)
+    narrow = re.sub("<title>.*?</title>", "", _svg(caption, NARROW, *draw(NARROW), "narrow"))
+    return Html(_svg(caption, WIDE, *draw(WIDE), "wide") + narrow)
+
+
+def _svg(name: str, total: int, height: int, inside: Sequence[str], kind: str = "") -> str:
+    """Return a drawing of a width and a height in pixels."""
     named = f' class="{kind}"' if kind else ""
     # As attributes, so that a copy of the figure alone looks the same.
-    return Html(
+    return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {height}" role="img" '
-        f'aria-label="{_plain(caption)}"{named} style="max-width: {total}px" font-family="{FONT}" font-size="{TEXT}" '
+        f'aria-label="{_plain(name)}"{named} style="max-width: {total}px" font-family="{FONT}" font-size="{TEXT}" '
         f'fill="{INK}">{"".join(inside)}</svg>'
     )
-
-
-def _without_texts(plot: Plot) -> Plot:
-    if isinstance(plot, RowPlot):
-        return replace(plot, rows=[
-            replace(row, marks=[[replace(mark, text="") for mark in marks] for marks in row.marks]) for row in plot.rows
-        ])  # fmt: skip
-    if isinstance(plot, LinePlot):
-        return replace(plot, panels=[
-            replace(panel, lines=[replace(line, texts=()) for line in panel.lines]) for panel in plot.panels
-        ])  # fmt: skip
-    return replace(plot, points=[(x, y, "") for x, y, _ in plot.points])
 
 
 def _plain(text: str) -> str:
@@ -339,6 +364,12 @@ def _numbers(labels: Sequence[tuple[float, float, str]], anchor: str) -> str:
     return f'<g text-anchor="{anchor}" font-size="{SMALL}" fill="{MUTED}">{inside}</g>'
 
 
+def _grid(lines: Iterable[tuple[float, float, str]]) -> str:
+    """Return lines of a grid: each with its begin, and a command of paths that draws it."""
+    outline = "".join(f"M{_said(x)} {_said(y)}{line}" for x, y, line in lines)
+    return f'<path d="{outline}" stroke="{GRID}"/>'
+
+
 _HALO = f' stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
 
 
@@ -360,17 +391,22 @@ _OUTLINES: Mapping[str, str] = {
 }
 
 
-def _outline(shape: str, x: float, y: float, radius: float) -> str:
-    """Return the path of a shape."""
-    if shape == "circle":
-        arc = f"a{radius:g} {radius:g} 0 1 0"
-        return f"M{_said(x - radius)} {_said(y)}{arc} {2 * radius:g} 0{arc}-{2 * radius:g} 0"
+def _shape(shape: str, x: float, y: float, *, radius: float = _RADIUS, paint: str = "", text: str = "") -> str:
+    """Return a shape, painted by itself or by what is around it, with what the pointer reads."""
     near, far = 0.85 * radius, 1.25 * radius
     at = {
         "x": x, "y": y, "l": x - near, "r": x + near, "t": y - near, "b": y + near, "L": x - far, "R": x + far,
         "T": y - far, "B": y + far, "side": 2 * near, "far": far,
     }  # fmt: skip
-    return _OUTLINES[shape].format(**{name: _said(value) for name, value in at.items()})
+    tag, made = "circle", f'cx="{_said(x)}" cy="{_said(y)}" r="{radius:g}"'
+    if shape != tag:
+        outline = _OUTLINES[shape].format(**{name: _said(value) for name, value in at.items()})
+        tag, made = "path", f'd="{outline}"'
+    return f"<{tag} {made}{paint}>{_title(text)}</{tag}>" if text else f"<{tag} {made}{paint}/>"
+
+
+def _title(text: str) -> str:
+    return f"<title>{_plain(text)}</title>"
 
 
 def _paint(shape: str, colour: str, *, hollow: bool = False) -> str:
@@ -378,17 +414,6 @@ def _paint(shape: str, colour: str, *, hollow: bool = False) -> str:
     line = shape in ("cross", "tick")
     stroke = f' stroke="{colour}" stroke-width="2"' if hollow or line else ""
     return f' fill="{"none" if line else PAPER if hollow else colour}"{stroke}'
-
-
-def _shape(shape: str, x: float, y: float, colour: str, *, hollow: bool) -> str:
-    paint = _paint(shape, colour, hollow=hollow)
-    if shape == "circle":
-        return f'<circle cx="{_said(x)}" cy="{_said(y)}" r="{_RADIUS:g}"{paint}/>'
-    return f'<path d="{_outline(shape, x, y, _RADIUS)}"{paint}/>'
-
-
-def _title(text: str) -> str:
-    return f"<title>{_plain(text)}</title>" if text else ""
 
 
 def _key(key: Sequence[tuple[Mark, str]], total: int) -> tuple[int, list[str]]:
@@ -401,7 +426,7 @@ def _key(key: Sequence[tuple[Mark, str]], total: int) -> tuple[int, list[str]]:
         if mark.low is not None:
             found.append(_rule(x, y, x + 14, y, mark.colour, wide=2))
         if mark.at is not None:
-            found.append(_shape(mark.shape, x + 7, y, mark.colour, hollow=mark.is_hollow))
+            found.append(_shape(mark.shape, x + 7, y, paint=_paint(mark.shape, mark.colour, hollow=mark.is_hollow)))
         found.append(_label(x + 20, y + 5, text))
         x += needed + 24
     return (y + 16 if key else 0), found
@@ -447,14 +472,13 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
     starts = [left + place * (each + gap) for place in range(len(plot.axes))]
 
     def at(panel: int, value: float) -> float:
-        axis = plot.axes[panel]
-        return starts[panel] + each * (value - axis.low) / (axis.high - axis.low)
+        return starts[panel] + each * plot.axes[panel].part(value)
 
     columns = max(12, int((each + gap) / (_LETTER * TEXT)))
     titles = [wrapped(axis.title, columns) if axis.title else [] for axis in plot.axes]
     for panel, (axis, title) in enumerate(zip(plot.axes, titles, strict=True)):
         ticks = _thinned(axis.ticks, each)
-        found += [_rule(at(panel, tick), top, at(panel, tick), bottom, GRID) for tick, _ in ticks]
+        found.append(_grid((at(panel, tick), top, f"V{bottom}") for tick, _ in ticks))
         found.append(_numbers([(at(panel, tick), bottom + 16, text) for tick, text in ticks], "middle"))
         where = starts[panel] + each / 2
         found += [_label(where, bottom + 36 + 17 * line, text, anchor="middle") for line, text in enumerate(title)]
@@ -489,7 +513,7 @@ def _mark(mark: Mark, y: float, at: Callable[[float], float]) -> str:
     if mark.low is not None and mark.high is not None:
         inside += _rule(at(mark.low), y, at(mark.high), y, mark.colour, wide=2)
     if mark.at is not None:
-        inside += _shape(mark.shape, at(mark.at), y, mark.colour, hollow=mark.is_hollow)
+        inside += _shape(mark.shape, at(mark.at), y, paint=_paint(mark.shape, mark.colour, hollow=mark.is_hollow))
     return inside
 
 
@@ -502,104 +526,64 @@ def _thinned(ticks: Sequence[tuple[float, str]], space: float) -> Sequence[tuple
 # Lines over rounds.
 
 
-def _lines(plot: LinePlot, total: int) -> tuple[int, list[str]]:
-    columns = 2 if total >= WIDE or not any(line.is_named for one in plot.panels for line in one.lines) else 1
-    gap = 20
-    each = (total - gap * (columns - 1)) / columns
-    found: list[str] = []
-    high = plot.height + 56
-    for place, panel in enumerate(plot.panels):
-        x, y = (place % columns) * (each + gap), (place // columns) * high
-        found += _panel(panel, x, y, each, plot.height, (plot.first, plot.last))
-    return high * ceil(len(plot.panels) / columns), found
+def _panel(panel: LinePanel, plot: LinePlot) -> tuple[int, list[str]]:
+    height, last = plot.height, plot.last - plot.first  # places of states are counted from the first round
+    named = [(line, *line.known[-1]) for line in panel.lines if line.is_named and line.known]
+    short = short_names([sanitize(line.name) for line, _, _ in named], 15)
+    levels = {f"{name} {level:.4g}": level for name, level in panel.levels.items()}
+    left, top = 30.0, 26.0
+    wide = _PANEL - 50 - max((_length(text, SMALL) for text in [*short.values(), *levels]), default=0.0)
 
-
-def _panel(panel: LinePanel, x: float, y: float, total: float, height: int, rounds: tuple[int, int]) -> list[str]:
-    first, last = rounds[0], rounds[1] - rounds[0]  # places of states are counted from the first round
-    names = [line.name for line in panel.lines if line.is_named]
-    short = short_names([sanitize(name) for name in names], 15)
-    beside = 16 + max((_length(text, SMALL) for text in short.values()), default=0.0)
-    left, top, wide = x + 30, y + 26, total - 34 - beside
-
-    def across(round_: float) -> float:
-        return left + wide * round_ / max(last, 1)
+    def across(place: float) -> float:
+        return left + wide * place / max(last, 1)
 
     def down(state: float) -> float:
         return top + height * (1 - state / 100)
 
-    found = [_label(x, y + 15, panel.title, more=' font-weight="bold"')]
-    grid = "".join(f"M{_said(left)} {_said(down(mark))}h{_said(wide)}" for mark in (0, 50, 100))
-    found.append(f'<path d="{grid}" stroke="{GRID}"/>')
+    found = [_label(0, 15, panel.title, more=' font-weight="bold"')]
+    found.append(_grid((left, down(mark), f"h{_said(wide)}") for mark in (0, 50, 100)))
     found.append(_numbers([(left - 6, down(mark) + 4, str(mark)) for mark in (0, 50, 100)], "end"))
-    ticks = _thinned(whole_axis(*rounds).ticks, wide)
-    found.append(_numbers([(across(tick - first), top + height + 16, text) for tick, text in ticks], "middle"))
-    found += [
-        _rule(left, down(level), left + wide, down(level), MUTED, wide=1.5, dashed=True)
-        for level in panel.levels.values()
-    ]
+    ticks = _thinned(whole_axis(plot.first, plot.last).ticks, wide)
+    found.append(_numbers([(across(tick - plot.first), top + height + 16, text) for tick, text in ticks], "middle"))
+    places = map(down, levels.values())
+    found += [_rule(left, y, left + wide, y, MUTED, wide=1.5, dashed=True) for y in places]
     # Those with a name lie on top.
     found += [_path(line, across, down) for line in sorted(panel.lines, key=lambda one: one.is_named)]
-    for name, level in panel.levels.items():
-        text = f"{name} {level:.4g}"
-        found.append(_label(left + 2, down(level) - 4, text, size=SMALL, colour=MUTED, more=_HALO))
-    ends = [(line, *end) for line in panel.lines if line.is_named and (end := _end(line)) is not None]
-    spread = _spread([down(state) for _, _, state in ends], 14, top + 4, top + height)
-    for (line, final, state), where in zip(ends, spread, strict=True):
-        begin = across(final) + 6
-        if abs(where - down(state)) > 3 or final < last:
-            found.append(_rule(begin, down(state), left + wide + 6, where, GRID))
+    # Beside the lines, so that no label lies over them: each with where it begins, and how high it would be.
+    labels = [(text, across(last), down(level), MUTED, "") for text, level in levels.items()]
+    for line, place, state in named:
         model = f' data-model="{_plain(line.name)}"'
-        text = short[sanitize(line.name)]
-        found.append(_label(left + wide + 8, where + 4, text, size=SMALL, colour=line.colour, more=_HALO + model))
-    return found
-
-
-def _end(line: Line) -> tuple[int, float] | None:
-    """Return the last round of a line with a state, and the state."""
-    known = [(place, state) for place, state in enumerate(line.states) if state is not None]
-    return known[-1] if known else None
-
-
-def _runs(band: Sequence[tuple[float, float] | None]) -> Iterator[list[tuple[int, float, float]]]:
-    """Yield the intervals of neighbouring rounds: a band ends where a round has no interval.
-
-    Examples
-    --------
-    >>> list(_runs([(1, 2), (2, 3), None, (4, 5)]))
-    [[(0, 1, 2), (1, 2, 3)], [(3, 4, 5)]]
-    """
-    run: list[tuple[int, float, float]] = []
-    for place, ends in enumerate([*band, None]):
-        if ends is not None:
-            run.append((place, *ends))
-        elif run:
-            yield run
-            run = []
+        labels.append((short[sanitize(line.name)], across(place), down(state), line.colour, model))
+    spread = _spread([label[2] for label in labels], 14, top + 4, top + height)
+    for (text, x, y, colour, model), where in zip(labels, spread, strict=True):
+        if abs(where - y) > 3 or x < across(last):
+            found.append(_rule(x + 6, y, left + wide + 6, where, colour))
+        found.append(_label(left + wide + 8, where + 4, text, size=SMALL, colour=colour, more=model))
+    return height + 56, found
 
 
 def _path(line: Line, across: Callable[[float], float], down: Callable[[float], float]) -> str:
-    known = [(place, state) for place, state in enumerate(line.states) if state is not None]
     inside = ""
-    for band in _runs(line.band):
-        if len(band) == 1:
-            place, low, high = band[0]
-            inside += _rule(across(place), down(low), across(place), down(high), line.colour, wide=2)
-            continue
-        there = [f"{_said(across(place))} {_said(down(high))}" for place, _, high in band]
-        back = [f"{_said(across(place))} {_said(down(low))}" for place, low, _ in reversed(band)]
-        inside += f'<path d="M{"L".join([*there, *back])}Z" fill="{line.colour}" opacity=".2"/>'
-    points = "L".join(f"{_said(across(place))} {_said(down(state))}" for place, state in known)
+    for is_known, run in groupby(enumerate(line.band), key=lambda one: one[1] is not None):
+        ends = [(across(place), *map(down, of)) for place, of in run if of is not None]
+        if len(ends) == 1:
+            [(x, low, high)] = ends
+            inside += _rule(x, low, x, high, line.colour, wide=2)
+        elif is_known:
+            there = [f"{_said(x)} {_said(high)}" for x, _, high in ends]
+            back = [f"{_said(x)} {_said(low)}" for x, low, _ in reversed(ends)]
+            inside += f'<path d="M{"L".join([*there, *back])}Z" fill="{line.colour}" opacity=".2"/>'
+    points = [(place, across(place), down(state)) for place, state in line.known]
+    there = [f"{_said(x)} {_said(y)}" for _, x, y in points]
     thick = 2 if line.is_named else 1
-    inside += f'<path d="M{points}" fill="none" stroke="{line.colour}" stroke-width="{thick}"/>'
-    shapes = [(place, _outline(line.shape, across(place), down(state), 3.5)) for place, state in known if line.shape]
-    if any(line.texts):
-        marks = "".join(f'<path d="{path}">{_title(line.texts[place])}</path>' for place, path in shapes)
-    elif line.is_named:
-        marks = f'<path d="{"".join(path for _, path in shapes)}"/>' if shapes else ""
-    else:
-        marks = f"<title>{_plain(line.name)}</title>"
-    marks = f"<g{_paint(line.shape, line.colour)}>{marks}</g>" if marks else ""
-    return f'<g data-model="{_plain(line.name)}">{inside}{marks}</g>'
+    inside += f'<path d="M{"L".join(there)}" fill="none" stroke="{line.colour}" stroke-width="{thick}"/>'
+    if not line.is_named:
+        inside += _title(line.name)
+    elif line.shape:
+        texts = line.texts or [""] * len(line.states)
+        marks = (_shape(line.shape, x, y, radius=3.5, text=texts[place]) for place, x, y in points)
+        inside += f"<g{_paint(line.shape, line.colour)}>{''.join(marks)}</g>"
+    return f'<g data-model="{_plain(line.name)}">{inside}</g>'
 
 
 def _spread(places: Sequence[float], apart: float, low: float, high: float) -> list[float]:
@@ -611,28 +595,14 @@ def _spread(places: Sequence[float], apart: float, low: float, high: float) -> l
     [4.0, 18.0, 50.0]
     """
     order = sorted(range(len(places)), key=places.__getitem__)
-    groups: list[list[float]] = []  # each: centre of its places, number
-    for place in order:
-        groups.append([places[place], 1])
-        while len(groups) > 1 and _first(groups[-1], apart, low, high) < _last(groups[-2], apart, low, high) + apart:
-            centre, number = groups.pop()
-            before = groups[-1]
-            before[0] = (before[0] * before[1] + centre * number) / (before[1] + number)
-            before[1] += number
-    moved = [_first(group, apart, low, high) + apart * step for group in groups for step in range(int(group[1]))]
+    free = [places[place] - apart * step for step, place in enumerate(order)]
     found = [0.0] * len(places)
-    for place, where in zip(order, moved, strict=True):
-        found[place] = where
+    for step, place in enumerate(order):
+        # Isotonic regression, by its formula of means.
+        ends = range(step + 1, len(order) + 1)
+        fitted = max(min(fmean(free[begin:end]) for end in ends) for begin in range(step + 1))
+        found[place] = max(low, min(fitted, high - apart * (len(order) - 1))) + apart * step
     return found
-
-
-def _first(group: Sequence[float], apart: float, low: float, high: float) -> float:
-    extent = apart * (group[1] - 1)
-    return max(low, min(group[0] - extent / 2, high - extent))
-
-
-def _last(group: Sequence[float], apart: float, low: float, high: float) -> float:
-    return _first(group, apart, low, high) + apart * (group[1] - 1)
 
 
 # Points.
@@ -643,27 +613,25 @@ def _points(plot: PointPlot, total: int) -> tuple[int, list[str]]:
     height, left, top = 240, 56, 28
     wide, bottom = total - left - 20, top + height
 
-    def at(point: tuple[float, float]) -> tuple[float, float]:
-        x = left + wide * (point[0] - plot.x.low) / (plot.x.high - plot.x.low)
-        return x, bottom - height * (point[1] - plot.y.low) / (plot.y.high - plot.y.low)
+    def across(value: float) -> float:
+        return left + wide * plot.x.part(value)
+
+    def down(value: float) -> float:
+        return bottom - height * plot.y.part(value)
 
     found = [_label(0, 14, plot.y.title)]
-    for tick, text in plot.y.ticks:
-        y = at((plot.x.low, tick))[1]
-        found += [_rule(left, y, left + wide, y, GRID),
-                  _label(left - 6, y + 4, text, anchor="end", size=SMALL, colour=MUTED)]  # fmt: skip
-    for tick, text in _thinned(plot.x.ticks, wide):
-        x = at((tick, plot.y.low))[0]
-        found += [_rule(x, top, x, bottom, GRID),
-                  _label(x, bottom + 16, text, anchor="middle", size=SMALL, colour=MUTED)]  # fmt: skip
+    found.append(_grid((left, down(tick), f"h{wide}") for tick, _ in plot.y.ticks))
+    found.append(_numbers([(left - 6, down(tick) + 4, text) for tick, text in plot.y.ticks], "end"))
+    ticks = _thinned(plot.x.ticks, wide)
+    found.append(_grid((across(tick), top, f"V{bottom}") for tick, _ in ticks))
+    found.append(_numbers([(across(tick), bottom + 16, text) for tick, text in ticks], "middle"))
     found.append(_label(left + wide / 2, bottom + 38, plot.x.title, anchor="middle"))
     found.append(f'<g fill="none" stroke="{SKY}" stroke-width="1.5">')
-    together: dict[tuple[str, str], list[str]] = {}
-    for x_value, y_value, text in plot.points:
-        x, y = at((x_value, y_value))
-        together.setdefault((_said(x), _said(y)), []).append(text)
-    for (x_said, y_said), texts in together.items():
-        text = texts[0] if len(texts) == 1 else f"{len(texts)} of: {texts[0]}" if texts[0] else ""
-        found.append(f'<circle cx="{x_said}" cy="{y_said}" r="4">{_title(text)}</circle>')
+    together: dict[tuple[float, float], list[str]] = {}
+    for x, y, text in plot.points:
+        together.setdefault((round(across(x), 1), round(down(y), 1)), []).append(text)
+    for (x, y), texts in together.items():
+        text = texts[0] if len(texts) == 1 else f"{len(texts)} of: {texts[0]}"
+        found.append(_shape("circle", x, y, radius=4, text=text))
     found.append("</g>")
     return bottom + 48, found

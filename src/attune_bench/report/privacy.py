@@ -175,6 +175,16 @@ def hidden_strata(table: ScoreTable, metric: str, traits: Traits) -> dict[tuple[
     return {group: _hidden(series, whole, sets) for group, whole in zip(series.groups, present, strict=True)}
 
 
+def few_strata(
+    table: ScoreTable, units: Iterable[str], strata: Mapping[str, Iterable[str]], known: Iterable[str]
+) -> set[str]:
+    """Return the strata of a trait of which the number of clusters among some units must not be shown."""
+    series = ScoreSeries(table)
+    whole, masks = series.mask(set(units)), {name: series.mask(set(own)) for name, own in strata.items()}
+    hidden = _hidden(series, whole, {"": (masks, series.mask(set(known)))})
+    return {name for _, name, complement in hidden if not complement and series.count(whole & masks[name])}
+
+
 def _hidden(series: ScoreSeries, whole: Mask, sets: Mapping[str, tuple[Mapping[str, Mask], Mask]]) -> set[ShownSet]:
     """Return the strata and complements to hide if the value over the units `whole` (units,) is shown."""
 

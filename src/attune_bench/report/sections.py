@@ -666,7 +666,7 @@ def comparison_parts(page: PageScores, name: str) -> list[Part]:
         command = element("code", f"attune-bench compare SCORES --metric {name} --format csv")
         return [*matrices, *quoted, numbers_elsewhere(frame.height, command)]
     exchanges = exchanges_of_all(table, page.chosen.resamples)
-    note = comparison_note(table, page.chosen, exchanges, margin=is_primary and page.margin is not None)
+    note = comparison_note(table, frame, page.chosen, exchanges)
     numbers = with_note(comparison_tables(table, frame), note)
     folded = frame.height > MOST_QUOTED
     return [*matrices, *quoted, *([Folded("All pairs, with their numbers", numbers)] if folded else numbers)]

@@ -228,7 +228,7 @@ def significant_words(table: ScoreTable, count: Row, comparisons: pl.DataFrame) 
         return f"no pair of {count['pairs']} can be tested, {by_interval}"
     if count["p_holm_min"] >= ALPHA:
         least = f"least possible Holm p {p_value(count['p_holm_min'])}, family of {count['family']}"
-        few = _too_few_to_differ(table, own, count["family"])
+        few = too_few_to_differ(table, own, count["family"])
         none = f"{few} cannot show a difference" if few else f"no pair of {count['pairs']} could differ"
         return f"{none} ({least}), {by_interval}"
     return (
@@ -237,7 +237,7 @@ def significant_words(table: ScoreTable, count: Row, comparisons: pl.DataFrame) 
     )
 
 
-def _too_few_to_differ(table: ScoreTable, pairs: pl.DataFrame, family: int) -> str:
+def too_few_to_differ(table: ScoreTable, pairs: pl.DataFrame, family: int) -> str:
     """Return how many units, or clusters, are so few that no difference between models could be significant.
 
     Nothing where enough of them were compared, and only too few of them differ.

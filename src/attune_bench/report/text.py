@@ -9,7 +9,7 @@ from typing import Self
 
 from typing_extensions import Unpack
 
-from attune_bench.report.answer import plain_sentence, prior_sentences, sentences, with_value
+from attune_bench.report.answer import Answer, plain_sentence
 from attune_bench.report.columns import Cell, Column, Row, Table, estimate_column, label, range_words, text_column
 from attune_bench.report.document import Document, Format, document, scores_html
 from attune_bench.report.notes import provenance_line, size_words
@@ -131,10 +131,8 @@ def answers(page: PageScores) -> list[str]:
     with warnings.catch_warnings():
         # Tables of the same numbers give the same warnings.
         warnings.simplefilter("ignore")
-        return [
-            plain_sentence(" ".join([*sentences(page, condition), *prior_sentences(page, condition)]))
-            for condition in page.table.conditions
-        ]
+        every = [Answer(page, condition) for condition in page.table.conditions]
+        return [plain_sentence(" ".join([f"{one.finding()}.", *one.details(), *one.prior()])) for one in every]
 
 
 _MOST_ROWS = 8
@@ -157,8 +155,8 @@ def ranking_document(table: ScoreTable, *, blocks: bool = True) -> Document:
     with warnings.catch_warnings():
         # The page has them.
         warnings.simplefilter("ignore")
-        said = " ".join([*sentences(page, condition)[:1], *prior_sentences(page, condition)])
-        rows = with_value(page, condition)
+        answer = Answer(page, condition)
+        said, rows = " ".join([f"{answer.finding()}.", *answer.prior()]), answer.rows
     metric = table.metric(table.primary)
     columns = [text_column("model", "model", is_name=True), estimate_column(label(metric), "value", lambda _: metric)]
     high = metric.high if isfinite(metric.high) else max((row["value"] for row in rows), default=metric.low)

@@ -284,7 +284,8 @@ def _explained(
         missing, meant = (joined(list(map(repr, each))) for each in (guesses, guesses.values()))
         noun = "column" if len(guesses) == 1 else "columns"
         return f"{name}: no {noun} {missing}; did you mean {meant}? If so, {_mapping(guesses)}"
-    said = f"{name}: no column {lacking[0]!r}"
+    of_numbers = len(lacking) == len(REQUIRED) and len(numeric) == len(columns)
+    said = f"{name}: no column {('unit' if of_numbers else lacking[0])!r}"
     if len(columns) == 1:
         return f"{said}; the only column is {columns[0]!r:.80}: between cells are commas, semicolons, tabs or |"
     has = f"{said}; the table has {listed(columns, 12)}"
@@ -292,6 +293,8 @@ def _explained(
         rest = [column for column in columns if column not in numeric]
         made = f"polars.read_csv(...).unpivot({[*numeric]}, index={rest}, variable_name='model')"
         return f"{has}; add a column model, or name it with --columns model=NAME; if {numeric[0]!r} is a model: {made}"
-    if len(lacking) == len(REQUIRED) and len(numeric) == len(columns):
+    if of_numbers:
         return f"{has}; if each row is a unit, number the rows: polars.read_csv(...).with_row_index('unit')"
+    if pl.Series(columns).cast(pl.Float64, strict=False).count():
+        return f"{has}; is the row of the names of columns missing?"
     return f"{has}; --columns {lacking[0]}=NAME says which of these it is"

@@ -39,7 +39,13 @@ _MISSING = "NA"  # an undefined text; R reads and writes NA; `to_csv_text` escap
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NAMED = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 _NAMED_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([^"\r\n])"?\r?\n', re.IGNORECASE)  # first line, of Excel
-_NO_NAMES = ("_duplicated_", "__UNNAMED__")  # polars names columns so if they have no name
+_NO_NAMES = ("_duplicated_", "__UNNAMED__", "Unnamed: ")  # polars and pandas name columns so if they have no name
+_OTHER_ENDINGS = {
+    ".json": "attune_bench.Scores.read reads a benchmark's own file of scores",
+    ".txt": "if its cells have a separator, rename it to end in .csv",
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst"), "unpack it"),
+    **dict.fromkeys((".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), "save it as .xlsx or .csv"),
+}
 _SAMPLE = 2**16  # bytes from which the separator is found
 _SAMPLE_ROWS = 50
 _PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)  # polars reads such a column name as a pattern
@@ -105,13 +111,15 @@ def read_table(path: str | os.PathLike[str], *, names: Collection[str]) -> FileT
         raise unreadable(target, error) from None
     except pl.exceptions.PolarsError as error:
         raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]:.200}") from None
-    hint = "; attune_bench.Scores.read reads a benchmark's own file of scores" if ending == ".json" else ""
-    hint = "; save it as .xlsx or .csv" if ending in {".xls", ".xlsm", ".xlsb", ".ods", ".numbers"} else hint
-    raise SourceError(f"{path} is no table; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{hint}")
+    mend = f"; {_OTHER_ENDINGS[ending]}" if ending in _OTHER_ENDINGS else ""
+    raise SourceError(f"{path} is no table; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet{mend}")
 
 
 def unreadable(path: Path, error: OSError) -> SourceError:
     """Return the error of a file that cannot be read; for a missing file it names the nearest one in the folder."""
+    if isinstance(error, IsADirectoryError):
+        within = sorted(one for one in path.iterdir() if one.name.lower().endswith(ENDINGS))
+        return SourceError(f"{path} is a folder; name a file in it{f', such as {within[0]}' if within else ''}")
     said = f"{path} cannot be read: {error.strerror or error}"
     if not isinstance(error, FileNotFoundError):
         return SourceError(said)
@@ -129,6 +137,10 @@ def unreadable(path: Path, error: OSError) -> SourceError:
 
 def _read_csv(target: Path, names: Collection[str]) -> FileTable:
     text, assumed = _utf8(target)
+    if not text.strip():
+        raise SourceError(f"{target} is empty; a table has a row of names of columns, and rows of values")
+    if b"\n" not in text:  # an older Macintosh ends rows with \r
+        text = text.replace(b"\r", b"\n")
     header = 1
     if named := _NAMED_SEPARATOR.match(text):
         text, header, separator = text[named.end() :], 2, named[1].decode()
@@ -209,6 +221,10 @@ def _check_ragged(target: Path, text: bytes, separator: str, header: int) -> Non
                 mend = f"put a text with {called} in quotes"
                 if len(row) < width:
                     mend = f"leave the cell of an undefined value empty, and write {called} for it"
+                if width == 1:
+                    mend = "delete the lines above the names of the columns"
+                if number == header + 1 and len(row) == width + 1 and row[0] == "1":
+                    mend = "the numbers of rows have no name in the header: in R, write.csv(..., row.names = FALSE)"
                 is_cut = separator == "," and len(row) == width + 1 and row[-1].isdigit()
                 if is_cut and row[-2].strip("+- ").isdigit():
                     mend = f"write {row[-2]},{row[-1]} as {row[-2]}.{row[-1]}, or in quotes"

@@ -16,6 +16,7 @@ UNDEFINED = ("NA", "N/A", "#N/A", "#NV", "n.a.", "NaN", "nan")
 
 _WRITTEN: dict[str, str | None] = {**dict.fromkeys(("", "null", *map(str.lower, UNDEFINED))), "true": "1", "false": "0"}
 # Words, lower case, and the number (as text) that each word stands for; None if undefined.
+_VERDICTS = ("yes", "y", "correct", "right", "pass", "passed", "no", "n", "incorrect", "wrong", "fail", "failed")
 _NUMBER = r"^\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*$"
 _CODE = r"^\s*[+-]?0\d"
 # Numbers with a comma: as a decimal comma, and as one that may as well group thousands.
@@ -116,8 +117,11 @@ def read_numbers(cells: pl.Series, rows: Sequence[int], called: Callable[[int], 
     for row in wrong.arg_true().head(1).to_list():
         number = numbers[row]
         why = "is infinite" if number is not None and isinf(number) else "is no number"
-        is_percent = isinstance(cells[row], str) and cells[row].rstrip().endswith("%")
-        mend = "write it without the percent sign" if is_percent else "leave it empty where it is undefined"
+        mend = "leave it empty where it is undefined"
+        if str(cells[row]).rstrip().endswith("%"):
+            mend = "write it without the percent sign"
+        elif text[row] in _VERDICTS:
+            mend = "write 1 for right and 0 for wrong"
         raise MetricInputError(f"{called(row)} {why}; {mend}")
     return numbers.fill_nan(None), with_commas
 

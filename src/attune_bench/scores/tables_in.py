@@ -264,7 +264,8 @@ def _checked(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, bool]:
     Raise at the first row that is wrong.
     """
     if table.is_empty():
-        raise MetricInputError(f"{name}: no rows")
+        columns = ", ".join(column for column in table.columns if column != ROW)
+        raise MetricInputError(f"{name}: no rows; it has only the names of columns: {columns}")
     traits = [column for column in table.columns if column not in (*REQUIRED, "condition", REPEAT, ROW)]
     for column in OPTIONAL:
         if column not in table.columns:

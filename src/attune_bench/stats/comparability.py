@@ -68,6 +68,11 @@ def differences(
     return {what: _named(values) for what, values in found.items() if len(values) > 1}
 
 
+def is_mixed(table: ScoreTable) -> bool:
+    """Tell whether runs differ in settings that change answers, and are compared all the same."""
+    return table.provenance.mixed and bool(differences(table))
+
+
 def check_comparable(
     table: ScoreTable, *, groups: Iterable[Group] | None = None, metrics: Sequence[str] | None = None
 ) -> None:

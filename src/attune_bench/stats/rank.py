@@ -28,7 +28,8 @@ from attune_bench.stats.summary import per_unit
 from attune_data.text import listed, pluralize
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, point_estimate
-from attune_metrics.stats.ranking import Rating, bradley_terry_ratings, tier_spans
+from attune_metrics.stats.pairwise_ratings import Rating, bradley_terry_ratings
+from attune_metrics.stats.ranking import tier_spans
 from attune_metrics.stats.ranking import tiers as tiers_of
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
@@ -306,7 +307,8 @@ def _rated(values: Floats, resamples: Resamples, method: Any, level: float) -> l
     pair, unit = np.nonzero(~np.isnan(one + other))
     won = ((one > other) + (one == other) / 2)[pair, unit]
     of_comparisons = Resamples(resamples.clusters[unit], resamples.counts)
-    return bradley_terry_ratings(pairs[pair, 0], pairs[pair, 1], won, of_comparisons, method=method, level=level)
+    found = bradley_terry_ratings(pairs[pair, 0], pairs[pair, 1], won, of_comparisons, method=method, level=level)
+    return found.models
 
 
 class Tiers(NamedTuple):

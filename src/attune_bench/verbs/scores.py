@@ -268,6 +268,9 @@ class Scores(ScoreTable):
             for benchmark in all_benchmarks():
                 if benchmark.scores_format and benchmark.scores_format.keys <= keys:
                     return cls.of(resolve(benchmark.scores_format.read)(target))
+            if isinstance(content, list) and content and isinstance(content[0], dict):
+                mend = "in pandas frame.to_json('results.jsonl', orient='records', lines=True)"
+                raise SourceError(f"{path} is a list of rows; write a row a line to a file .jsonl: {mend}")
             raise SourceError(f"{path} holds no scores; is it a file that `attune-bench score` wrote?")
 
     @classmethod

@@ -21,7 +21,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "option-without-a-value": (("stats", "--scores"), "Option '--scores' requires an argument"),
     "line-break-in-a-name": (("validate", "no\nsuch"), "no such file or folder"),
     # validate.
-    "validate-without-a-source": (("validate",), "Missing argument 'SOURCE'. See: attune-bench validate --help"),
+    "validate-without-a-source": (
+        ("validate",),
+        "Missing argument 'SOURCE'; for instance: attune-bench validate demo --results demo. See: att",
+    ),
     "validate-two-sources": (("validate", "data", "runs"), "runs"),
     "validate-missing": (("validate", "date"), "no such file or folder: date"),
     "validate-empty-folder": (("validate", "empty"), "empty has no .json, .jsonl or .parquet file"),
@@ -88,7 +91,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "schema-unknown": (("schema", "conversatoin"), "no schema of 'conversatoin'; did you mean 'conversation'?"),
     "schema-without-tables": (("schema", "codebook", "--tables"), "no tables of 'codebook'"),
     # score.
-    "score-without-arguments": (("score",), "Missing option '--results'. See: attune-bench score --help"),
+    "score-without-arguments": (
+        ("score",),
+        "Missing option '--results'; for instance: attune-bench score --results demo --data demo. See: ",
+    ),
     "score-without-data": (("score", "--results", "runs"), "give --data: the conversations"),
     "score-option-without-value": (("score", "--results", "runs", "--ground-truth"), "--ground-truth"),
     "score-results-without-value": (("score", "--results", "--data", "data"), "--results is given without a value"),
@@ -277,7 +283,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "demo-no-page": (("demo", "--html", "page.txt"), "--html page.txt does not end in .html; try --html page.html"),
     "demo-unknown-benchmark": (("demo", "--benchmark", "sages"), "no benchmark 'sages'; did you mean 'sage'?"),
     # run; the options of each benchmark are tested where its runs are.
-    "run-without-arguments": (("run",), "Missing argument 'PROVIDER'. See: attune-bench run --help"),
+    "run-without-arguments": (
+        ("run",),
+        "Missing argument 'PROVIDER'; for instance: attune-bench run local my-model demo --dry-run. See: attune",
+    ),
     "run-asks-for-what-is-required": (("run", "local", "m", "scenarios.jsonl"), "EIBench needs --simulator-model: "),
     "run-judge-of-scenarios": (
         ("run", "local", "m", "scenarios.jsonl", "--simulator-model", "s", "--judge-model", "j"),

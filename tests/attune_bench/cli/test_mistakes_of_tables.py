@@ -171,6 +171,69 @@ def test_a_quotation_mark_that_is_not_closed(call: Call) -> None:
     assert "results.csv, row 4: a quotation mark is opened and not closed" in told(call, "compare", path)
 
 
+def test_rows_that_end_as_on_an_older_macintosh(call: Call, plain: str) -> None:
+    assert compared(call, write("results.csv", long_text().replace("\n", "\r"))).startswith(plain)
+
+
+def test_numbers_of_rows_as_pandas_names_them(call: Call, plain: str) -> None:
+    lines = long_text().splitlines()
+    numbered = [f"Unnamed: 0,{lines[0]}", *(f"{number},{line}" for number, line in enumerate(lines[1:]))]
+    out = compared(call, write("results.csv", "\n".join(numbered) + "\n"))
+    assert out.startswith(plain)
+    assert "\nAssumed of the table: 1 column without a name left out.\n" in out
+
+
+def test_numbers_of_rows_without_a_cell_in_the_header(call: Call) -> None:
+    lines = long_text().splitlines()
+    text = "\n".join([lines[0], *(f"{number},{line}" for number, line in enumerate(lines[1:], start=1))])
+    message = (
+        "results.csv, row 2: 5 cells, and the header has 4; the numbers of rows have no name in the header: in R, "
+    )
+    assert f"{message}write.csv(..., row.names = FALSE)\n" in told(call, "compare", write("results.csv", text))
+
+
+@pytest.mark.parametrize(("above", "row"), [("# of May\n", 2), ("My results\n\n", 3)])
+def test_lines_above_the_header(call: Call, above: str, row: int) -> None:
+    message = f"row {row}: 4 cells, and the header has 1; delete the lines above the names of the columns\n"
+    assert message in told(call, "compare", write("results.csv", above + long_text()))
+
+
+def test_a_table_without_a_header(call: Call) -> None:
+    path = write("results.csv", long_text().partition("\n")[2])
+    message = "no column 'model'; the table has gpt, q1, hit, 0.0; is the row of the names of columns missing?\n"
+    assert message in told(call, "compare", path)
+    # Without a number among them, the names of columns are taken as such.
+    path = write("results.csv", "llm name,q,hit\na,b,c\n")
+    assert "is the row" not in told(call, "compare", path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "results.csv is empty; a table has a row of names of columns, and rows of values\n"),
+        ("\n \n", "results.csv is empty; "),
+        ("model,unit,metric,value\n", "no rows; it has only the names of columns: model, unit, metric, value\n"),
+    ],
+)
+def test_a_table_of_nothing(call: Call, text: str, message: str) -> None:
+    assert message in told(call, "compare", write("results.csv", text))
+
+
+@pytest.mark.parametrize(
+    ("name", "mend"),
+    [("results.csv.gz", "unpack it"), ("results.txt", "if its cells have a separator, rename it to end in .csv")],
+)
+def test_a_table_in_another_file(call: Call, name: str, mend: str) -> None:
+    message = f"{name} is no table; expected a name in .csv, .tsv, .xlsx, .jsonl or .parquet; {mend}\n"
+    assert message in told(call, "compare", write(name, long_text()))
+
+
+@pytest.mark.parametrize(("value", "mend"), [("Yes", "write 1 for right and 0 for wrong"), ("good", "leave it empty")])
+def test_words_as_values(call: Call, value: str, mend: str) -> None:
+    path = write("results.csv", f"model,unit,metric,value\na,q1,hit,{value}\n")
+    assert f"row 2: value '{value}' of metric 'hit' is no number; {mend}" in told(call, "compare", path)
+
+
 def test_percent_signs(call: Call) -> None:
     path = write("results.csv", "model,unit,metric,value\na,q1,hit,53%\n")
     assert "row 2: value '53%' of metric 'hit' is no number; write it without the percent sign" in told(

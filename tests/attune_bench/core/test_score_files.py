@@ -213,6 +213,7 @@ def test_a_file_of_another_version_or_damaged(about: dict[str, int], message: st
     [
         (b"{", "is not JSON"),
         (b"[]", "holds no scores"),
+        (b'[{"model": "a"}]', r"is a list of rows; write a row a line to a file \.jsonl: in pandas frame\.to_json\("),
         (b'{"overall": {}}', "holds no scores"),
         (b"[" * 100_000, "is not JSON"),
     ],

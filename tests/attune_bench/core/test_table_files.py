@@ -455,7 +455,8 @@ def test_one_wrong_cell_makes_no_trait_of_a_metric(tmp_path: Path) -> None:
         ("system,item,score,f1\na,q1,1,0.5\n", "If so, give --columns model=system,unit=item, in Python"),
         ("system,item,score\na,q1,1\n", "If so, give --columns model=system,unit=item,value=score, in Python"),
         ("item,gpt,claude\nq1,1,0\n", "no column 'unit'; did you mean 'item'? If so, give --columns unit=item"),
-        ("gpt,claude\n1,0\n", "if each row is a unit, number the rows: polars.read_csv(...).with_row_index('unit')"),
+        ("gpt,claude\n1,0\n", "no column 'unit'; the table has gpt, claude; if each row is a unit, number the "
+         "rows: polars.read_csv(...).with_row_index('unit')"),
         ("a/b/c\n1/2/3\n", "the only column is 'a/b/c': between cells are commas, semicolons, tabs or |"),
         ("model,unit,answer\na,q1,yes\n", "no column 'metric'; the table has model, unit, answer; --columns "
          "metric=NAME says which of these it is"),

@@ -256,7 +256,10 @@ def test_a_file_that_is_not_there(name: str, tmp_path: Path) -> None:
 
 def test_a_folder_in_place_of_a_table(tmp_path: Path) -> None:
     (tmp_path / "results.csv").mkdir()
-    with pytest.raises(SourceError, match=r"results\.csv cannot be read: Is a directory"):
+    with pytest.raises(SourceError, match=r"results\.csv is a folder; name a file in it$"):
+        Scores.read(tmp_path / "results.csv")
+    (tmp_path / "results.csv" / "first.csv").touch()
+    with pytest.raises(SourceError, match=r"name a file in it, such as .*/results\.csv/first\.csv$"):
         Scores.read(tmp_path / "results.csv")
 
 

@@ -17,11 +17,11 @@ from polars.testing import assert_frame_equal
 from slow_cases import slow_except
 
 from attune_bench import Scores
-from attune_bench.report.document import FORMATS, Format, signature_line
+from attune_bench.report.document import FORMATS, Format
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.options import FEW, MIN_CLUSTERS, sorted_groups
 from attune_metrics.metric import Metric
-from attune_metrics.signature import Signature
+from attune_metrics.signature import Signature, short_signature
 from attune_metrics.stats.bootstrap import STATISTICS
 
 pytestmark = pytest.mark.filterwarnings("ignore:[0-9]+ resamples are too few")
@@ -234,7 +234,7 @@ def test_report(name: str, format_: Format) -> None:
             assert f"{shown_value.replace('-', '$-$') if format_ == 'latex' else shown_value} " in text
         assert scores.provenance.title in text
         signature = scores.sign(metrics=shown, **QUICK)
-        end = signature_line(signature) if format_ == "table" else signature
+        end = f"signature: {short_signature(signature)}" if format_ == "table" else signature
         assert text.strip("`\n").endswith(end)
         return
     assert [(row["model"], row[called] or None) for row in models] == list(scores.groups)

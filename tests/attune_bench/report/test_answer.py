@@ -197,14 +197,13 @@ def test_another_metric_beats_random_answers_with_its_whole_interval() -> None:
 def test_models_are_compared_with_drawn_random_answers_where_these_are_scored() -> None:
     values = {"a": [2.0] * 10, "b": [0.0] * 10, "c": [1.5, 0.5] * 5, "baseline/chance": [1.0] * 10}
     said = answer(scores_of(values))
-    random = "random answers"
-    assert f"Random answers ( baseline/chance ) score 1.0: a is significantly better than {random}; " in said
-    assert f"; b is significantly worse than {random}; c is not significantly different from {random}. " in said
+    one_set = "Compared with one set of random answers, baseline/chance (1.0): "
+    assert f"{one_set}a is significantly better; b is significantly worse; c is not significantly different." in said
     alike = answer(scores_of({name: own[:1] * 10 for name, own in values.items()} | {"a": [1.0] * 10}))
-    assert f"score 1.0: c is significantly better than {random}; b is significantly worse" in alike
+    assert f"{one_set}c is significantly better; b is significantly worse" in alike
     del values["baseline/chance"]
-    assert random not in answer(scores_of(values))
-    assert random not in answer(scores_of({"baseline/chance": [1.0] * 10}))
+    assert "random answers" not in answer(scores_of(values))
+    assert "random answers" not in answer(scores_of({"baseline/chance": [1.0] * 10}))
 
 
 def test_random_answers_are_said_where_they_are_known() -> None:

@@ -116,7 +116,7 @@ def test_above_five_models_text_has_a_matrix_and_json_every_pair(models: int) ->
     text = render(made, columns=80)
     are_matrices = matrices(frame)
     assert are_matrices == [models > 5]
-    note = comparison_note(scores, AnalysisOptions(**OPTIONS), OPTIONS["resamples"], are_matrices=are_matrices)
+    note = comparison_note(scores, frame, AnalysisOptions(**OPTIONS), OPTIONS["resamples"], full=False)
     assert ("+ significantly better" in note, "A minus B" in note, "In brackets" in note) == (
         models > 5, models <= 5, models <= 5
     )  # fmt: skip
@@ -136,11 +136,22 @@ def test_above_five_models_text_has_a_matrix_and_json_every_pair(models: int) ->
 
 
 def test_the_note_explains_the_words_of_the_title_and_of_the_intervals() -> None:
+    for models in ("ab", "abcdef"):
+        scores = scores_of({name: HIGH if name < "d" else LOW for name in models})
+        frame = scores.compare_all(**OPTIONS)
+        said = comparison_note(scores, frame, AnalysisOptions(**OPTIONS), 2000, full=False)
+        assert "(expanded percentile: wider for few units), not corrected." in said
+        assert "the family, the pairs that are corrected together;" in said
+        assert "By the uncorrected interval: pairs with an interval that excludes 0." in said
+        assert "wider" not in comparison_note(scores, frame, AnalysisOptions(interval="percentile"), 2000)
+
+
+def test_the_note_explains_only_the_columns_there_are() -> None:
     scores = scores_of({"a": HIGH, "b": LOW})
     options = AnalysisOptions(**OPTIONS)
-    for are_matrices in ([False], [True]):
-        said = comparison_note(scores, options, 2000, are_matrices=are_matrices)
-        assert "(expanded percentile: wider for few units)" in said
-        assert "the family, the pairs that are corrected together;" in said
-        assert ("By the uncorrected interval: pairs whose interval" in said) == (not are_matrices[0])
-    assert "wider" not in comparison_note(scores, AnalysisOptions(interval="percentile"), 2000)
+    for margin in (None, 0.5):
+        frame = scores.compare_all(margin=margin, **OPTIONS)
+        for full in (True, False):
+            said = comparison_note(scores, frame, options, 2000, full=full)
+            explained = [name in said for name in ("p min:", "mde:", "p same:")]
+            assert explained == [full, full, margin is not None]

@@ -117,7 +117,7 @@ def test_others_have_a_known_value_of_the_trait() -> None:
     changed = Conversations([records[0].model_copy(update={"participant_profile": silent}), *records[1:]])
     asked = asked_of(changed, {"diagnosis": ["ADHD"]}, compare=True)
     assert asked.others is not None
-    assert (len(asked.own), len(asked.others), records[0].id in asked.others) == (8, 31, False)
+    assert (len(asked.part), len(asked.others), records[0].id in asked.others.unit_ids) == (8, 31, False)
 
 
 # What the page says first.

@@ -260,8 +260,8 @@ def test_nothing_from_data_is_markup_and_nothing_is_fetched(page: str) -> None:
 
 def test_a_figure_of_all_models_and_one_of_each(page: str) -> None:
     drawn = section(page, "Trajectories")
-    # The figure of all is drawn for wide screens and for narrow ones, and each small one once.
-    assert drawn.count("<svg") == 2 + 3
+    # A panel for each scene and axis, and of each model for each scene.
+    assert drawn.count("<svg") == 4 * 2 + 3 * 4
     of_all = re.findall(r"<title>([^<]*, round \d+: [\d.]+)</title>", drawn)
     assert 3 * 4 * 2 * 6 < len(of_all) <= 3 * 4 * 2 * 9
     # The mean anchors of the four scenarios of support: (75 + 70 + 65 + 80) / 4, (35 + 35 + 25 + 35) / 4.

@@ -207,13 +207,13 @@ def test_figures_fit_a_narrow_screen(open_browser: Callable[..., Any], server: t
     browser = open_browser(400)
     browser.get(server[0])
     marks = (
-        "return [...document.querySelectorAll('figure > svg, svg.interval')].filter(one => one.checkVisibility())"
+        "return [...document.querySelectorAll('figure svg, svg.interval')].filter(one => one.checkVisibility())"
         ".flatMap(one => [...one.querySelectorAll('path, circle, text')].map(mark => mark.getBoundingClientRect()))"
         ".filter(box => box.width > 0 && (box.left < 0 || box.right > 400)).length"
     )
     assert browser.execute_script(marks) == 0
     small = (
-        "return [...document.querySelectorAll('figure > svg')].filter(one => one.checkVisibility()).map(one => "
+        "return [...document.querySelectorAll('figure svg')].filter(one => one.checkVisibility()).map(one => "
         "14 * one.getBoundingClientRect().width / one.viewBox.baseVal.width)"
     )
     sizes = browser.execute_script(small)

@@ -65,7 +65,9 @@ def test_a_table_has_a_caption_a_label_and_its_notes_and_reading_is_a_comment(ca
     status, text, err = call("compare", table, "--format", "latex", "--resamples", 200)
     assert (status, err) == (0, "")
     before, inside, after = re.split(r"\\(?:begin|end)\{table\}\n", text)
-    assert r"\caption{Paired differences in value, p corrected by Holm's method.}" in inside
+    caption = r"\caption{Paired differences in value: 0 of 1 pairs differ (Holm p $<$ 0.05, family of 1), 0 by the"
+    assert f"{caption} uncorrected interval.}}" in inside
+    assert "By the uncorrected interval: pairs with an interval that excludes 0." in inside
     assert r"\label{tab:comparisons}" in inside
     assert inside.index(r"\end{tabular}") < inside.index(r"\footnotesize Difference: A minus B")
     assert "Difference: A minus B" not in before + after
@@ -85,3 +87,16 @@ def test_notes_on_repeats_and_warnings_are_no_comments_and_labels_differ() -> No
     *_, last = text.split(r"\begin{table}")
     assert "Values are means over the repeats of each unit" in last
     assert "Warning: few." in last
+    # A float that stands alone says where its notes are.
+    assert r"\footnotesize Notes: Table~\ref{tab:comparisons-2}.}" in text.partition(r"\end{table}")[0]
+    assert r"\ref" not in last
+
+
+def test_a_hint_for_the_command_line_is_no_note_of_a_paper(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"m{model},q{unit},hit,{(unit * model) % 5}" for model in range(6) for unit in range(8)]
+    table.write_text("\n".join(["model,unit,metric,value", *rows]))
+    for format_, mark in (("table", ""), ("latex", "% ")):
+        text = call("compare", table, "--format", format_, "--resamples", 200)[1]
+        assert f"\n{mark}--full lists the pairs with their differences and intervals.\n" in text
+        assert text.count("--full") == 1

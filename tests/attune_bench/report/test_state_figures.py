@@ -11,7 +11,7 @@ from pages import text_of
 
 from attune_bench.benchmarks.eibench.report import transcript
 from attune_bench.report.columns import Figure
-from attune_bench.report.plots import WIDE, drawn, looks
+from attune_bench.report.plots import drawn, looks
 from attune_bench.report.transcripts import state_paths
 from attune_data import Scenario, load_scenarios
 from attune_data.display import parts_html
@@ -26,7 +26,7 @@ def texts(drawing: str, tag: str = "text") -> list[str]:
 
 def test_the_panel_goes_on_to_the_last_round_and_marks_say_their_state() -> None:
     plot = state_paths({"anger": {"a<b": [60, 50], "c": [60, None, 70]}}, anchors=ANCHORS, last=8)
-    drawing = drawn(plot, WIDE, "caption")
+    drawing = drawn(plot, "caption")
     assert "8" in texts(drawing)
     titles = texts(drawing, "title")
     assert "a<b, round 1: 50" in titles
@@ -60,7 +60,7 @@ def test_all_models_of_a_scenario_are_in_one_figure_with_its_anchors() -> None:
     drifts = {"invented/calm": (-5, 4), "invented/rash": (2, -1)}
     episodes = {one.model: one for one in episodes_of([scenario], drifts)}
     [figure] = figures(scenario, episodes)
-    drawing = drawn(figure.chart, WIDE, figure.caption)
+    drawing = drawn(figure.chart, figure.caption)
     for axis in ("anger", "trust"):
         start, target, worst = scenario.anchors(axis)
         for name, state in (("start", start), ("target", target), ("worst", worst)):

@@ -17,7 +17,7 @@ from attune_bench import Scores, score
 from attune_bench.adapters.eee import Publisher, eee_records
 from attune_bench.adapters.exports import flat_tables, hub_results
 from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
-from attune_bench.report.privacy import few_groups, hidden_strata, hide_small_cells
+from attune_bench.report.privacy import few_groups, few_strata, hidden_strata, hide_small_cells
 from attune_data import Conversations, load, load_runs
 
 Traits = Mapping[str, Mapping[str, str]]
@@ -76,6 +76,14 @@ def test_a_difference_gives_the_complement_away() -> None:
     # Value minus difference is the mean of the complement among a to l: i to l, four people.
     assert hidden("abcdefghijklmnopq", "abcdefghijkl", t={"part": "abcdefgh"}) == (set(), {"part"})
     assert hidden("abcdefghijklmnopqr", "abcdefghijklm", t={"part": "abcdefgh"}) == (set(), set())
+
+
+def test_counts_of_people_are_hidden_by_the_same_rule() -> None:
+    # Of the twenty people a to t: three, the smallest other with it, and nothing where a stratum has none of them.
+    parts = {"three": "abc", "six": "defghi", "eleven": "jklmnopqrst", "elsewhere": "uvwxy"}
+    table = of_people("abcdefghijklmnopqrstuvwxy")
+    assert few_strata(table, "abcdefghijklmnopqrst", parts, "abcdefghijklmnopqrstuvwxy") == {"three", "six"}
+    assert few_strata(table, "defghijklmnopqrst", parts, "abcdefghijklmnopqrstuvwxy") == set()
 
 
 def test_few_of_unknown_value_follow_from_a_difference() -> None:

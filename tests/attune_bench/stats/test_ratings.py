@@ -14,7 +14,7 @@ from attune_bench import Scores
 from attune_bench.stats.rank import ratings
 from attune_metrics import MetricInputError
 from attune_metrics.stats.bootstrap import draw_resamples
-from attune_metrics.stats.ranking import bradley_terry_ratings
+from attune_metrics.stats.pairwise_ratings import bradley_terry_ratings
 
 Call = Callable[..., tuple[int, str, str]]
 COLUMNS = [
@@ -66,7 +66,7 @@ def test_intervals_draw_clusters_unless_units_are_asked_for() -> None:
             outcome.append((x > y) + (x == y) / 2)
             units.append(i)
     for unit, labels in (("cluster", [f"c{i % 10}" for i in units]), ("unit", [f"u{i:02}" for i in units])):
-        expected = bradley_terry_ratings(left, right, outcome, draw_resamples(labels, n_resamples=400, seed=5))
+        expected = bradley_terry_ratings(left, right, outcome, draw_resamples(labels, n_resamples=400, seed=5)).models
         found = scores.ratings(resamples=400, seed=5, unit=unit)
         for row, one in zip(found.to_dicts(), expected, strict=True):
             assert (row["model"], row["rank"]) == (one.model, one.rank)

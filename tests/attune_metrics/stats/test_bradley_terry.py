@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from attune_metrics import MetricInputError, UndefinedMetricWarning
 from attune_metrics.stats.bootstrap import Resamples, draw_resamples
-from attune_metrics.stats.ranking import Rating, bradley_terry, bradley_terry_ratings
+from attune_metrics.stats.bradley_terry import bradley_terry
+from attune_metrics.stats.pairwise_ratings import Rating, bradley_terry_ratings
 
 quick = settings(deadline=None)
 EVALICA = Path(__file__).with_name("evalica_bradley_terry.json")
@@ -110,7 +111,9 @@ def test_the_wins_given_are_not_changed() -> None:
 
 def rated(left: str, right: str, outcome: Any, clusters: Any = None, **options: Any) -> list[Rating]:
     clusters = range(len(left)) if clusters is None else clusters
-    return bradley_terry_ratings([*left], [*right], outcome, draw_resamples(clusters, n_resamples=500), **options)
+    return bradley_terry_ratings(
+        [*left], [*right], outcome, draw_resamples(clusters, n_resamples=500), **options
+    ).models
 
 
 def literal_strengths(wins: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -159,7 +162,7 @@ def test_the_strengths_are_those_of_evalica() -> None:
     stored = json.loads(EVALICA.read_text(encoding="utf-8"))
     found = bradley_terry_ratings(
         stored["left"], stored["right"], stored["outcome"], draw_resamples(range(len(stored["left"])), n_resamples=2)
-    )
+    ).models
     strengths = {one.model: one.strength.estimate for one in found}
     assert strengths == pytest.approx(stored["strengths"], abs=1e-6)
 
@@ -172,9 +175,9 @@ def test_every_resample_is_fitted_as_a_table_of_its_own() -> None:
     for counts in np.asarray(resamples.counts):
         again = np.repeat(np.arange(60), counts[clusters])
         one = Resamples(np.zeros(len(again), dtype=np.intp), np.ones((1, 1), dtype=np.uint8))
-        fitted = bradley_terry_ratings(left[again], right[again], outcome[again], one)
+        fitted = bradley_terry_ratings(left[again], right[again], outcome[again], one).models
         expected.append({rating.model: rating.strength.estimate for rating in fitted})
-    for rating in bradley_terry_ratings(left, right, outcome, resamples, method="percentile"):
+    for rating in bradley_terry_ratings(left, right, outcome, resamples, method="percentile").models:
         drawn = [one[rating.model] for one in expected]
         assert (rating.strength.low, rating.strength.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
         assert rating.strength.low < rating.strength.estimate < rating.strength.high
@@ -185,7 +188,7 @@ def test_an_expanded_interval_is_wider() -> None:
     left, right, outcome = compared(3, 4, 200)
     resamples = draw_resamples(np.repeat(np.arange(10), 20), n_resamples=400)
     expanded, percentile = (
-        bradley_terry_ratings(left, right, outcome, resamples, method=method)
+        bradley_terry_ratings(left, right, outcome, resamples, method=method).models
         for method in ("percentile-expanded", "percentile")
     )
     for one, other in zip(expanded, percentile, strict=True):
@@ -240,13 +243,13 @@ def test_the_order_of_rows_and_sides_does_not_matter(seed: int, models: int, n: 
     left, right, outcome = compared(seed, models, n)
     generator = np.random.default_rng(seed)
     weights, clusters = generator.random(n), generator.integers(6, size=n)
-    one = bradley_terry_ratings(left, right, outcome, draw_resamples(clusters, n_resamples=50), weights=weights)
+    one = bradley_terry_ratings(left, right, outcome, draw_resamples(clusters, n_resamples=50), weights=weights).models
     order, turned = generator.permutation(n), generator.random(n) < 0.5
     swapped = np.where(turned, right, left)[order], np.where(turned, left, right)[order]
     other = bradley_terry_ratings(
         *swapped, np.where(turned, 1 - outcome, outcome)[order],
         draw_resamples(clusters[order], n_resamples=50), weights=weights[order],
-    )  # fmt: skip
+    ).models  # fmt: skip
     assert repr([(x.model, x.group, x.reason) for x in one]) == repr([(x.model, x.group, x.reason) for x in other])
     for x, y in zip(one, other, strict=True):
         assert y.strength.estimate == pytest.approx(x.strength.estimate, abs=1e-9, nan_ok=True)
@@ -258,8 +261,8 @@ def test_the_order_of_rows_and_sides_does_not_matter(seed: int, models: int, n: 
 
 def test_labels_can_be_numbers() -> None:
     resamples = draw_resamples(range(3), n_resamples=5)
-    assert {one.model for one in bradley_terry_ratings([1, 2, 1], [2, 1, 2], [1, 1, 0.5], resamples)} == {1, 2}
-    assert bradley_terry_ratings([], [], [], draw_resamples([])) == []
+    assert {one.model for one in bradley_terry_ratings([1, 2, 1], [2, 1, 2], [1, 1, 0.5], resamples).models} == {1, 2}
+    assert bradley_terry_ratings([], [], [], draw_resamples([])).models == []
 
 
 def test_weights_of_zero_do_not_count() -> None:

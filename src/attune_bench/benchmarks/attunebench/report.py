@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from math import inf
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -14,6 +14,7 @@ from attune_bench.report.columns import (
     UNDEFINED,
     Cell,
     Column,
+    Folded,
     Section,
     Table,
     counts_units,
@@ -31,9 +32,7 @@ from attune_bench.report.drawing import (
     ORANGE,
     RATIO,
     SKY,
-    Cells,
     best_first,
-    heatmap,
     metric_in,
     numbered,
     rows_of,
@@ -42,10 +41,10 @@ from attune_bench.report.drawing import (
     sizes,
     unique,
 )
-from attune_bench.report.figures import Numbers, score_plot
+from attune_bench.report.figures import estimate, score_plot
 from attune_bench.report.findings import models_of, of_chance, of_differences
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.plots import Mark, PlotRow, RowPlot, axis_of
+from attune_bench.report.plots import Look, PlotRow, RowPlot, axis_of, dumbbell, key_of
 from attune_bench.report.privacy import hidden_strata, hides, suppressed
 from attune_bench.report.sections import comparison_parts, drawn_section, lacking_units, subgroup_section
 from attune_bench.report.tables import analysis_note, analysis_tables
@@ -61,9 +60,6 @@ from attune_data.collection import Collection
 from attune_data.display import facts_html
 from attune_data.issues import Html
 from attune_metrics.metric import Metric, MetricInputError
-
-if TYPE_CHECKING:
-    from attune_bench.report.drawing import Chart
 
 
 def transcript(conversation: Conversation, _runs: Mapping[str, Run]) -> Iterator[Html]:
@@ -113,11 +109,11 @@ def sections(
     ]
 
 
-def _tables(page: PageScores, name: str, frame: pl.DataFrame) -> list[Table]:
-    """Return the tables of one of our analyses."""
+def _numbers(page: PageScores, name: str, frame: pl.DataFrame) -> Folded:
+    """Return the numbers of one of our analyses."""
     entry = ANALYSES[name]
     tables = analysis_tables(page.table, name, entry, frame)
-    return with_note(tables, analysis_note(page.table, entry, frame, page.chosen))
+    return Folded("All numbers", with_note(tables, analysis_note(page.table, entry, frame, page.chosen)))
 
 
 def _pairwise(page: PageScores) -> Section:
@@ -156,7 +152,7 @@ def _gap(page: PageScores) -> Section:
             "what was wanted (HP) significantly better than what was done (OM)",
             "No model tells what was done (OM) significantly better or worse than what was wanted (HP)",
         ),
-        others=_tables(page, "perspective_gap", frame),
+        others=[_numbers(page, "perspective_gap", frame)],
     )
 
 
@@ -183,7 +179,7 @@ def _drift(page: PageScores, metric: str) -> Section:
             "significantly lower values late than early",
             "No model drifts significantly from the early to the late third",
         ),
-        others=_tables(page, "turn_drift", frame),
+        others=[_numbers(page, "turn_drift", frame)],
     )
 
 
@@ -309,8 +305,6 @@ def _question_note(frame: pl.DataFrame) -> str:
     )
 
 
-_LINE = 19
-"""How high each of the two lines of a question is, in pixels."""
 _SIZES = {
     "": f"{FEW} participants or more",
     "few": f"fewer than {FEW} participants",
@@ -350,34 +344,14 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
         )
     kinds = {"om": "OM: what the model did", "hp": "HP: what was wanted"}
     axis = axis_of([row[kind] for row in rows for kind in kinds], _SHARE, "accuracy")
-    found = [PlotRow(name=row["model"], marks=[_dumbbell(row, list(kinds))]) for row in rows]
-    return RowPlot(rows=found, axes=[axis], key=_key(kinds), numbers=numbered(table, rows, "model"))
+    marks = [dumbbell([row[kind] for kind in kinds], _ENDS, row["text"], row["model"]) for row in rows]
+    found = [PlotRow(name=row["model"], marks=[own]) for row, own in zip(rows, marks, strict=True)]
+    return RowPlot(rows=found, axes=[axis], key=key_of(kinds.values(), _ENDS), numbers=numbered(table, rows, "model"))
 
 
 _SHARE = replace(RATIO, low=0, high=1)
-_LOOKS = ("circle", SKY, False), ("circle", MUTED, True), ("diamond", ORANGE, False)
-
-
-def _dumbbell(row: Mapping[str, Any], kinds: Sequence[str]) -> list[Mark]:
-    """Return two or three values of a row, with a line from the first to the last."""
-    looks = _LOOKS if len(kinds) == 3 else _LOOKS[::2]
-    ends = sorted(value for value in (row[kinds[0]], row[kinds[-1]]) if value is not None)
-    text, model = row["text"], row["model"]
-    line = [Mark(at=None, low=ends[0], high=ends[1], text=text, colour=MUTED, model=model)] if len(ends) == 2 else []
-    points = [
-        Mark(at=row[kind], text=text, shape=shape, colour=colour, is_hollow=hollow, model=model)
-        for kind, (shape, colour, hollow) in zip(kinds, looks, strict=True)
-        if row[kind] is not None
-    ]
-    return [*line, *points]
-
-
-def _key(kinds: Mapping[str, str]) -> list[tuple[Mark, str]]:
-    looks = _LOOKS if len(kinds) == 3 else _LOOKS[::2]
-    return [
-        (Mark(at=0, text="", shape=shape, colour=colour, is_hollow=hollow), said)
-        for said, (shape, colour, hollow) in zip(kinds.values(), looks, strict=True)
-    ]
+_THIRDS = ("circle", SKY, False), ("circle", MUTED, True), ("diamond", ORANGE, False)
+_ENDS = _THIRDS[::2]
 
 
 def turn_drift(
@@ -420,17 +394,17 @@ def turn_drift(
                 "late minus early"),
     ]  # fmt: skip
     rows = scaled(rows, of, "early", "middle", "late", "drift", "low", "high")
-    found = [PlotRow(name=row["model"], marks=[_dumbbell(row, list(kinds)), [_estimate(row, "drift")]]) for row in rows]
-    return RowPlot(rows=found, axes=axes, lines={"": 0}, key=_key(kinds), numbers=numbered(table, rows, "model"))
+    marks = [dumbbell([row[kind] for kind in kinds], _THIRDS, row["text"], row["model"]) for row in rows]
+    found = [
+        PlotRow(name=row["model"], marks=[own, [estimate(row, "drift")]]) for row, own in zip(rows, marks, strict=True)
+    ]
+    key = key_of(kinds.values(), _THIRDS)
+    return RowPlot(rows=found, axes=axes, lines={"": 0}, key=key, numbers=numbered(table, rows, "model"))
 
 
 def _difference(metric: Metric) -> Metric:
     """Return a metric of the same scale without a range."""
     return replace(metric, low=-inf, high=inf)
-
-
-def _estimate(row: Mapping[str, Any], key: str, **more: Any) -> Mark:
-    return Mark(at=row[key], low=row["low"], high=row["high"], text=row["text"], model=row["model"], **more)
 
 
 def diagnosis_groups(
@@ -479,84 +453,15 @@ def diagnosis_groups(
         found.append(PlotRow(name=group))
         of_group = sorted((row for row in rows if row["group"] == group), key=lambda row: row["model"])
         found += [
-            PlotRow(name=row["model"], marks=[[_estimate(row, "difference", **_MARKS[row["mark"]])]])
+            PlotRow(name=row["model"], marks=[[estimate(row, "difference", _MARKS[row["mark"]])]])
             for row in of_group
             if row["difference"] is not None
         ]
     kinds = [kind for kind in _SIZES if kind in {row["mark"] for row in rows}]
-    key = [(Mark(at=0, text="", **_MARKS[kind]), _SIZES[kind]) for kind in kinds]
-    key = key if kinds != [""] else []
+    key = key_of(*zip(*((_SIZES[kind], _MARKS[kind]) for kind in kinds), strict=True)) if kinds != [""] else []
     return RowPlot(rows=found, axes=[axis], lines={"": 0}, key=key, numbers=numbered(table, rows, "model"))
 
 
-_MARKS: Mapping[str, Mapping[str, Any]] = {"": {}, "few": {"is_hollow": True}, "too few": {"shape": "cross"}}
-
-
-def question_agreement(
-    table: ScoreTable, agreement: pl.DataFrame, task: str, *, condition: str | None = None
-) -> "Chart":
-    """Draw on which share of turns each model answers each binary question as the participant did.
-
-    A row has the question's id and its text in the codebook, as it is asked of an observer.
-
-    Parameters
-    ----------
-    table, condition
-        As for `attune_bench.report.figures.scores`.
-    agreement : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.question_agreement` gives.
-    task : str
-        One of its tasks, such as ``binary_om``.
-
-    Returns
-    -------
-    altair.LayerChart
-
-    Raises
-    ------
-    ValueError, ImportError
-        As `attune_bench.report.figures.scores`.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_bench.benchmarks.attunebench import analyses
-    >>> from attune_data import load, load_runs
-    >>> conversations, runs = load("demo"), load_runs("demo")
-    >>> given = score(conversations, runs)
-    >>> found = analyses.question_agreement(given, data=conversations, results=runs, resamples=200)
-    >>> type(question_agreement(given, found, "binary_om")).__name__
-    'LayerChart'
-    """
-    return heatmap(question_cells(table, agreement, task, condition=condition))
-
-
-def question_cells(
-    table: ScoreTable,
-    agreement: pl.DataFrame,
-    task: str,
-    *,
-    condition: str | None = None,
-    numbers: Numbers | None = None,
-) -> Cells:
-    """Return what `question_agreement` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
-    rows = [row for row in rows_of(agreement, "agreement", condition=condition) if row["task"] == task]
-    if not rows:
-        tasks = ", ".join(sorted(agreement["task"].unique()))
-        raise ValueError(f"nothing to draw: no task {task!r}; expected one of {tasks}")
-    asked = load_codebook().binary
-    for row in rows:
-        question = row["question"]
-        # A question that the codebook lacks is shown by its id.
-        text = asked[question].observer_text if question in asked else ""
-        row["question"] = f"{question} {text}".rstrip()
-        row["shown"] = f"{row['agreement']:.2f}"
-        row["text"] = (
-            f"{row['model']}, {question}: {shown(row, 'agreement', RATIO)}, {row['answers']} answers, "
-            f"{sizes(table, row)}"
-        )
-    models = numbered(table, rows, "model", numbers=numbers)
-    return Cells(
-        rows=rows, value="agreement", x=("model", [*models]), y=("question", unique(rows, "question")), middle=0.5,
-        reach=0.5, step=2 * _LINE, numbers=models,
-    )  # fmt: skip
+_MARKS: Mapping[str, Look] = {
+    "": ("circle", SKY, False), "few": ("circle", SKY, True), "too few": ("cross", SKY, False),
+}  # fmt: skip

@@ -269,7 +269,7 @@ def _comparisons(page: PageScores) -> Section:
     if frame.height > TABLED or (none_can_differ and len(scores.models) > FEW_MODELS):
         command = element("code", f"attune-bench compare SCORES --by scene --metric {scores.primary} --format csv")
         return Section(title, [counts, numbers_elsewhere(frame.height, command)])
-    note = comparison_note(scores, page.chosen, exchanges_of_all(scores, page.chosen.resamples))
+    note = comparison_note(scores, frame, page.chosen, exchanges_of_all(scores, page.chosen.resamples))
     tables = with_note(comparison_tables(scores, frame), note)
     return Section(title, [counts, Folded("All pairs, with their numbers", tables)])
 
@@ -299,7 +299,8 @@ def _trajectories(page: PageScores, data: Collection[Scenario] | None, results: 
     bands = f"Bands are {100 * options.level:g}% intervals, where a scene has 5 scenarios or more."
     is_detailed = len(drawn) <= FEW_MODELS
     each = [
-        Figure(trajectories(states, model, last=last, is_detailed=is_detailed), model, is_small=True) for model in drawn
+        Figure(trajectories(states, model, last=last, is_detailed=is_detailed), f"{model}, by scene.", finding=model)
+        for model in drawn
     ]
     played = {episode.scenario_id for episode in episodes}
     overlaid = _overlaid(states, drawn, [scenario for scenario in data if scenario.id in played], last)

@@ -1,0 +1,239 @@
+"""ComparisonRatings of models by comparisons in twos, with intervals by resampling clusters of comparisons.
+
+In each resample of clusters all parameters are fitted again, from those of all comparisons.
+`attune_metrics.stats.pairwise` has the model and its conventions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, isnan, nan
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attune_metrics.metric import MetricInputError, check_level
+from attune_metrics.stats.bootstrap import Interval, Resamples, intervals_of, symmetric_levels
+from attune_metrics.stats.bradley_terry import Counts, chains, drawn_blocks, maximize
+from attune_metrics.stats.pairwise import (
+    Part,
+    Ties,
+    check_comparisons,
+    check_options,
+    fit_parts,
+    group_models,
+)
+from attune_metrics.stats.sums import Floats, average_ranks, exponential
+
+_ROUNDED = 9  # digits of strengths beyond which a difference is rounding, so that ranks are shared
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """The strength of a model within its group.
+
+    Attributes
+    ----------
+    model : str or int
+        Its label.
+    strength : Interval
+        The log strength with its interval, 0 being the mean of the group; nan for a model alone in its group. ``n`` is
+        the number of comparisons with models of its group, ``clusters`` of the clusters that have one. With terms it is
+        the strength with the bias removed: of answers whose terms are 0.
+    without_terms : float
+        The strength of the fit without the terms; the same where there are none.
+    probability : float
+        The probability, 0 to 1, that it beats an average model of its group, one of strength 0, where they do not tie;
+        nan where the strength is.
+    wins, ties, losses : float
+        Sums of the weights of all its comparisons, those with other groups too.
+    group : int
+        The number of its group, from 1. A group that beat others comes before them. With a penalty, all models that
+        were compared are in group 1.
+    rank : float
+        Among the models of its group, 1 being the strongest, ties sharing their mean rank; nan where the strength is.
+    rank_low, rank_high : float
+        The best and the worst rank of its interval, ranks that occur; nan where the ends of the strength are.
+    reason : str or None
+        Why a number is nan, that there are other groups, or that it rests on the penalty.
+    """
+
+    model: str | int
+    strength: Interval
+    without_terms: float
+    probability: float
+    wins: float
+    ties: float
+    losses: float
+    group: int
+    rank: float
+    rank_low: float
+    rank_high: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRatings:
+    """Models rated by comparisons in twos.
+
+    Attributes
+    ----------
+    models : list of Rating
+        In the order of group, rank and label.
+    terms : dict of str to Interval
+        The coefficient of each term: by how much one unit of it raises the log odds of its side. ``n`` is the number of
+        comparisons that it was fitted to.
+    tie : Interval or None
+        Davidson's nu, from 0: equal models tie in ``nu / (2 + nu)`` of comparisons. None with ties as half wins.
+    ties : {"half", "davidson"}
+        How ties were treated.
+    penalty : float
+        That of the fit, 0 for none.
+    """
+
+    models: list[Rating]
+    terms: dict[str, Interval]
+    tie: Interval | None
+    ties: Ties
+    penalty: float
+
+
+def bradley_terry_ratings(
+    left: ArrayLike,
+    right: ArrayLike,
+    outcome: ArrayLike,
+    resamples: Resamples,
+    *,
+    weights: ArrayLike | None = None,
+    ties: Ties = "half",
+    terms: Mapping[str, ArrayLike] | None = None,
+    penalty: float | None = None,
+    method: Literal["percentile-expanded", "percentile"] = "percentile-expanded",
+    level: float = 0.95,
+) -> ComparisonRatings:
+    """Rate models by comparisons in twos, with bootstrap intervals by clusters of comparisons.
+
+    Parameters
+    ----------
+    left, right, outcome, weights, ties, terms, penalty
+        As for `attune_metrics.stats.pairwise.fit_comparisons`.
+    resamples : Resamples
+        From `draw_resamples` over the clusters of the comparisons.
+    method : {"percentile-expanded", "percentile"}
+        As for `attune_metrics.stats.bootstrap.bootstrap`.
+    level : float
+        Confidence level of each interval alone, between 0 and 1.
+
+    Returns
+    -------
+    ComparisonRatings
+        The ends of an interval are nan, and ``reason`` says why, as for `bootstrap`; a strength is undefined in a
+        resample in which its group falls apart.
+
+    Raises
+    ------
+    MetricInputError
+        As `fit_comparisons`, and if the method is unknown or the level not between 0 and 1.
+
+    Examples
+    --------
+    Ada wins three of four comparisons, so that the strengths differ by log(3).
+
+    >>> from attune_metrics.stats.bootstrap import draw_resamples
+    >>> resamples = draw_resamples(range(40), n_resamples=200)
+    >>> found = bradley_terry_ratings(["ada"] * 40, ["bob"] * 40, [1, 1, 1, 0] * 10, resamples)
+    >>> for one in found.models:
+    ...     print(one.model, round(one.strength.estimate, 2), one.wins, one.losses, one.rank, round(one.probability, 2))
+    ada 0.55 30.0 10.0 1.0 0.63
+    bob -0.55 10.0 30.0 2.0 0.37
+    """
+    if method not in ("percentile-expanded", "percentile"):
+        raise MetricInputError(f"unknown method {method!r}; expected percentile-expanded or percentile")
+    check_level(level)
+    labels, data = check_comparisons(left, right, outcome, resamples.clusters, weights, terms)
+    prior = check_options(ties, penalty)
+    wins, ties_of = data.wins(len(labels)), data.ties(len(labels))
+    groups, reasons = group_models(wins, prior)
+    names = [*(terms or {})]
+    strengths = [Interval(nan, nan, nan, level, method, 0, 0, reason) for reason in reasons]
+    ranks, plain = np.full((3, len(labels)), nan), np.full(len(labels), nan)
+    others: list[Interval] = []
+    for part in fit_parts(data, groups, names, ties, prior):
+        estimates, distribution = part.parameters / part.scales, _distribution(part, resamples)
+        if ties == "davidson":
+            estimates[-1], distribution[-1] = exponential(estimates[-1]), exponential(distribution[-1])
+        units = _comparisons(part, resamples.counts.shape[1], len(estimates))
+        intervals = intervals_of(estimates, units, distribution, None, method, level)
+        if part.reason:
+            intervals = [replace(interval, reason=part.reason) for interval in intervals]
+        others = intervals[len(part.models) :]
+        for place, interval in zip(part.models, intervals, strict=False):
+            strengths[place] = interval
+        ranks[:, part.models] = _ranks(part, intervals, distribution)
+    for part in fit_parts(data._replace(terms=data.terms[:0]), groups, (), ties, prior):
+        plain[part.models] = part.parameters[: len(part.models)]
+    total, lost = wins.sum(axis=1) - ties_of / 2, wins.sum(axis=0) - ties_of / 2
+    found = [
+        Rating(
+            labels[place], strengths[place], float(plain[place]), _chance(strengths[place].estimate),
+            float(total[place]), float(ties_of[place]), float(lost[place]), number, float(ranks[0, place]),
+            float(ranks[1, place]), float(ranks[2, place]), strengths[place].reason or reasons[place],
+        )
+        for number, group in enumerate(groups, 1)
+        for place in group
+    ]  # fmt: skip
+    return ComparisonRatings(
+        sorted(found, key=lambda one: (one.group, one.rank, one.model)),
+        dict(zip(names, others, strict=False)),
+        others[-1] if others and ties == "davidson" else None,
+        ties,
+        prior,
+    )
+
+
+def _distribution(part: Part, resamples: Resamples) -> Floats:
+    """Return the parameters (parameters, resamples) of each resample, nan where no finite ones fit best."""
+    likelihood, cells = part.likelihood, part.cells
+    found = np.full((len(part.parameters), len(resamples.counts)), nan)
+    if part.reason:
+        return found
+    members = np.equal.outer(likelihood.groups, likelihood.groups)
+    for rows, weights in drawn_blocks(resamples.counts, max(len(cells.clusters), members.size)):
+        counts = cells.drawn(weights)
+        joined = (chains(likelihood.wins(counts)) | ~members).all(axis=(1, 2)) | (likelihood.penalty > 0)
+        own = Counts(*(one[joined] for one in counts))
+        found[:, rows.start + np.flatnonzero(joined)] = maximize(likelihood, own, part.parameters).T
+    return found / part.scales[:, np.newaxis]
+
+
+def _comparisons(part: Part, clusters: int, parameters: int) -> Floats:
+    """Return how many comparisons (clusters, parameters) of each cluster each parameter is fitted to."""
+    likelihood, cells = part.likelihood, part.cells
+    found = np.zeros((clusters, parameters))
+    pair = likelihood.pair_of_design()[cells.design()]
+    for models in (likelihood.first, likelihood.second):
+        np.add.at(found, (cells.clusters, models[pair]), cells.sizes)
+    found[:, len(part.models) :] = np.bincount(cells.clusters, cells.sizes, clusters)[:, np.newaxis]
+    return found
+
+
+def _ranks(part: Part, intervals: Sequence[Interval], distribution: Floats) -> Floats:
+    """Return the rank of each model within its group, and the ends of its interval, shape (3, models)."""
+    found = np.full((3, len(part.models)), nan)
+    for group in np.unique(part.likelihood.groups):
+        models = np.flatnonzero(part.likelihood.groups == group)
+        found[0, models] = average_ranks(-np.round(part.parameters[models], _ROUNDED))
+        drawn = average_ranks(-np.round(distribution[models].T, _ROUNDED)).T
+        for model, ranks in zip(models.tolist(), drawn, strict=True):
+            interval = intervals[model]
+            if not isnan(interval.low):
+                levels = symmetric_levels(
+                    interval.level, interval.clusters if interval.method == "percentile-expanded" else None
+                )
+                found[1:, model] = np.quantile(ranks[~np.isnan(ranks)], levels, method="inverted_cdf")
+    return found
+
+
+def _chance(strength: float) -> float:
+    """Return the probability that a model beats one of strength 0, where they do not tie."""
+    return float(1 / (1 + exponential(np.array(-strength)))) if isfinite(strength) else nan
