@@ -5,6 +5,7 @@ from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
 from attune_data.collection import ForeignFile, Kind
+from attune_data.comparisons import COMPARISON
 from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
@@ -16,6 +17,7 @@ from attune_data.text import columns_of_terminal
 
 __all__ = [
     "ANSWER",
+    "COMPARISON",
     "CONVERSATION",
     "DIALOGUE",
     "EPISODE",
@@ -39,6 +41,7 @@ __all__ = [
 KINDS: tuple[Kind[Any, Any], ...] = (
     *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
     *(SITUATION, TRANSCRIPT, VERDICT),
+    COMPARISON,
 )
 """Every kind of the library."""
 

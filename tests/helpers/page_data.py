@@ -69,23 +69,18 @@ def _eqbench3(folder: Path) -> None:
     _at(folder, "scenario_prompts.txt").write_text("\n".join(parts), encoding="utf-8")
     runs: dict[str, Any] = {}
     for task in load_records("demo", TRANSCRIPT):
-        about = {"model_name": task.test_model, "judge_model": task.judge_model, "scenario_tasks": {"1": {}}}
-        run = runs.setdefault(f"ab12_{task.test_model}", about)
+        run = runs.setdefault(f"ab12_{task.test_model}", {"model_name": task.test_model, "scenario_tasks": {"1": {}}})
         run["scenario_tasks"]["1"][task.scenario_id] = json.loads(task.to_line())
     _at(folder, "eqbench3_runs.json").write_text(json.dumps(runs), encoding="utf-8")
     judged = []
-    for one in load_records("demo", VERDICT):
-        codes = ("A0493", "A0488") if one.test_first else ("A0488", "A0493")
-        pair = {"test_model": one.test_model, "neighbor_model": one.neighbor_model, "iteration_index": "1"}
-        answer = {"depth": codes[0] + "+" * one.plus_for_test, "overall_eq": codes[1] + "+" * one.plus_for_other}
-        order = f"A0493:{'test / A0488:other' if one.test_first else 'other / A0488:test'}"
-        lengths = {
-            name: getattr(one, name)
-            for name in ("test_model_avg_response_length", "neighbor_model_avg_response_length")
-        }
-        judged.append(
-            {"scenario_id": one.scenario_id, "pair": pair, "order": order, "judge_response": answer} | lengths
-        )
+    for verdict in load_records("demo", VERDICT):
+        codes = ("A0493", "A0488") if verdict.test_first else ("A0488", "A0493")
+        pair = {"test_model": verdict.test_model, "neighbor_model": verdict.neighbor_model, "iteration_index": "1"}
+        answer = {"depth": codes[0] + "+" * (verdict.plus_for_test or 0), "overall": codes[1] + "+" * (verdict.plus_for_other or 0)}
+        order = f"A0493:{'test / A0488:other' if verdict.test_first else 'other / A0488:test'}"
+        about = {"scenario_id": verdict.scenario_id, "pair": pair, "order": order, "judge_response": answer}
+        names = ("test_model_avg_response_length", "neighbor_model_avg_response_length")
+        judged.append(about | {name: getattr(verdict, name) for name in names})
     content = {"__metadata__": {"global_pairwise_comparisons": judged}}
     _at(folder, "elo_results_eqbench3.json").write_text(json.dumps(content), encoding="utf-8")
 
@@ -106,6 +101,7 @@ _LAYOUTS: dict[str, Callable[[Path], None]] = {
     "emobench.md": _emobench,
     "eqbench.md": _eqbench,
     "eqbench3.md": _eqbench3,
+    "eqbench3-pairs.md": _eqbench3,
     "publishing.md": _publishing,
     "scale.md": _scale,
 }

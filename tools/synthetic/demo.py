@@ -10,6 +10,7 @@ from pathlib import Path
 from attune_data import load_records, load_scenarios
 from attune_data.kinds import ITEM, SITUATION
 from attune_data.record import Record
+from synthetic.comparisons import comparisons
 from synthetic.conversations import conversations
 from synthetic.judged import Player, transcripts, verdicts
 from synthetic.predictions import answers_of
@@ -72,6 +73,7 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
         ],
         "eqbench3/demo_transcripts.jsonl": played,
         "eqbench3/demo_verdicts.jsonl": verdicts(situations, played, _PLAYERS, seed=5),
+        "comparisons/demo.jsonl": comparisons(seed=4),
     }
 
 

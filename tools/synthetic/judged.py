@@ -142,7 +142,7 @@ def verdicts(
                     "scenario_id": situation,
                     "test_model": test,
                     "neighbor_model": other,
-                    "iteration_index": "1",
+                    "iteration_index": 1,
                     "story": stories[situation],
                     "test_first": test_first,
                     "plus_for_test": max(0, round(8 + lead)),

@@ -368,7 +368,9 @@ def score(
     # A result is of one repeat where its kind says which, else of all.
     repeats = scores.repeats if "repeat" in made.model.model_fields else None
     rows = scores.values if repeats is None else repeats
-    emit(f"{target}: {plural(rows.height, made.noun, made.plural)} of {models}{said}")
+    # A result without a row of its own, such as a comparison of two models, is in the rows of several.
+    scored_results = len(scored.made) if chosen.row is None else rows.height
+    emit(f"{target}: {plural(scored_results, made.noun, made.plural)} of {models}{said}")
     if problems := problems_of(scored, results, data, forced=benchmark):
         emit(problems)
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)

@@ -27,11 +27,13 @@ from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
+from attune_bench.scores.pair_tables import PAIR_COLUMNS, is_comparison_file, read_comparisons
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
 from attune_bench.scores.table_files import TABLES_ALONE, read_table
 from attune_bench.stats.options import Margin
 from attune_data.collection import Collection, Kind
+from attune_data.comparisons import COMPARISON
 from attune_data.io.documents import read_input
 from attune_data.issues import SourceError
 from attune_data.kinds import KINDS
@@ -365,10 +367,14 @@ def columns_of(given: str | None) -> dict[str, str] | None:
     if given is None:
         return None
     found: dict[str, str] = {}
-    for part in re.split(rf",\s*(?=(?:{'|'.join(COLUMNS)})=)", given):
+    known = tuple(dict.fromkeys((*COLUMNS, *PAIR_COLUMNS)))
+    for part in re.split(rf",\s*(?=(?:{'|'.join(known)})=)", given):
         name, equals, column = part.partition("=")
-        if not equals or not column or name not in COLUMNS:
-            raise UserError(f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {', '.join(COLUMNS)}")
+        if not equals or not column or name not in known:
+            raise UserError(
+                f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {', '.join(COLUMNS)}; for comparisons in"
+                f" pairs of {', '.join(PAIR_COLUMNS)}"
+            )
         if name in found:
             raise UserError(f"--columns {given!r}: {name} is named twice")
         found[name] = column
@@ -528,6 +534,8 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     UserError
         Where it is a file of scores or a table of results.
     """
+    if source.lower().endswith(TABLES_ALONE) and is_comparison_file(source):
+        return COMPARISON
     if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
         raise UserError(scores_instead(source) or _reads(source, "a table"))
     if noun is not None:
@@ -622,6 +630,15 @@ def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
     return found
 
 
+def load_source(source: str, kind: Kind[Any, Any], progress: Callable[[int], object]) -> Collection[Any]:
+    """Return the records of a source, which for comparisons may be a table."""
+    if kind is COMPARISON and source.lower().endswith(TABLES_ALONE):
+        with mistakes():
+            return read_comparisons(source)[0]
+    found: Collection[Any] = load_records(source, kind, progress=progress)
+    return found
+
+
 def load_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
     """Return the records of all sources in one collection, which may be empty.
 
@@ -630,7 +647,7 @@ def load_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[i
     UserError
         Where it is empty, and a source has records of another kind.
     """
-    found: Collection[Any] = reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
+    found: Collection[Any] = reduce(or_, (load_source(source, kind, progress) for source in sources))
     for source in () if found else sources:
         with suppress(SourceError):
             if (other := recognise(source)) is not kind:

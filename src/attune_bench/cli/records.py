@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-from attune_bench.cli.options import kind_of_source, where_traits
+from attune_bench.cli.options import kind_of_source, load_source, where_traits
 from attune_bench.cli.output import UserError, mistakes, progress
 from attune_data.collection import Collection, Kind
-from attune_data.loading import load_records
 from attune_data.publishing import TABLE_SCHEMA_KINDS
 from attune_data.text import plural
 
@@ -29,7 +28,7 @@ def call_of(command: str, source: str, benchmark: str | None, kind: str | None, 
 def load(source: str, kind: Kind[Any, Any]) -> Any:
     """Return the records of a kind in a source; the source may have none."""
     with progress() as phase:
-        return load_records(source, kind, progress=phase(f"reading {kind.plural}", None))
+        return load_source(source, kind, phase(f"reading {kind.plural}", None))
 
 
 def loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[Any, Any], Any]:

@@ -31,6 +31,7 @@ from attune_metrics.stats.bootstrap import (
     MOST_KEPT,
     MOST_RESAMPLES,
     PER_UNIT,
+    PSEUDO_VALUES,
     STATISTICS,
     Interval,
     Method,
@@ -193,6 +194,8 @@ class AnalysisOptions:
             return None
         if statistic not in STATISTICS:
             return "depends on all models' results"
+        if statistic == PSEUDO_VALUES:
+            return f"fitted to all {pluralize(table.provenance.unit)} together"
         of = "of groups' means" if statistic == "mean_of_means" else "of pooled counts"
         return f"{of}: each {table.provenance.unit} counts"
 

@@ -25,6 +25,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import build_frame, columns
+from attune_bench.scores.pairwise import is_fitted, on_units
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable
 from attune_bench.stats.compare import all_pairs, compare_pairs, options_and_margin, pairs_of
 from attune_bench.stats.options import (
@@ -43,7 +44,7 @@ from attune_bench.stats.options import (
     warn_once,
     warn_out_of_reach,
 )
-from attune_bench.stats.summary import intervals_of
+from attune_bench.stats.summary import Summarised, intervals_of
 from attune_data.columns import Column, Schema
 from attune_data.query import Queryable, Unit
 from attune_data.tables import Frames
@@ -255,18 +256,24 @@ def subgroups(
     families: dict[str, list[_Difference]] = {}
     made_of_units = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
     names = chosen.names_of_means(table, made_of_units)
-    for name in names:
+    named = [table.metrics[name] for name in names]
+    refitted = [_Refitted(series, mask, chosen, draws) for mask in masks.values()] if any(map(is_fitted, named)) else []
+    for name, metric in zip(names, named, strict=True):
         values, statistic = series.values(name), series.statistic(name)
-        cells = [
-            # Smaller ones are marked.
-            intervals_of(series, name, series.scored & mask, draws, chosen, checked_from=FEW)
-            for mask in masks.values()
-        ]
-        gaps = [
-            _differences(series, values, series.scored & (among | mask), mask, draws, chosen, statistic)
-            for mask in masks.values()
-            if compare
-        ]
+        if is_fitted(metric):
+            cells = [part.intervals_of(name) for part in refitted]
+            gaps = [[_APART] * len(series.groups) for _ in masks if compare]
+        else:
+            cells = [
+                # Smaller ones are marked.
+                intervals_of(series, name, series.scored & mask, draws, chosen, checked_from=FEW)
+                for mask in masks.values()
+            ]
+            gaps = [
+                _differences(series, values, series.scored & (among | mask), mask, draws, chosen, statistic)
+                for mask in masks.values()
+                if compare
+            ]
         for group, (model, condition) in enumerate(series.groups):
             family = [of_stratum[group] for of_stratum in gaps]
             corrected = holm([gap.p for gap in family]).tolist()
@@ -302,6 +309,35 @@ class _Difference:
     reason: str | None
     smallest: float = nan  # the p of a difference that no resample turns
     drawn: int = 0  # clusters of the smaller side
+
+
+_APART = _Difference(None, None, None, nan, "the ratings of two sets of units are fitted apart")
+
+
+class _Refitted:
+    """Fitted metrics on a part of the units, from a fit of their own."""
+
+    def __init__(self, series: ScoreSeries, mask: Mask, options: AnalysisOptions, draws: ResampleCache) -> None:
+        units = [unit for unit, is_in in zip(series.units, mask, strict=True) if is_in]
+        self._series = ScoreSeries(on_units(series.table, units))
+        self._draws = ResampleCache(self._series, options, weighted=True)
+        self._draws.warned, self._draws.skewed = draws.warned, draws.skewed  # one warning of each kind
+        self._options = options
+        self._all = series
+
+    def intervals_of(self, name: str) -> list[Summarised]:
+        """Return what `attune_bench.stats.summary.intervals_of` does, for the series of all units."""
+        own = intervals_of(self._series, name, self._series.scored, self._draws, self._options, checked_from=FEW)
+        found = dict(zip(self._series.groups, own, strict=True))
+        without: Summarised = (
+            None,
+            None,
+            None,
+            0,
+            0,
+            f"no finite fit to these {pluralize(self._all.table.provenance.unit)}",
+        )
+        return [found[group] if group in found and found[group][3] else without for group in self._all.groups]
 
 
 def _differences(
@@ -446,7 +482,7 @@ def compare_by(
     strata = strata_of(asked(table, data), trait)
     parts, warned, skewed = [], set[type[Warning]](), SkewedMeans()
     for name, units in {"overall": None, **strata}.items():
-        part = table if units is None else table.keep(units=units)
+        part = table if units is None else on_units(table, units)
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
         within, fewest = ("", MIN_CLUSTERS) if units is None else (f", {trait} {name!r}", FEW)
         with warn_once(warned):

@@ -24,7 +24,7 @@ from attune_bench.stats.options import (
     warn_once,
 )
 from attune_metrics.metric import Metric, MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
+from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
 from attune_metrics.stats.sums import Floats
 
@@ -140,7 +140,7 @@ def intervals_of(
                 intervals = bootstrap(
                     part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
                 )
-        if metric.statistic == "mean" and intervals[0].method != "logit-t":
+        if metric.statistic in ("mean", PSEUDO_VALUES) and intervals[0].method != "logit-t":
             given = [size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)]
             draws.skewed.add(
                 part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn, as_share=_can_be_share(table, values)

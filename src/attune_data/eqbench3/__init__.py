@@ -6,7 +6,7 @@ streams. The repository calls a situation a scenario, and a transcript a task.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, Strict, model_validator
@@ -125,7 +125,7 @@ class EQBench3Verdict(SnakeCaseRecord):
     scenario_id: str = Field(min_length=1, description="Id of the situation.")
     test_model: str = Field(min_length=1, description="The model on one side, which was rated when this was judged.")
     neighbor_model: str = Field(min_length=1, description="The model on the other side.")
-    iteration_index: str = Field("1", min_length=1, description="Which iteration of both models, as text.")
+    iteration_index: Repeat = Field(1, description="Which iteration of both models; from 1.")
     story: str | None = Field(None, min_length=1, description="Id of the story of the situation.")
     test_first: bool = Field(description="Whether the judge saw the answers of `test_model` first.")
     plus_for_test: Annotated[int, Strict(), Field(ge=0)] | None = Field(
@@ -248,12 +248,17 @@ def _tasks(run: Mapping[str, Any]) -> Iterator[Any]:
     about["truncate_for_rubric"] = run.get("truncate_for_rubric")
     by_iteration = run["scenario_tasks"]
     for iteration, tasks in by_iteration.items() if isinstance(by_iteration, Mapping) else ():
-        number = int(iteration) if re.fullmatch("[0-9]{1,9}", iteration) else iteration
+        number = _number(iteration)
         for situation, task in tasks.items() if isinstance(tasks, Mapping) else ():
             own = {name: one for name, one in about.items() if one is not None}
             if isinstance(task, Mapping):
                 own = {**{name: one for name, one in task.items() if name not in _OF_EVERY_TASK}, **own}
             yield {**own, "scenario_id": situation, "iteration_index": number}
+
+
+def _number(iteration: Any) -> Any:
+    """Return the number of an iteration, which files have as text; anything else as it is."""
+    return int(iteration) if re.fullmatch("[0-9]{1,9}", str(iteration)) else iteration
 
 
 def _verdicts(document: Mapping[str, Any]) -> list[Any] | None:
@@ -281,7 +286,7 @@ def _verdict(judged: Any) -> Any:
     situation = str(judged.get("scenario_id"))
     found |= {"story": STORIES.get(situation, situation)}
     found |= {"test_model": pair.get("test_model"), "neighbor_model": pair.get("neighbor_model")}
-    found |= {"iteration_index": str(pair.get("iteration_index", "1")), "test_first": is_first}
+    found |= {"iteration_index": _number(pair.get("iteration_index", 1)), "test_first": is_first}
     if None not in stored:
         found |= {"stored_plus_for_test": stored[0], "stored_plus_for_other": stored[1]}
         found |= {"plus_for_test": stored[0], "plus_for_other": stored[1]}
@@ -292,6 +297,14 @@ def _verdict(judged: Any) -> Any:
 
 
 # Rules.
+
+
+def _check_situation(situation: EQBench3Situation, findings: IssueCollector) -> None:
+    """Report prompts without a word."""
+    for place, prompt in enumerate(situation.prompts):
+        if not prompt.strip():
+            message = "a prompt without a word, to which a model has nothing to answer"
+            findings.add(f"$.prompts[{place}]", "blank-prompt", "warning", prompt, message, "kept")
 
 
 def _check_transcript(transcript: EQBench3Transcript, findings: IssueCollector) -> None:
@@ -359,6 +372,7 @@ SITUATION = record_kind(
     keys=frozenset(("prompts",)),
     docs="eqbench3.md",
     unpack=_situations,
+    check=_check_situation,
     prefer="scenario_prompts*.txt",
     cluster="story",
     demo="eqbench3/demo_situations.jsonl",
@@ -384,7 +398,7 @@ VERDICT = record_kind(
     noun="verdict",
     plural="verdicts",
     keys=frozenset(("neighbor_model", "__metadata__")),
-    docs="eqbench3.md",
+    docs="eqbench3-pairs.md",
     unpack=_verdicts,
     check=_check_verdict,
     duplicate=_that_counts,
