@@ -5,11 +5,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from attune_bench.analyses import ANALYSES
-from attune_bench.cli.help import FoldedOption
-from attune_bench.cli.options import NamedPath, metric_option, mixed_option, sampling_options, scores_option, verb
+from attune_bench.cli.options import (
+    metric_option,
+    mixed_option,
+    option,
+    output_option,
+    sampling_options,
+    scores_option,
+    verb,
+)
 from attune_bench.cli.output import UserError, check_file, emit, mistakes, warnings_on_stderr, writing
 from attune_bench.cli.scores import read_scores, sampling_of
 from attune_bench.report import figures
@@ -40,25 +45,18 @@ KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
 
 @verb("figure results.csv -o figure.pdf", "figure scores.json --kind profile -o profile.svg", variants=True)
 @scores_option
-@click.option(
-    "--output",
-    "-o",
-    type=NamedPath(path_type=Path),
-    required=True,
-    help="The file, a name in .pdf, .svg, .png or .html.",
-)
-@click.option(
+@output_option("The file, a name in .pdf, .svg, .png or .html.", required=True)
+@option(
     "--kind",
-    type=click.Choice(KINDS),
-    default="scores",
-    show_default=True,
-    help="scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
+    "scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
     "metric of the models. unit_difficulty, metric_correlation, condition_differences: as analyze computes them.",
+    KINDS,
+    default="scores",
 )
 @metric_option
-@click.option("--condition", help="Which of several conditions, such as modes, to draw.")
-@click.option("--model", help="For profile: one model, with the others as ticks.")
-@click.option("--small-cells", cls=FoldedOption, is_flag=True, help="Draw values of fewer than 5 people, too.")
+@option("--condition", "Which of several conditions, such as modes, to draw.")
+@option("--model", "For profile: one model, with the others as ticks.")
+@option("--small-cells", "Draw values of fewer than 5 people, too.", bool, folded=True)
 @mixed_option
 @sampling_options()
 def figure(

@@ -372,7 +372,7 @@ def test_an_error_of_ours_is_no_mistake_of_the_user(call: Call, files: Files, mo
     def fail(*_: object, **__: object) -> None:
         raise ValueError("a fault of the program")
 
-    monkeypatch.setattr("attune_bench.cli.records.load_records", fail)
+    monkeypatch.setattr("attune_bench.cli.sources.load_records", fail)
     with pytest.raises(ValueError, match="a fault of the program"):
         call("validate", files[0])
 

@@ -358,8 +358,8 @@ def test_its_analyses_give_frames(benchmark: Benchmark, demo_scores: Mapping[str
 def test_its_sections_are_drawn_or_say_why_not(benchmark: Benchmark, demo_scores: Mapping[str, Scores]) -> None:
     if benchmark.sections is None:
         return
-    *given, results = demo_of(benchmark)
-    data = given[0] if given else None
+    *reference, results = demo_of(benchmark)
+    data = reference[0] if reference else None
     analyses = {**ANALYSES, **resolve(benchmark.analyses)}
     page = PageScores(
         table=demo_scores[benchmark.name], analyses=analyses, small_cells=False, options={"resamples": 50}
