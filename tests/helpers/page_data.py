@@ -76,7 +76,10 @@ def _eqbench3(folder: Path) -> None:
     for verdict in load_records("demo", VERDICT):
         codes = ("A0493", "A0488") if verdict.test_first else ("A0488", "A0493")
         pair = {"test_model": verdict.test_model, "neighbor_model": verdict.neighbor_model, "iteration_index": "1"}
-        answer = {"depth": codes[0] + "+" * (verdict.plus_for_test or 0), "overall": codes[1] + "+" * (verdict.plus_for_other or 0)}
+        answer = {
+            "depth": codes[0] + "+" * (verdict.plus_for_test or 0),
+            "overall": codes[1] + "+" * (verdict.plus_for_other or 0),
+        }
         order = f"A0493:{'test / A0488:other' if verdict.test_first else 'other / A0488:test'}"
         about = {"scenario_id": verdict.scenario_id, "pair": pair, "order": order, "judge_response": answer}
         names = ("test_model_avg_response_length", "neighbor_model_avg_response_length")

@@ -44,23 +44,11 @@ from attune_bench.report.figures import (
     subgroup_cells,
     win_rate_cells,
 )
-from attune_bench.report.findings import (
-    of_correlations,
-    of_differences,
-    of_difficulty,
-    of_profiles,
-    of_ranks,
-    of_wins,
-)
+from attune_bench.report.findings import of_correlations, of_differences, of_difficulty, of_profiles, of_ranks, of_wins
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
 from attune_bench.report.notes import chance_notes, people_notes, settings_notes
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.privacy import (
-    conceal_rated,
-    conceal_strata,
-    hidden_strata,
-    hides,
-)
+from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,

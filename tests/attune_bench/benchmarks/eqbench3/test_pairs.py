@@ -1,6 +1,6 @@
 """EQ-Bench 3's verdicts: comparisons in pairs, ratings without an order, and the published ratings beside them."""
 
-from math import log
+from math import log10
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +17,9 @@ from attune_metrics import MetricInputError
 from attune_metrics.eqbench3 import published_ratings
 
 
-def verdict(test: str, other: str, pluses: tuple[int, int] | None, situation: str = "9", **more: Any) -> EQBench3Verdict:
+def verdict(
+    test: str, other: str, pluses: tuple[int, int] | None, situation: str = "9", **more: Any
+) -> EQBench3Verdict:
     about = {"scenario_id": situation, "test_model": test, "neighbor_model": other, "test_first": True}
     counts = {} if pluses is None else {"plus_for_test": pluses[0], "plus_for_other": pluses[1]}
     return EQBench3Verdict.model_validate({**about, **counts, **more})
@@ -66,7 +68,7 @@ def test_a_rating_is_that_of_one_fit_and_does_not_depend_on_the_order() -> None:
     pair = [v for n in ("1", "2") for v in both_orders("a", "b", (5, 1), (4, 2) if n == "1" else (1, 5), situation=n)]
     scores = score(pair)
     ratings = dict(scores.summary(metrics=["rating"], resamples=10).select("model", "value").iter_rows())
-    assert ratings["a"] - ratings["b"] == pytest.approx(400 * log(3, 10), abs=1e-6)
+    assert ratings["a"] - ratings["b"] == pytest.approx(400 * log10(3), abs=1e-6)
     shuffled = [*WORKED]
     Random(1).shuffle(shuffled)
     first, again = (score(one).summary(metrics=["rating"], resamples=10) for one in (WORKED, shuffled))
