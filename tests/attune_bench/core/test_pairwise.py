@@ -18,7 +18,7 @@ from attune_data import load_records
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_metrics import MetricInputError
 from attune_metrics.stats.bootstrap import draw_resamples
-from attune_metrics.stats.pairwise_ratings import Ratings, bradley_terry_ratings
+from attune_metrics.stats.pairwise_ratings import ComparisonRatings, bradley_terry_ratings
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*few far scores decide", "ignore:.* too few")
 
@@ -52,7 +52,7 @@ def rounded(found: dict[str, float | None]) -> dict[str, float | None]:
     return {model: None if value is None else round(value, 6) for model, value in found.items()}
 
 
-def refitted(votes: list[Comparison], *, n_resamples: int) -> Ratings:
+def refitted(votes: list[Comparison], *, n_resamples: int) -> ComparisonRatings:
     """Return ratings that are fitted anew in every resample of the units."""
     frame = comparison_frame(votes)
     resamples = draw_resamples(frame["unit"].to_list(), n_resamples=n_resamples, seed=0)
@@ -76,8 +76,10 @@ def test_every_rated_model_has_a_pseudo_value_of_every_unit_with_the_rating_as_m
     assert scores.values["rating"].null_count() == 0
     assert scores.values.height == 3 * 20
     fit = refitted(votes, n_resamples=50)
-    expected = {one.model: MEAN_RATING + ELO * one.strength.estimate for one in fit.models}
-    assert rounded(values(scores, "rating")) == rounded(expected)  # type: ignore[arg-type]  # of texts, as the labels
+    expected: dict[str, float | None] = {
+        str(one.model): MEAN_RATING + ELO * one.strength.estimate for one in fit.models
+    }
+    assert rounded(values(scores, "rating")) == rounded(expected)
     shuffled = votes[:]
     Random(3).shuffle(shuffled)
     assert scored(shuffled).values.equals(scores.values)
