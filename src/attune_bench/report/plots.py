@@ -222,7 +222,7 @@ class RowPlot:
     step : int
         How high a row is, in pixels.
     numbers : mapping of str to int
-        The number on the page of each name, for names that cannot be told apart when they are cut.
+        The number on the page of each name, for names that are equal when they are cut.
     sentences : bool
         Whether names are sentences, which are broken into lines.
     """
