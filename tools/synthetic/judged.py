@@ -61,7 +61,7 @@ def transcripts(
             document = {
                 "scenario_id": situation.id,
                 "test_model": player.model,
-                "iteration_index": 1,
+                "repeat": 1,
                 "judge_model": "synthetic/judge",
                 "status": "rubric_scored",
                 "conversation_history": history,
@@ -142,7 +142,7 @@ def verdicts(
                     "scenario_id": situation,
                     "test_model": test,
                     "neighbor_model": other,
-                    "iteration_index": 1,
+                    "repeat": 1,
                     "story": stories[situation],
                     "test_first": test_first,
                     "plus_for_test": max(0, round(8 + lead)),

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 from attune_bench.benchmarks import attunebench, eibench, sage
-from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option
+from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option, role_options
 from attune_data.references import EntryPoints, resolve
 from attune_data.text import did_you_mean
 
@@ -93,9 +93,16 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         row="attune_bench.benchmarks.eqbench3:row",
         comparability_keys={
             "judge_model": "judge",
+            "prompt_hash": "instructions",
             "truncate_for_rubric": "truncation of what the judge reads",
             "temperature": "temperature",
+            "answer_format": "answer format",
         },
+        options=(
+            *role_options("judge", "The model that scores by the rubric; without one nothing is scored."),
+            PROMPTS_OPTION,
+        ),
+        task="attune_bench.benchmarks.eqbench3:TASK",
         limits=(
             "A score is one judge's: another judge gives the same models other scores, and another order.",
             "The messages of the user are fixed, so that a model cannot change the course of a situation.",

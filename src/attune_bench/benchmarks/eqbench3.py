@@ -1,25 +1,207 @@
-"""EQ-Bench 3: transcripts scored by the rubric of a judge, and ratings from the judge's verdicts on two of them.
+"""EQ-Bench 3: how a model is asked and judged, transcripts scored by the rubric, ratings from verdicts on two of them.
 
 The unit is the situation, and the cluster is the story, which a role-play and its analyses share. Iterations are
 repeats. A transcript that failed, or whose scores could not be read, lowers coverage and not the score.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from math import fsum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, isfinite
+from typing import Any, ClassVar
 
+from attune_bench.runner.calls import TEXT, Call, Decoding, Message, Schema, message, object_schema
+from attune_bench.runner.judge import Judge
+from attune_bench.runner.task import Fields, ModelSettings, Task, parse_outcomes
 from attune_bench.scores import pairwise
 from attune_bench.scores.records import score_items
 from attune_bench.scores.table import ScoreTable
 from attune_data.comparisons import Comparison
-from attune_data.eqbench3 import STORIES, EQBench3Situation, EQBench3Transcript, EQBench3Verdict
+from attune_data.eqbench3 import STORIES, EQBench3Situation, EQBench3Transcript, EQBench3Verdict, read_sections
 from attune_data.text import listed, plural
 from attune_metrics.eqbench3 import CRITERIA, METRICS, STYLE, PlusCounts, counted_pluses, eqbench3_task_score
 from attune_metrics.metric import MetricInputError
 
 _RUBRIC = METRICS[0].name
 _COUNTING = frozenset((*CRITERIA["standard"], *CRITERIA["analysis"]))
+
+
+_TEMPLATES = {"role-play": "role_play", "drafting": "drafting", "analysis": "analysis"}
+_HEADINGS = {
+    "thinking_feeling": "I'm thinking & feeling", "their_thinking_feeling": "They're thinking & feeling",
+    "response": "My response", "perspective_taking": "Perspective-taking", "draft_brainstorming": "Draft brainstorming",
+    "draft": "Draft",
+}  # fmt: skip
+_REASONING = "chain_of_thought_reasoning"
+_SHORTEST = 100  # characters of an answer, of which a judged transcript has one at least
+
+
+@dataclass(frozen=True, slots=True)
+class EQBench3Settings(ModelSettings):
+    """How a model is asked: `ModelSettings`, and the judge of the rubric; without one nothing is scored."""
+
+    temperature: float | None = 0.7
+    max_tokens: int | None = 12_000
+    judge_model: str | None = None
+
+    bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks", "eqbench3-v1")
+    roles: ClassVar[tuple[str, ...]] = ("judge",)
+
+    @property
+    def decoding(self) -> dict[str, Decoding]:
+        """How responses are decoded, by role; the judge is asked at temperature 0, as published."""
+        found = dict(ModelSettings.decoding.__get__(self))
+        if "judge" in found:
+            found["judge"] = replace(found["judge"], temperature=0.0, max_tokens=8_000)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RubricAnswer:
+    """The judge's answer: its reasoning, then a number for each criterion, which is not clamped, as published.
+
+    Examples
+    --------
+    >>> RubricAnswer(("warmth", "depth_of_insight")).read({"warmth": "15/20", "depth_of_insight": 12, "eq": "high"})
+    ({'warmth': 15.0, 'depth_of_insight': 12.0}, 1)
+    """
+
+    criteria: tuple[str, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON schema of the answer."""
+        return object_schema({_REASONING: TEXT, **{name: {"type": "number"} for name in self.criteria}})
+
+    @property
+    def form(self) -> str:
+        """The answer in words, for the request."""
+        numbers = ",\n".join(f'  "{name}": number from 0 to 20' for name in self.criteria)
+        return f'{{\n  "{_REASONING}": "your reasoning",\n{numbers}\n}}'
+
+    def read(self, said: Fields) -> tuple[Fields, int]:
+        """Return the numbers by criterion, of a text its first number, and how many other values there are."""
+        found = {name: number for name in self.criteria if (number := _first_number(said.get(name))) is not None}
+        return found, len(said.keys() - {_REASONING}) - len(found)
+
+
+def _first_number(value: Any) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value) if isfinite(value) else None
+    digits = re.search(r"\b\d{1,9}(\.\d{1,9})?\b", value) if isinstance(value, str) else None
+    return None if digits is None else float(digits[0])
+
+
+def _judge(situation: EQBench3Situation, settings: EQBench3Settings) -> Judge:
+    criteria = (*CRITERIA[situation.rubric], *(STYLE if situation.rubric == "standard" else ()))
+    models = (settings.judge_model,) if settings.judge_model else ()
+    return Judge(models=models, answer=RubricAnswer(criteria), note="Answer with the JSON object alone.")
+
+
+def _shown(situation: EQBench3Situation, role: str, content: str) -> str:
+    """Return a message as the judge reads it: of a role-play or draft its sections, empty where there is no heading."""
+    if role == "assistant" and situation.type != "analysis":
+        sections = read_sections(content, situation.type)
+        content = "\n\n".join(f"{_HEADINGS[name]}\n\n{section}" for name, section in sections.items())
+    return f"{role.capitalize()}:\n{content}\n---"
+
+
+def _request(
+    situation: EQBench3Situation, settings: EQBench3Settings, said: Iterable[Message], debrief: str
+) -> list[Message]:
+    """Return the request to the judge, without the characters ``*`` and ``#``, as published."""
+    texts = {"transcript": "\n".join(_shown(situation, one["role"], one["content"]) for one in said)}
+    answer = _judge(situation, settings).answer
+    assert isinstance(answer, RubricAnswer)  # noqa: S101
+    if situation.type == "analysis":
+        asked = settings.render("rubric_analysis", form=answer.form, **texts)
+    else:
+        asked = settings.render("rubric", form=answer.form, debrief=debrief, **texts)
+    return [message("user", asked.replace("*", "").replace("#", ""))]
+
+
+def _said(
+    situation: EQBench3Situation, settings: EQBench3Settings, answers: Mapping[str, str]
+) -> Iterator[tuple[str, list[Message]]]:
+    """Yield the id of each call to the model with its messages, the debrief last; missing answers are empty."""
+    said: list[Message] = []
+    for number, prompt in enumerate(situation.prompts, start=1):
+        name = f"turn-{number}"
+        said.append(message("user", settings.render(_TEMPLATES[situation.type], prompt=prompt)))
+        yield name, [*said]
+        said.append(message("assistant", answers.get(name, "")))
+    if situation.type != "analysis":
+        yield "debrief", [*said, message("user", settings.render("debrief"))]
+
+
+def _calls(
+    situation: EQBench3Situation, settings: EQBench3Settings, answers: Mapping[str, str] | None
+) -> Sequence[Call]:
+    found = []
+    given = answers or {}
+    for place, (name, said) in enumerate(_said(situation, settings, given)):
+        found.append(Call(name, settings.model, "model", tuple(said), pending=0 if given else place))
+        if answers is not None and name not in answers:
+            return found
+    judge, pending = _judge(situation, settings), len(found)
+    request = _request(situation, settings, _history(situation, settings, given), given.get("debrief", ""))
+    if answers is None:
+        return [*found, *judge.calls("rubric", request, pending=pending)]
+    return [*found, *(judge.calls_to_make("rubric", request, answers) if _is_judged(answers) else ())]
+
+
+def _is_judged(answers: Mapping[str, str]) -> bool:
+    return any(len(text.strip()) >= _SHORTEST for name, text in answers.items() if name.startswith("turn-"))
+
+
+def _history(situation: EQBench3Situation, settings: EQBench3Settings, answers: Mapping[str, str]) -> list[Message]:
+    """Return the messages of all turns, without the debrief."""
+    last = f"turn-{situation.turns}"
+    said = next(said for name, said in _said(situation, settings, answers) if name == last)
+    return [*said, message("assistant", answers.get(last, ""))]
+
+
+def _assemble(
+    situation: EQBench3Situation, answers: Mapping[str, str], settings: EQBench3Settings
+) -> EQBench3Transcript:
+    history = _history(situation, settings, answers)
+    judgements = _judge(situation, settings).read("rubric", answers)
+    scores = judgements.by_model.get(settings.judge_model or "", {})
+    document: dict[str, Any] = {"scenario_id": situation.id, "test_model": settings.model, "status": "completed"}
+    if settings.judge_model:
+        why = "the judge's answer could not be read" if _is_judged(answers) else f"no answer of {_SHORTEST} characters"
+        document |= {"judge_model": settings.judge_model, "status": "rubric_scored" if scores else "error"}
+        document |= {} if scores else {"error": why}
+    said = [one["content"] for one in history if one["role"] == "assistant"]
+    document |= {
+        "conversation_history": history,
+        "parsed_responses": [{**read_sections(text, situation.type), "raw": text} for text in said],
+        "rubric_scores": scores,
+        "calls": judgements.calls,
+    }
+    if situation.type != "analysis":
+        document["debrief_response"] = answers.get("debrief", "")
+    return EQBench3Transcript.model_validate(document)
+
+
+def _answers_read(transcript: Mapping[str, Any]) -> Iterator[bool]:
+    """Yield for each answer whether it has a section that is not empty, or any text; then of the judge's."""
+    for parsed in transcript["parsed_responses"]:
+        yield any(text for name, text in parsed.items() if name != "raw" or len(parsed) == 1)
+    yield from parse_outcomes(transcript)
+
+
+TASK: Task[EQBench3Situation, EQBench3Settings] = Task(
+    name="eqbench3",
+    calls=_calls,
+    assemble=_assemble,
+    settings=EQBench3Settings,
+    unit="situation",
+    fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
+    answers_read=_answers_read,
+)
+"""The turns of a situation one after the other, the debrief, then the judge of the rubric."""
 
 
 def row(transcript: EQBench3Transcript) -> tuple[str, None, str]:
@@ -108,7 +290,7 @@ def plus_counts(verdicts: Iterable[EQBench3Verdict]) -> list[PlusCounts]:
         if not one.fault and one.plus_for_test is not None and one.plus_for_other is not None:
             counts = counted_pluses(one.plus_for_test, one.plus_for_other, rubric=one.rubric)
             sides = one.test_model, one.neighbor_model
-            found.append(PlusCounts(*sides, one.scenario_id, str(one.iteration_index), *counts))
+            found.append(PlusCounts(*sides, one.scenario_id, str(one.repeat), *counts))
     return found
 
 
@@ -130,7 +312,7 @@ def as_comparisons(verdicts: Iterable[EQBench3Verdict]) -> list[Comparison]:
             unit=one.scenario_id, a=one.test_model, b=one.neighbor_model, margin=counts.plus_test - counts.plus_other,
             first=one.test_model if one.test_first else one.neighbor_model,
             length_a=one.test_model_avg_response_length, length_b=one.neighbor_model_avg_response_length,
-            cluster=one.story or STORIES.get(one.scenario_id, one.scenario_id), repeat=one.iteration_index,
+            cluster=one.story or STORIES.get(one.scenario_id, one.scenario_id), repeat=one.repeat,
             synthetic=one.synthetic,
         )
         for one, counts in zip(held, plus_counts(held), strict=True)

@@ -89,7 +89,7 @@ class EQBench3Transcript(SnakeCaseRecord):
 
     scenario_id: str = Field(min_length=1, description="Id of the situation.")
     test_model: str = Field(min_length=1, description="The model under test.")
-    iteration_index: Repeat = Field(1, description="Which iteration it is of; from 1.")
+    repeat: Repeat = Field(1, description="Which iteration it is of; from 1.")
     judge_model: str | None = Field(None, description="The judge that scored it by the rubric.")
     status: str = Field("", description="How far it came; `rubric_scored` where the judge's scores could be read.")
     error: str | None = Field(None, description="Why it failed.")
@@ -101,12 +101,7 @@ class EQBench3Transcript(SnakeCaseRecord):
     @property
     def id(self) -> str:
         """``situation/model``, and of a further iteration its number."""
-        return f"{self.scenario_id}/{self.test_model}{repeat_suffix(self.iteration_index)}"
-
-    @property
-    def repeat(self) -> int:
-        """The iteration."""
-        return self.iteration_index
+        return f"{self.scenario_id}/{self.test_model}{repeat_suffix(self.repeat)}"
 
     @property
     def is_scored(self) -> bool:
@@ -125,7 +120,7 @@ class EQBench3Verdict(SnakeCaseRecord):
     scenario_id: str = Field(min_length=1, description="Id of the situation.")
     test_model: str = Field(min_length=1, description="The model on one side, which was rated when this was judged.")
     neighbor_model: str = Field(min_length=1, description="The model on the other side.")
-    iteration_index: Repeat = Field(1, description="Which iteration of both models; from 1.")
+    repeat: Repeat = Field(1, description="Which iteration of both models; from 1.")
     story: str | None = Field(None, min_length=1, description="Id of the story of the situation.")
     test_first: bool = Field(description="Whether the judge saw the answers of `test_model` first.")
     plus_for_test: Annotated[int, Strict(), Field(ge=0)] | None = Field(
@@ -152,7 +147,7 @@ class EQBench3Verdict(SnakeCaseRecord):
         """Situation, iteration, and both models, the one first that the judge saw first."""
         shown = (self.test_model, self.neighbor_model)[:: 1 if self.test_first else -1]
         as_test = "" if self.test_first else ", as neighbor"
-        return f"{self.scenario_id}/{self.iteration_index}/{shown[0]} before {shown[1]}{as_test}"
+        return f"{self.scenario_id}/{self.repeat}/{shown[0]} before {shown[1]}{as_test}"
 
     @property
     def rubric(self) -> Rubric:
@@ -226,6 +221,42 @@ def notes_of(text: str) -> dict[str, str]:
     return {name: note for name, lines in found.items() if (note := "\n".join(lines).strip())}
 
 
+_SECTIONS: Mapping[str, Mapping[str, re.Pattern[str]]] = {
+    kind: {
+        name: re.compile(rf"#\s*{heading}\s*\n([\s\S]*?)(?={'--' if last else '#'}|\Z)", re.IGNORECASE)
+        for name, heading, last in sections
+    }
+    for kind, sections in {
+        "role-play": (
+            ("thinking_feeling", "I['\u2019]m thinking & feeling", False),
+            ("their_thinking_feeling", "They['\u2019]re thinking & feeling", False),
+            ("response", "My response", True),
+        ),
+        "drafting": (
+            ("perspective_taking", "Perspective[- ]taking", False),
+            ("draft_brainstorming", "Draft brainstorming", False),
+            ("draft", "Draft", True),
+        ),
+    }.items()
+}
+"""By type of situation the sections of an answer and how each is found."""
+
+
+def read_sections(answer: str, kind: Type) -> dict[str, str]:
+    r"""Return the sections of an answer as published: empty where the heading is not found.
+
+    The first two end at the next ``#``, even of a hashtag; the last at the first ``--``. The judge reads the
+    sections and not the answer. An analysis has none.
+
+    Examples
+    --------
+    >>> read_sections("# I'm thinking & feeling\na #1 fan\n# My response\nWell -- no", "role-play")
+    {'thinking_feeling': 'a', 'their_thinking_feeling': '', 'response': 'Well'}
+    """
+    found = {name: pattern.search(answer) for name, pattern in _SECTIONS.get(kind, {}).items()}
+    return {name: match[1].strip() if match else "" for name, match in found.items()}
+
+
 # Documents of many records.
 
 
@@ -234,8 +265,8 @@ def _situations(document: Mapping[str, Any]) -> list[Any] | None:
     return situations_of(text) or None if isinstance(text, str) and len(document) == 1 else None
 
 
-_OF_EVERY_TASK = ("master_prompt_template", "debrief_prompt", "prompts")
-"""What every task repeats of the benchmark's own texts; it is not kept."""
+_LEFT_OUT = ("master_prompt_template", "debrief_prompt", "prompts", "iteration_index")
+"""What a task repeats of the benchmark's own texts, and the number of its iteration, which is its `repeat`."""
 
 
 def _transcripts(document: Mapping[str, Any]) -> list[Any] | None:
@@ -252,8 +283,8 @@ def _tasks(run: Mapping[str, Any]) -> Iterator[Any]:
         for situation, task in tasks.items() if isinstance(tasks, Mapping) else ():
             own = {name: one for name, one in about.items() if one is not None}
             if isinstance(task, Mapping):
-                own = {**{name: one for name, one in task.items() if name not in _OF_EVERY_TASK}, **own}
-            yield {**own, "scenario_id": situation, "iteration_index": number}
+                own = {**{name: one for name, one in task.items() if name not in _LEFT_OUT}, **own}
+            yield {**own, "scenario_id": situation, "repeat": number}
 
 
 def _number(iteration: Any) -> Any:
@@ -286,7 +317,7 @@ def _verdict(judged: Any) -> Any:
     situation = str(judged.get("scenario_id"))
     found |= {"story": STORIES.get(situation, situation)}
     found |= {"test_model": pair.get("test_model"), "neighbor_model": pair.get("neighbor_model")}
-    found |= {"iteration_index": _number(pair.get("iteration_index", 1)), "test_first": is_first}
+    found |= {"repeat": _number(pair.get("iteration_index", 1)), "test_first": is_first}
     if None not in stored:
         found |= {"stored_plus_for_test": stored[0], "stored_plus_for_other": stored[1]}
         found |= {"plus_for_test": stored[0], "plus_for_other": stored[1]}
@@ -386,7 +417,7 @@ TRANSCRIPT = record_kind(
     docs="eqbench3.md",
     unpack=_transcripts,
     check=_check_transcript,
-    key=lambda transcript: (transcript.scenario_id, transcript.test_model, transcript.iteration_index),
+    key=lambda transcript: (transcript.scenario_id, transcript.test_model, transcript.repeat),
     identity="situation, model and iteration",
     of=lambda transcript: transcript.scenario_id,
     demo="eqbench3/demo_transcripts.jsonl",

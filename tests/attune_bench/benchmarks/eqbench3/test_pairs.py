@@ -43,7 +43,7 @@ WORKED = [
 
 def test_verdicts_are_comparisons_with_order_length_story_and_margin() -> None:
     one = verdict(
-        "a", "b", (3, 10), "403", test_first=False, iteration_index=2, test_model_avg_response_length=2000,
+        "a", "b", (3, 10), "403", test_first=False, repeat=2, test_model_avg_response_length=2000,
         neighbor_model_avg_response_length=1000.5,
     )  # fmt: skip
     [made] = as_comparisons([one, verdict("a", "a", (1, 0)), verdict("a", "b", None, error="no JSON")])

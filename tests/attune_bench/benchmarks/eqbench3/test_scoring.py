@@ -27,7 +27,7 @@ def transcript(
     situation: str, scores: Mapping[str, float] | None = None, *, model: str = "m", iteration: int = 1, **more: Any
 ) -> EQBench3Transcript:
     status = "error" if scores is None else "rubric_scored"
-    document = {"scenario_id": situation, "test_model": model, "iteration_index": iteration, "status": status}
+    document = {"scenario_id": situation, "test_model": model, "repeat": iteration, "status": status}
     return EQBench3Transcript.model_validate({**document, "rubric_scores": scores or {}, **more})
 
 
