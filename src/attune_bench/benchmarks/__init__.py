@@ -99,7 +99,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             "answer_format": "answer format",
         },
         options=(
-            *role_options("judge", "The model that scores by the rubric; without one nothing is scored."),
+            *role_options("judge", "Models that judge the answers.", multiple=True),
             PROMPTS_OPTION,
         ),
         task="attune_bench.benchmarks.eqbench3:TASK",

@@ -39,18 +39,18 @@ _SHORTEST = 100  # characters of an answer, of which a judged transcript has one
 
 @dataclass(frozen=True, slots=True)
 class EQBench3Settings(ModelSettings):
-    """How a model is asked: `ModelSettings`, and the judge of the rubric; without one nothing is scored."""
+    """How a model is asked: `ModelSettings`, and the judges of the rubric; of several judges the mean counts."""
 
     temperature: float | None = 0.7
     max_tokens: int | None = 12_000
-    judge_model: str | None = None
+    judge_model: tuple[str, ...] = ()
 
     bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks", "eqbench3-v1")
     roles: ClassVar[tuple[str, ...]] = ("judge",)
 
     @property
     def decoding(self) -> dict[str, Decoding]:
-        """How responses are decoded, by role; the judge is asked at temperature 0, as published."""
+        """How responses are decoded, by role; judges are asked at temperature 0, as published."""
         found = dict(ModelSettings.decoding.__get__(self))
         if "judge" in found:
             found["judge"] = replace(found["judge"], temperature=0.0, max_tokens=8_000)
@@ -95,8 +95,7 @@ def _first_number(value: Any) -> float | None:
 
 def _judge(situation: EQBench3Situation, settings: EQBench3Settings) -> Judge:
     criteria = (*CRITERIA[situation.rubric], *(STYLE if situation.rubric == "standard" else ()))
-    models = (settings.judge_model,) if settings.judge_model else ()
-    return Judge(models=models, answer=RubricAnswer(criteria), note="Answer with the JSON object alone.")
+    return Judge(models=settings.judge_model, answer=RubricAnswer(criteria), note="Answer with the JSON object alone.")
 
 
 def _shown(situation: EQBench3Situation, role: str, content: str) -> str:
@@ -167,11 +166,11 @@ def _assemble(
 ) -> EQBench3Transcript:
     history = _history(situation, settings, answers)
     judgements = _judge(situation, settings).read("rubric", answers)
-    scores = judgements.by_model.get(settings.judge_model or "", {})
+    scores = judgements.mean
     document: dict[str, Any] = {"scenario_id": situation.id, "test_model": settings.model, "status": "completed"}
     if settings.judge_model:
         why = "the judge's answer could not be read" if _is_judged(answers) else f"no answer of {_SHORTEST} characters"
-        document |= {"judge_model": settings.judge_model, "status": "rubric_scored" if scores else "error"}
+        document |= {"judge_model": ", ".join(settings.judge_model), "status": "rubric_scored" if scores else "error"}
         document |= {} if scores else {"error": why}
     said = [one["content"] for one in history if one["role"] == "assistant"]
     document |= {

@@ -116,7 +116,7 @@ def export(
     with usage_errors():
         check_batch(task_of(chosen))
     own = own_options(ctx, chosen, given)
-    if urls := [name for name in take_server_options(chosen, dict(own)) if name.endswith("_base_url")]:
+    if urls := [name for name in own if name.endswith("_base_url")]:
         raise UserError(f"--{urls[0].replace('_', '-')} is for run; a file of calls is answered where you send it")
     folder = output.parent
     paths = [name for name, value in own.items() if isinstance(value, Path)]

@@ -3,7 +3,6 @@
 import json
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -38,6 +37,7 @@ from attune_bench.cli.output import (
     print_document,
     progress,
     say,
+    validate_command,
     write_page,
     writing,
 )
@@ -190,6 +190,9 @@ def describe(
         say(f"{plural(len(part), of.noun, of.plural)} of {len(records)}: {part.asked}")
         emit("")
     emit(description_text(counts, columns_of_terminal()))
+    if part.found:
+        emit("")
+        say(f"The issues: {validate_command([source])}")
 
 
 def _asked(
@@ -315,7 +318,7 @@ def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool,
 @data_option("What the results are of")
 @output_option(
     "Where to write the scores: a name in .parquet, or in .json for a benchmark that has such a file. By default "
-    "scores.json of these, else scores.parquet, which alone has repeats.",
+    "scores.json of these, else scores.parquet, which alone has repeats."
 )
 @benchmark_option("A benchmark, or module:NAME; by default the results tell.")
 @option(
@@ -343,7 +346,10 @@ def score(
     if jobs is not None and chosen.streaming is None:
         raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
-    _check_target(target, chosen, [*results, data])
+    check_file(target, [*results, data], "--output")
+    endings = [".parquet", *([".json"] if chosen.scores_format else [])]
+    if target.suffix.lower() not in endings:
+        raise UserError(f"--output {target} has to end in {' or '.join(endings)}")
     made = kind_of(chosen.results)
     with progress() as phase:
         if chosen.streaming is not None and data is not None and not baselines:
@@ -375,13 +381,6 @@ def score(
         emit(problems)
     forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
     emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
-
-
-def _check_target(target: Path, benchmark: Benchmark, inputs: Sequence[str | None]) -> None:
-    check_file(target, inputs, "--output")
-    known = [".parquet", *([".json"] if benchmark.scores_format else [])]
-    if target.suffix.lower() not in known:
-        raise UserError(f"--output {target} has to end in {' or '.join(known)}")
 
 
 @verb("demo", own="demo")

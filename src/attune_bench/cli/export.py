@@ -48,14 +48,15 @@ from attune_data.issues import SourceError
 from attune_data.loading import recognise
 from attune_data.text import listed, plural, pluralize
 
-_ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)), "dataset": ("eee", "hub")}
+_FORMATS = {
+    **dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)),
+    "dataset": ("eee", "hub"),
+    "push": ("hub",),
+}
+"""The formats of options that are not for every format."""
 
 
-@verb(
-    "export scores.json --format csv -o tables",
-    "export demo --format csv -o data",
-    variants=True,
-)
+@verb("export scores.json --format csv -o tables", "export demo --format csv -o data", variants=True)
 @click.argument("source", required=False)
 @option("--scores", "The same as SOURCE, for scores.", NamedPath(), folded=True)
 @columns_option
@@ -122,17 +123,13 @@ def export(
     if source is not None and _has_records(chosen):
         _export_records(ctx, chosen, output, format, where, kind)
         return
-    for name, value in {"where": where or None, "kind": kind}.items():
-        if value is not None:
+    for name in (name for name in ctx.params if was_given(ctx, name)):
+        if name in ("where", "kind"):
             raise UserError(
                 f"--{name} is for records, and {chosen} has none; attune-bench subset takes parts of scores"
             )
-    asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
-    for name, value in {**asked, "samples": samples or None, "licence": licence}.items():
-        if value is not None and format not in _ONLY[name]:
-            raise UserError(f"--{name} is for --format {' or '.join(_ONLY[name])}; leave it out")
-    if push and format != "hub":
-        raise UserError("--push is for --format hub; leave it out")
+        if format not in (formats := _FORMATS.get(name, (format,))):
+            raise UserError(f"--{name} is for --format {' or '.join(formats)}; leave it out")
     if by and format == "hub":
         raise UserError("pages of models have no subgroups; leave out --by")
     read = read_scores(Path(chosen), given)

@@ -1,5 +1,6 @@
 """The command `figure`: one figure of scores as a file for a paper."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -91,6 +92,8 @@ def figure(
         except ValueError as error:
             # What analyses say that they need is more than that nothing was found.
             need = in_words(read, ANALYSES[kind].rows_need) if kind in ANALYSES else ""
+            if kind == "unit_difficulty":  # the analysis has the mean of one model too, the figure a deviation
+                need = "scores of at least two models"
             raise UserError(f"--kind {kind} needs {need}" if need else str(error)) from None
     with writing(output, "--output"):
         figures.save(chart, output)
@@ -111,7 +114,8 @@ def _drawing(scores: Scores, kind: str, metric: Sequence[str], model: str | None
         return partial(_OF_ONE_METRIC[kind], metric=metric[0] if metric else None)
     if kind == "profile" and not metric and not profiled(scores, one_axis=model is not None):
         span = "a range from 0 to 1" if model else "a finite range"
-        raise UserError(f"no metric declares {span}, which a profile draws; name metrics with --metric")
+        named = f"--metric {shlex.join(list(scores.metrics)[:3])}"
+        raise UserError(f"no metric declares {span}, which a profile draws; name metrics, as in {named}")
     metrics: dict[str, Any] = {"metrics": list(metric)} if metric else {}
     if model is None:
         return partial(_OF_METRICS[kind], **metrics)

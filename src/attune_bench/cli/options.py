@@ -13,13 +13,7 @@ import click
 from click.core import ParameterSource
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use, benchmark_named
-from attune_bench.cli.help import (
-    FoldedOption,
-    help_all_option,
-    shown_options,
-    shown_text,
-    write_end,
-)
+from attune_bench.cli.help import FoldedOption, help_all_option, shown_options, shown_text, write_end
 from attune_bench.cli.output import UserError, mistakes
 from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
@@ -52,8 +46,9 @@ def verb(*examples: str, own: str = "", variants: bool = False) -> Callable[[F],
 
     def decorate(function: F) -> click.Command:
         name, text = function.__name__.strip("_").replace("_", "-"), (function.__doc__ or "").strip()
-        attributes: Any = {"examples": examples, "own": own, "variants": variants}
-        return click.command(name=name, cls=VerbCommand, help=text, **attributes)(function)
+        command = click.command(name=name, cls=VerbCommand, help=text)(function)
+        command.examples, command.own, command.variants = examples, own, variants
+        return command
 
     return decorate
 
@@ -118,13 +113,9 @@ FILE = NamedPath(path_type=Path)
 class VerbCommand(click.Command):
     """A command that takes the options which benchmarks declare for it, and lists of values after one name."""
 
-    def __init__(
-        self, *args: Any, examples: Sequence[str] = (), own: str = "", variants: bool = False, **attributes: Any
-    ) -> None:
-        super().__init__(*args, **attributes)
-        self.examples = examples
-        self.own = own
-        self.variants = variants
+    examples: Sequence[str] = ()
+    own = ""
+    variants = False
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own parameters, then the parameters of benchmarks."""
@@ -187,7 +178,7 @@ class VerbCommand(click.Command):
         if "" not in sys.path:
             sys.path.append("")  # The folder of the call; a module in it takes the place of no installed one.
         with mistakes():
-            return (benchmark_named(name), *BENCHMARKS)  # Of options with one name, that of the benchmark in use.
+            return (benchmark_named(name), *BENCHMARKS)  # An option of the benchmark in use comes first.
 
     def _declared(self, ctx: click.Context) -> dict[str, tuple[Option | Choice, list[Benchmark]]]:
         """Return the options that benchmarks declare for this verb, with the benchmarks that declare them."""
@@ -231,16 +222,13 @@ def _owners(root: click.Context, flag: str) -> Iterator[str]:
                 yield f"attune-bench {name}{of}"
 
 
-def _commands(group: click.Command, ctx: click.Context, before: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Yield every command below a group, with its name."""
-    if not isinstance(group, click.Group):
-        return
-    for name in group.list_commands(ctx):
-        if (command := group.get_command(ctx, name)) is not None:
-            if isinstance(command, click.Group):
-                yield from _commands(command, ctx, f"{before}{name} ")
-            else:
-                yield f"{before}{name}", command
+def _commands(command: click.Command | None, ctx: click.Context, *names: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield a command with its name, or every command of a group."""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            yield from _commands(command.get_command(ctx, name), ctx, *names, name)
+    elif command is not None:
+        yield " ".join(names), command
 
 
 def _click_option(option: Option | Choice) -> click.Option:
@@ -292,7 +280,7 @@ def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, An
         Where an option was given that the benchmark does not have, or one that it requires was not.
     """
     command = ctx.command
-    assert isinstance(command, VerbCommand)  # noqa: S101 - of every command here
+    assert isinstance(command, VerbCommand)  # noqa: S101 - every command here is one
     own = {option.name: option for option in benchmark.options if command.own in option.verbs}
     found: dict[str, Any] = {}
     for name, (option, owners) in command._declared(ctx).items():

@@ -91,7 +91,7 @@ from attune_bench.stats.summary import DISTRIBUTION, distribution
 from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, did_you_mean, plural, pluralize
+from attune_data.text import columns_of_terminal, did_you_mean, listed, plural, pluralize
 from attune_metrics.signature import short_signature
 
 Given = Mapping[str, Any]
@@ -160,7 +160,7 @@ def sampling_of(given: Given) -> Any:
 
 
 def benchmark_of_scores(scores: Scores) -> Benchmark | None:
-    """Return the benchmark that the scores are of; None for a table of somebody else's."""
+    """Return the benchmark that the scores are of; None for a table of the user's own."""
     return benchmark_in_use(scores.provenance.benchmark)
 
 
@@ -237,11 +237,7 @@ def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored | None]
     return read, scored
 
 
-@verb(
-    "report scores.json",
-    "report --results demo --data demo --baselines --html report.html",
-    variants=True,
-)
+@verb("report scores.json", "report --results demo --data demo --baselines --html report.html", variants=True)
 @scores_argument(needed=False)
 @results_option("What models made, to score in place of SCORES; or with SCORES and --html what was scored")
 @data_option("What the results are of; or with SCORES and --html what was scored against")
@@ -425,7 +421,8 @@ def subset(
     read = read_scores(scores, given)
     traits = where_traits(where)
     if not (traits or filter is not None or by):
-        raise UserError("which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT")
+        choose = "which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT"
+        raise UserError(f"{choose}; the traits are {listed([*read.traits], 8)}" if read.traits else choose)
     source = traits_of(read, data)
     with mistakes():
         part = source.where(**traits)
@@ -509,7 +506,7 @@ def analyze(
     }
     if name and left_out:
         raise UserError("; ".join(f"{key} {why}" for key, why in left_out.items()))
-    # Where no analysis is named, distribution would be most of what is printed.
+    # Where no analysis is named, distribution would fill most of the output.
     chosen = [key for key in (dict.fromkeys(name) or known) if key not in left_out and (name or key != "distribution")]
     for key in chosen:
         if metric and name and not known[key].takes_metrics:
@@ -621,11 +618,7 @@ _DISTRIBUTION = Analysis(function=distribution, title="Distribution", note="", c
 _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 
 
-@verb(
-    "plan scores.json --difference 2",
-    "plan --difference 2 --sd 10 --correlation 0.5 --icc 0.2",
-    variants=True,
-)
+@verb("plan scores.json --difference 2", "plan --difference 2 --sd 10 --correlation 0.5 --icc 0.2", variants=True)
 @option("--difference", "The true difference to find, in the unit of the scores.", float)
 @option("--participants", "How many there will be: which difference is the smallest detectable one?", int)
 @scores_argument(needed=False)

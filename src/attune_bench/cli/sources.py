@@ -151,7 +151,7 @@ def named_benchmark(name: str) -> Benchmark:
 
 
 def benchmark_of_kind(kind: Kind[Any, Any], *sides: Side) -> Benchmark | None:
-    """Return the benchmark whose data, or results, are records of a kind."""
+    """Return the benchmark that has records of a kind as its data, or as its results."""
     named = ((benchmark, getattr(benchmark, side)) for benchmark in all_benchmarks() for side in sides)
     return next((benchmark for benchmark, one in named if one is not None and kind_of(one) is kind), None)
 
@@ -166,7 +166,13 @@ def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
     if (found := benchmark_of_kind(kind, side)) is None:
         known = (getattr(benchmark, side) for benchmark in BENCHMARKS)
         expected = ", ".join(kind_of(one).plural for one in known if one is not None)
-        raise UserError(f"{source} contains {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
+        mend = "or name a benchmark with --benchmark"
+        if benchmark_of_kind(kind, "data", "results") is not None:
+            ctx = click.get_current_context(silent=True)
+            takes_both = ctx is not None and {"results", "data"} <= ctx.params.keys()
+            swapped = "; are --results and --data swapped?" if takes_both else ""
+            mend = f"and {kind.plural} are {'data' if side == 'results' else 'the results of models'}{swapped}"
+        raise UserError(f"{source} contains {kind.plural}; expected {expected}, {mend}")
     return found
 
 
@@ -355,7 +361,7 @@ def score_sources(
     phase : callable
         Begins a phase of the progress.
     name : str, optional
-        The import path of somebody else's benchmark, which the scores record.
+        The import path of a benchmark outside the library, which the scores record.
     baselines : bool
         Whether to score the benchmark's baselines on the units of the results too.
     options : mapping, optional

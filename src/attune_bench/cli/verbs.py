@@ -44,7 +44,7 @@ _GROUPS = {
     "Publish": {
         "export": ("export", "Write records or scores for other tools."),
         "leaderboard": ("export", "Make a page that ranks many files of scores."),
-        "signature": ("signature", "Print the signature of an output, of which text has a hash."),
+        "signature": ("signature", "Print the whole signature behind the hash of an output."),
     },
 }
 """The commands that the help lists, in groups; for each its module and what it does."""

@@ -156,7 +156,7 @@ def test_every_column_of_an_analysis_of_a_benchmark_has_a_meaning(benchmark: str
     if benchmark == "attunebench":
         found = run(analysis, scores, load("demo"), load_runs("demo"))
     elif benchmark in ("comparisons", "eqbench3_pairs"):
-        judged = load_records("demo", COMPARISON if benchmark == "comparisons" else VERDICT)
+        judged: Any = load_records("demo", COMPARISON if benchmark == "comparisons" else VERDICT)
         found = run(analysis, score(judged), None, judged)
     else:
         items = load_records("demo", ITEM)
