@@ -4,8 +4,7 @@ import polars as pl
 
 from attune_bench.report.columns import PERSON, label, number, under_condition
 from attune_bench.scores.provenance import CHANCE_BASELINE, people_among
-from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.tables_in import note_on_repeats
+from attune_bench.scores.table import ScoreTable, note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
 from attune_data.text import listed, plural, pluralize, sanitize
 
