@@ -223,19 +223,14 @@ def estimate_column(
         text = number(row[key], of, signed=signed)
         # Sorted by the shown digits: a page says no further digit.
         value = None if text == UNDEFINED else float(text)
-        return Cell(text, interval(row[low], row[high], of, signed=signed), value)
+        return Cell(text, interval(row.get(low), row.get(high), of, signed=signed), value)
 
     return Column(head, cell)
 
 
 def number_column(head: str, key: str, metric: Callable[[Row], Metric], *, signed: bool = False) -> Column:
     """Return a column of numbers without intervals."""
-
-    def cell(row: Row) -> Cell:
-        text = number(row[key], metric(row), signed=signed)
-        return Cell(text, value=None if text == UNDEFINED else float(text))
-
-    return Column(head, cell)
+    return estimate_column(head, key, metric, low="", high="", signed=signed)
 
 
 def p_column(head: str, key: str) -> Column:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import polars as pl
 
-from attune_bench.report.columns import has_clusters, interval, label, number
+from attune_bench.report.columns import has_clusters, interval, label, number, p_value
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import sorted_groups
 from attune_data.references import require
@@ -167,6 +167,11 @@ def shown(row: Mapping[str, Any], key: str, metric: Metric, *, signed: bool = Fa
     """Return a value with its interval."""
     ends = interval(row["low"], row["high"], metric, signed=signed)
     return f"{number(row[key], metric, signed=signed)} {ends}".rstrip()
+
+
+def tested(table: ScoreTable, row: Mapping[str, Any], key: str, metric: Metric) -> str:
+    """Return a difference with its interval, its corrected p-value, and what it rests on."""
+    return f"{shown(row, key, metric, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
 
 
 def sizes(table: ScoreTable, row: Mapping[str, Any]) -> str:

@@ -483,10 +483,7 @@ def condition_cells(
         row["share"] = row["difference"] / widths[row["metric"]]
         row["place"] = places[row["metric"]]
         row["shown"] = number(row["difference"], of, signed=True)
-        row["text"] = (
-            f"{row['model']}, {row['place']}: {drawing.shown(row, 'difference', of, signed=True)}, "
-            f"Holm p {p_value(row['p_holm'])}, {drawing.sizes(table, row)}"
-        )
+        row["text"] = f"{row['model']}, {row['place']}: {drawing.tested(table, row, 'difference', of)}"
     reach = max(abs(row["share"]) for row in rows) or 1
     models = drawing.numbered(table, rows, "model", numbers=numbers)
     return Cells(

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.report import figures, findings
 from attune_bench.report.columns import (
     Column,
     Figure,
@@ -33,25 +34,6 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
-from attune_bench.report.figures import (
-    Numbers,
-    condition_cells,
-    correlation_cells,
-    difficulty_plot,
-    profile_cells,
-    profile_plot,
-    rank_plot,
-    subgroup_cells,
-    win_rate_cells,
-)
-from attune_bench.report.findings import (
-    of_correlations,
-    of_differences,
-    of_difficulty,
-    of_profiles,
-    of_ranks,
-    of_wins,
-)
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
 from attune_bench.report.notes import chance_notes, people_notes, settings_notes
 from attune_bench.report.page_scores import PageScores
@@ -185,7 +167,7 @@ def subgroup_section(
     data: Queryable | None = None,
     title: str = "Subgroups",
     small_cells: bool = False,
-    numbers: Numbers | None = None,
+    numbers: figures.Numbers | None = None,
     **options: Unpack[SamplingKeywords],
 ) -> Section:
     """Return the section of the primary metric by traits, each stratum set against its complement.
@@ -219,7 +201,7 @@ def subgroup_section(
         none = f"none of the {plural(len(scored), table.provenance.unit)} scored is in the data"
         return Section(title, left_out=none)
     tables: list[Table] = []
-    figures: list[Figure] = []
+    charts: list[Figure] = []
     frames: list[pl.DataFrame] = []
     left_out: list[str] = []
     given: dict[str, tuple[Strata, list[str]]] = {}
@@ -246,8 +228,8 @@ def subgroup_section(
             f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other "
             f"{pluralize(table.provenance.unit)}, orange: {less}; *: Holm p below {ALPHA:g}."
         )
-        figures += figures_of(
-            table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers),
+        charts += figures_of(
+            table, shown, "value", caption, partial(figures.subgroup_cells, table, numbers=numbers),
             partial(_of_strata, metric, trait),
         )  # fmt: skip
     if not frames:
@@ -262,7 +244,7 @@ def subgroup_section(
     if (rows := sum(len(one.rows) for one in tables)) > TABLED:
         command = element("code", "attune-bench subset SCORES --by TRAIT --compare --format csv")
         numbered = numbers_elsewhere(rows, command, "value")
-    return Section(title, [*figures, numbered, *left_out])
+    return Section(title, [*charts, numbered, *left_out])
 
 
 def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
@@ -271,14 +253,16 @@ def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
     if metric.higher_is_better is None:
         more, less = "higher", "lower"
     known = rows.drop_nulls("difference")
-    return of_differences(
+    return findings.of_differences(
         known.iter_rows(named=True), "difference", ("is", "are"),
         f"significantly {more} than all others", f"significantly {less} than all others",
         f"No value by {trait.replace('_', ' ')} differs significantly from all others", "value",
     )  # fmt: skip
 
 
-def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int, numbers: Numbers | None) -> Table:
+def _table(
+    table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int, numbers: figures.Numbers | None
+) -> Table:
     """Return the strata of a trait, in each the models from the best of all units."""
     order = numbers or {group: place for place, group in enumerate(sorted_groups(table))}
     strata = {name: place for place, name in enumerate(frame["stratum"].unique(maintain_order=True))}
@@ -338,18 +322,18 @@ def _profiles(page: PageScores) -> Section:
     lacking: Sequence[Part] = ()
     if max(models, default=0) <= FEW_MODELS:
         lacking = _without_value(page, metrics)
-        draw = partial(profile_plot, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
+        draw = partial(figures.profile_plot, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
         words = interval_words(table, page.chosen, known)
         caption = f"Metrics of a finite range, each from its worse to its better end. Lines: {words}."
     else:
-        draw = partial(profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
+        draw = partial(figures.profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
         caption = (
             "Metrics of a finite range. Blue: better than the median of the models, orange: worse, by the part of the "
             "range."
         )
     return drawn_section(
         page, "Profiles", known, "value", caption, draw, others=[*lacking, *_not_profiled(page, metrics)],
-        finding=partial(of_profiles, table),
+        finding=partial(findings.of_profiles, table),
     )  # fmt: skip
 
 
@@ -409,8 +393,9 @@ def _ranks(page: PageScores) -> Section | None:
     )
     caption = f"Ranks by {label(metric)}, 1 is the best."
     return drawn_section(
-        page, "Ranks", page.ranks, "rank", caption, lambda rows: rank_plot(table, rows, metric.name),
-        others=[Folded("Ranks with their numbers", with_note(tables, note))] if tables else [], finding=of_ranks,
+        page, "Ranks", page.ranks, "rank", caption, lambda rows: figures.rank_plot(table, rows, metric.name),
+        others=[Folded("Ranks with their numbers", with_note(tables, note))] if tables else [],
+        finding=findings.of_ranks,
     )  # fmt: skip
 
 
@@ -475,11 +460,11 @@ def _conditions(page: PageScores) -> Section | None:
         rows = frame.filter(*pair).drop_nulls("difference")
         name = table.provenance.condition
         caption = f"{name[:1].upper()}{name[1:]} {condition} minus {reference}; blue: greater, orange: smaller."
-        finding = of_differences(
+        finding = findings.of_differences(
             rows.iter_rows(named=True), "difference", ("is", "are"), "significantly greater than 0",
             "significantly smaller than 0", "No difference is significant", "difference",
         )  # fmt: skip
-        parts.append(Figure(condition_cells(table, rows, numbers=page.numbers), caption, finding=finding))
+        parts.append(Figure(figures.condition_cells(table, rows, numbers=page.numbers), caption, finding=finding))
     if not parts:
         needed = f"needs {in_words(table, entry.rows_need)}"
         return Section(title, left_out=needed if frame.is_empty() else "no difference can be shown")
@@ -509,10 +494,10 @@ def _win_rates(page: PageScores) -> Section:
         "the model of the column; ties count half."
     )
     frame = page.analysis("win_rates", [metric.name])
-    draw = partial(win_rate_cells, table, metric=metric.name, numbers=page.numbers)
+    draw = partial(figures.win_rate_cells, table, metric=metric.name, numbers=page.numbers)
     return drawn_section(
         page, entry.title, frame, "rate", caption, draw, rows_need=entry.rows_need,
-        finding=lambda rows: of_wins(rows.to_dicts(), table.provenance.unit),
+        finding=lambda rows: findings.of_wins(rows.to_dicts(), table.provenance.unit),
     )  # fmt: skip
 
 
@@ -562,10 +547,10 @@ def _correlation(page: PageScores) -> Section:
         "Spearman's correlation of the models' values, as they are: an error and a score correlate negatively. "
         f"n = {' to '.join(map(str, dict.fromkeys((*models[:1], *models[-1:]))))} models."
     )
-    draw = partial(correlation_cells, table)
+    draw = partial(figures.correlation_cells, table)
     return drawn_section(
         page, entry.title, frame, "rho", caption, draw, rows_need=entry.rows_need,
-        finding=partial(of_correlations, table),
+        finding=partial(findings.of_correlations, table),
     )  # fmt: skip
 
 
@@ -595,7 +580,7 @@ def _difficulty(page: PageScores) -> Section:
         return Section(title, left_out=f"too few different values of {metric.label}")
     caption = f"A point is a {table.provenance.unit}: the mean of the models on it, and how far they differ."
     return drawn_section(
-        page, title, frame, "sd", caption, lambda rows: difficulty_plot(table, rows, metric.name),
+        page, title, frame, "sd", caption, lambda rows: figures.difficulty_plot(table, rows, metric.name),
         finding=lambda rows: _of_units(table, metric, rows),
     )  # fmt: skip
 
@@ -604,7 +589,7 @@ def _of_units(table: ScoreTable, metric: Metric, rows: pl.DataFrame) -> str:
     under = pl.col("condition").eq_missing(pl.lit(rows["condition"][0]))
     known = table.values.filter(under).drop_nulls(metric.name)
     models, units = (known[column].n_unique() for column in ("model", "unit"))
-    return of_difficulty(rows, table.provenance.unit, models=models, units=units)
+    return findings.of_difficulty(rows, table.provenance.unit, models=models, units=units)
 
 
 def _failed(page: PageScores) -> Section | None:

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
+from attune_bench.report import drawing
 from attune_bench.report.columns import (
     UNDEFINED,
     Cell,
@@ -22,24 +23,9 @@ from attune_bench.report.columns import (
     interval,
     label,
     number,
-    p_value,
     text_column,
     with_note,
     words_under,
-)
-from attune_bench.report.drawing import (
-    MUTED,
-    ORANGE,
-    RATIO,
-    SKY,
-    best_first,
-    metric_in,
-    numbered,
-    rows_of,
-    scaled,
-    shown,
-    sizes,
-    unique,
 )
 from attune_bench.report.figures import estimate, score_plot
 from attune_bench.report.findings import models_of, of_chance, of_differences
@@ -289,8 +275,8 @@ def _mean_column(head: str, key: str, *, signed: bool = False) -> Column:
         values = list(row[key].values())
         if not values:
             return Cell(UNDEFINED)
-        text = number(fmean(values), RATIO, signed=signed)
-        ends = interval(min(values), max(values), RATIO, signed=signed) if len(values) > 1 else ""
+        text = number(fmean(values), drawing.RATIO, signed=signed)
+        ends = interval(min(values), max(values), drawing.RATIO, signed=signed) if len(values) > 1 else ""
         return Cell(text, ends.strip("[]").replace(", ", " to "), float(text))
 
     return Column(head, cell)
@@ -336,21 +322,21 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
     >>> [row.name for row in perspective_gap(given, analyses.perspective_gap(given, resamples=200)).rows]
     ['synthetic/attentive', 'synthetic/hasty']
     """
-    rows = sorted(rows_of(gaps, "gap", condition=condition), key=lambda row: (-abs(row["gap"]), row["model"]))
+    rows = sorted(drawing.rows_of(gaps, "gap", condition=condition), key=lambda row: (-abs(row["gap"]), row["model"]))
     for row in rows:
-        row["text"] = (
-            f"{row['model']}: OM {number(row['om'], RATIO)}, HP {number(row['hp'], RATIO)}, gap "
-            f"{shown(row, 'gap', RATIO, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
-        )
+        om, hp = (number(row[kind], drawing.RATIO) for kind in ("om", "hp"))
+        row["text"] = f"{row['model']}: OM {om}, HP {hp}, gap {drawing.tested(table, row, 'gap', drawing.RATIO)}"
     kinds = {"om": "OM: what the model did", "hp": "HP: what was wanted"}
     axis = axis_of([row[kind] for row in rows for kind in kinds], _SHARE, "accuracy")
     marks = [dumbbell([row[kind] for kind in kinds], _ENDS, row["text"], row["model"]) for row in rows]
     found = [PlotRow(name=row["model"], marks=[own]) for row, own in zip(rows, marks, strict=True)]
-    return RowPlot(rows=found, axes=[axis], key=key_of(kinds.values(), _ENDS), numbers=numbered(table, rows, "model"))
+    return RowPlot(
+        rows=found, axes=[axis], key=key_of(kinds.values(), _ENDS), numbers=drawing.numbered(table, rows, "model")
+    )
 
 
-_SHARE = replace(RATIO, low=0, high=1)
-_THIRDS = ("circle", SKY, False), ("circle", MUTED, True), ("diamond", ORANGE, False)
+_SHARE = replace(drawing.RATIO, low=0, high=1)
+_THIRDS = ("circle", drawing.SKY, False), ("circle", drawing.MUTED, True), ("diamond", drawing.ORANGE, False)
 _ENDS = _THIRDS[::2]
 
 
@@ -381,25 +367,24 @@ def turn_drift(
     >>> [axis.title for axis in turn_drift(given, found).axes]
     ['Emotion VA', 'late minus early']
     """
-    of = metric_in(table, drift, metric)
-    rows = best_first(rows_of(drift, "drift", condition=condition, metric=of.name), "drift", of)
+    of = drawing.metric_in(table, drift, metric)
+    rows = drawing.best_first(drawing.rows_of(drift, "drift", condition=condition, metric=of.name), "drift", of)
     for row in rows:
         thirds = ", ".join(f"{third} {number(row[third], of)}" for third in ("early", "middle", "late"))
-        drifts = shown(row, "drift", of, signed=True)
-        row["text"] = f"{row['model']}: {thirds}; drift {drifts}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+        row["text"] = f"{row['model']}: {thirds}; drift {drawing.tested(table, row, 'drift', of)}"
     kinds = {"early": "early third", "middle": "middle", "late": "late"}
     axes = [
         axis_of([row[kind] for row in rows for kind in kinds], of, label(of)),
         axis_of([0, *(row[end] for row in rows for end in ("drift", "low", "high"))], _difference(of),
                 "late minus early"),
     ]  # fmt: skip
-    rows = scaled(rows, of, "early", "middle", "late", "drift", "low", "high")
+    rows = drawing.scaled(rows, of, "early", "middle", "late", "drift", "low", "high")
     marks = [dumbbell([row[kind] for kind in kinds], _THIRDS, row["text"], row["model"]) for row in rows]
     found = [
         PlotRow(name=row["model"], marks=[own, [estimate(row, "drift")]]) for row, own in zip(rows, marks, strict=True)
     ]
     key = key_of(kinds.values(), _THIRDS)
-    return RowPlot(rows=found, axes=axes, lines={"": 0}, key=key, numbers=numbered(table, rows, "model"))
+    return RowPlot(rows=found, axes=axes, lines={"": 0}, key=key, numbers=drawing.numbered(table, rows, "model"))
 
 
 def _difference(metric: Metric) -> Metric:
@@ -438,18 +423,18 @@ def diagnosis_groups(
     >>> [row.name for row in diagnosis_groups(given, found).rows][:3]
     ['any', 'synthetic/attentive', 'synthetic/hasty']
     """
-    of = metric_in(table, groups, metric)
-    rows = rows_of(groups, "value_none", condition=condition, metric=of.name)
+    of = drawing.metric_in(table, groups, metric)
+    rows = drawing.rows_of(groups, "value_none", condition=condition, metric=of.name)
     for row in rows:
         row["text"] = (
             f"{row['model']}, {row['group']}: {number(row['value_none'], of)} without a diagnosis; difference "
-            f"{shown(row, 'difference', of, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+            f"{drawing.tested(table, row, 'difference', of)}"
         )
     title = f"{label(of)}: difference from no diagnosis"
     axis = axis_of([0, *(row[end] for row in rows for end in ("difference", "low", "high"))], _difference(of), title)
-    rows = scaled(rows, of, "difference", "low", "high")
+    rows = drawing.scaled(rows, of, "difference", "low", "high")
     found = []
-    for group in unique(rows, "group"):
+    for group in drawing.unique(rows, "group"):
         found.append(PlotRow(name=group))
         of_group = sorted((row for row in rows if row["group"] == group), key=lambda row: row["model"])
         found += [
@@ -459,9 +444,9 @@ def diagnosis_groups(
         ]
     kinds = [kind for kind in _SIZES if kind in {row["mark"] for row in rows}]
     key = key_of(*zip(*((_SIZES[kind], _MARKS[kind]) for kind in kinds), strict=True)) if kinds != [""] else []
-    return RowPlot(rows=found, axes=[axis], lines={"": 0}, key=key, numbers=numbered(table, rows, "model"))
+    return RowPlot(rows=found, axes=[axis], lines={"": 0}, key=key, numbers=drawing.numbered(table, rows, "model"))
 
 
 _MARKS: Mapping[str, Look] = {
-    "": ("circle", SKY, False), "few": ("circle", SKY, True), "too few": ("cross", SKY, False),
+    "": ("circle", drawing.SKY, False), "few": ("circle", drawing.SKY, True), "too few": ("cross", drawing.SKY, False),
 }  # fmt: skip
