@@ -36,7 +36,7 @@ from attune_bench.report.plots import Axis, Look, Mark, PlotRow, PointPlot, RowP
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions, SamplingKeywords
 from attune_bench.stats.rank import rank
-from attune_bench.stats.summary import chance_of_units, chance_under, summary
+from attune_bench.stats.summary import chance_of_units, summary
 from attune_data.io.documents import write_whole
 from attune_data.references import require
 from attune_data.text import did_you_mean, sanitize
@@ -200,9 +200,13 @@ def _check(scores: object) -> None:
     drawing.altair()
 
 
-def _chance(table: ScoreTable, summary: pl.DataFrame, condition: str | None) -> dict[str, float]:
-    """Return what random answers score under the condition that is drawn, by metric."""
-    return chance_under(table, summary["condition"][0] if condition is None else condition)
+def _chance(
+    table: ScoreTable, summary: pl.DataFrame, condition: str | None, chance: pl.DataFrame | None = None
+) -> dict[str, float]:
+    """Return what random answers score under the condition that is drawn, by metric; from a frame that knows it."""
+    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
+    own = summary["condition"][0] if condition is None else condition
+    return dict(known.filter(pl.col("condition").eq_missing(pl.lit(own))).select("metric", "chance").iter_rows())
 
 
 def ranks(
@@ -541,10 +545,7 @@ def profile_cells(
     rows = [row for row in drawing.rows_of(summary, "value", condition=condition) if row["metric"] in places]
     if not rows:
         raise ValueError(f"nothing to draw: no value of {', '.join(places)}")
-    own_condition = summary["condition"][0] if condition is None else condition
-    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
-    known = known.filter(pl.col("condition").eq_missing(pl.lit(own_condition)))
-    expected = dict(known.select("metric", "chance").iter_rows())
+    expected = _chance(table, summary, condition, chance)
     models = drawing.numbered(table, rows, "model", numbers=numbers)
     random = []
     several = len({row["model"] for row in rows}) > 1
@@ -590,9 +591,7 @@ def profile_plot(
     """
     places = drawing.labels(table, metrics)
     rows = [row for row in drawing.rows_of(summary, "value") if row["metric"] in places]
-    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
-    known = known.filter(pl.col("condition").eq_missing(pl.lit(summary["condition"][0])))
-    expected = dict(known.select("metric", "chance").iter_rows())
+    expected = _chance(table, summary, None, chance)
     models = [*drawing.numbered(table, rows, "model", numbers=numbers)]
     look = dict(zip(models, looks(len(models)), strict=True))
     step = 8
