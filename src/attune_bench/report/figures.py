@@ -99,38 +99,28 @@ def scores(
     'LayerChart'
     """
     of, found = _of_metric(summary, scores, metric, frame, options)
-    rows = drawing.scaled(drawing.named(scores, _score_rows(scores, found, of, condition), "model"), of, *_ENDS)
-    layers = drawing.estimates(
-        rows,
-        drawing.axis("X", "value", _with_interval(label(of), rows, frame, options)),
-        drawing.names("model", drawing.unique(rows, "model")),
-    )
-    expected = _chance(scores, found, condition)
-    drawn = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
-    drawn.update(levels or {})
-    layers[:0] = [drawing.line(level * of.scale, name) for name, level in drawn.items()]
-    return drawing.styled(
-        drawing.altair().layer(*layers).properties(width=drawing.WIDTH, height=drawing.STEP * len(rows))
-    )
+    plot = score_plot(scores, found, of.name, condition=condition, levels=levels)
+    return drawing.row_chart(plot, drawing.axis("X", "at", _with_interval(label(of), plot, frame, options)))
 
 
 _ENDS = ("value", "low", "high")
 
 
-def _score_rows(table: ScoreTable, found: pl.DataFrame, of: Metric, condition: str | None) -> Rows:
-    """Return the models with their values, the best first, and what a mark says of each."""
+def score_plot(
+    table: ScoreTable,
+    found: pl.DataFrame,
+    metric: str,
+    *,
+    condition: str | None = None,
+    levels: Mapping[str, float] | None = None,
+) -> RowPlot:
+    """Return what `scores` draws of the frame of `attune_bench.Scores.summary`."""
+    of = table.metric(metric)
     rows = drawing.best_first(drawing.rows_of(found, "value", condition=condition, metric=of.name), "value", of)
     for row in rows:
         row["text"] = f"{row['model']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}"
-    return rows
-
-
-def score_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
-    """Return what `scores` draws, for a page: `found` has one condition of `attune_bench.Scores.summary`."""
-    of = table.metric(metric)
-    rows = _score_rows(table, found, of, None)
-    expected = _chance(table, found, None)
-    lines = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
+    expected = _chance(table, found, condition)
+    lines = {**({RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}), **(levels or {})}
     axis = axis_of([*(row[end] for row in rows for end in _ENDS), *lines.values()], of, label(of))
     models = drawing.numbered(table, rows, "model")
     rows = drawing.scaled(rows, of, *_ENDS)
@@ -139,9 +129,9 @@ def score_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
     return RowPlot(rows=drawn, axes=[axis], lines=lines, numbers=models)
 
 
-def _with_interval(title: str, rows: Rows, frame: pl.DataFrame | None, options: SamplingKeywords) -> str:
+def _with_interval(title: str, plot: RowPlot, frame: pl.DataFrame | None, options: SamplingKeywords) -> str:
     """Return the title of an axis with what the bars are, if any row has one; a frame does not tell their level."""
-    if all(row["low"] is None for row in rows):
+    if all(mark.low is None for row in plot.rows for mark in row.marks[0]):
         return title
     level = "" if frame is not None else f"{100 * AnalysisOptions(**options).level:g}% "
     return f"{title}, {level}interval"
@@ -223,36 +213,27 @@ def ranks(
     """
     of, found = _of_metric(rank, scores, metric, frame, options)
     alt = drawing.altair()
-    rows = drawing.named(scores, _rank_rows(scores, found, of, condition), "model")
-    last = max(len(rows), *(row["high"] or 1 for row in rows))
+    plot = rank_plot(scores, found, of.name, condition=condition)
+    last = max(len(plot.rows), *(mark.high or 1 for row in plot.rows for mark in row.marks[0]))
     whole = list(range(1, int(last) + 1))
     x = alt.X(
-        "rank:Q",
-        title=sanitize(_with_interval(f"rank by {label(of)}", rows, frame, options)),
+        "at:Q",
+        title=sanitize(_with_interval(f"rank by {label(of)}", plot, frame, options)),
         scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
         axis=alt.Axis(values=whole, format="d", labelOverlap="greedy", grid=len(whole) <= 30),
     )
-    layers = drawing.estimates(rows, x, drawing.names("model", drawing.unique(rows, "model")))
-    return drawing.styled(
-        alt.layer(*layers).properties(width=min(60 * len(whole), drawing.WIDTH), height=drawing.STEP * len(rows))
-    )
+    return drawing.row_chart(plot, x, width=min(60 * len(whole), drawing.WIDTH))
 
 
-def _rank_rows(table: ScoreTable, found: pl.DataFrame, of: Metric, condition: str | None) -> Rows:
-    """Return the models with their ranks, and what a mark says of each."""
+def rank_plot(table: ScoreTable, found: pl.DataFrame, metric: str, *, condition: str | None = None) -> RowPlot:
+    """Return what `ranks` draws of the frame of `attune_bench.Scores.rank`."""
+    of = table.metric(metric)
     rows = drawing.rows_of(found, "rank", condition=condition, metric=of.name)
     for row in rows:
         ends = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
         row["text"] = (
             f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {drawing.sizes(table, row)}"
         )
-    return rows
-
-
-def rank_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
-    """Return what `ranks` draws, for a page: `found` has one condition of `attune_bench.Scores.rank`."""
-    of = table.metric(metric)
-    rows = _rank_rows(table, found, of, None)
     last = max(len(rows), *(int(row["high"] or 1) for row in rows))
     axis = whole_axis(1, last, f"rank by {label(of)}")
     numbers = drawing.numbered(table, rows, "model")
@@ -281,45 +262,28 @@ def profile(
     if not chosen:
         raise ValueError(_no_profile(scores, "from 0 to 1"))
     found = _found(summary, scores, frame, options, metrics=chosen)
-    alt = drawing.altair()
-    places = drawing.labels(scores, chosen)
-    rows = [row for row in drawing.rows_of(found, "value", condition=condition) if row["metric"] in places]
-    for row in rows:
-        row["place"] = places[row["metric"]]
-        of = scores.metrics[row["metric"]]
-        row["text"] = f"{row['model']}, {row['place']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
-    own = [row for row in rows if row["model"] == sanitize(model)]
-    if not own:
+    expected = _chance(scores, found, condition)
+    rows = []
+    known = drawing.rows_of(found, "value", condition=condition)
+    for name, place in drawing.labels(scores, chosen).items():
+        of, own, marks = scores.metrics[name], [], []
+        for row in (row for row in known if row["metric"] == name):
+            row["text"] = f"{row['model']}, {place}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
+            if row["model"] == sanitize(model):
+                own.append(estimate(row, "value"))
+            else:
+                marks.append(Mark(at=row["value"], text=row["text"], shape="tick"))
+        if name in expected:
+            text = f"{RANDOM_ANSWERS}, {place}: {number(expected[name], of)}"
+            marks.append(Mark(at=expected[name], text=text, shape="cross"))
+        if own:
+            rows.append(PlotRow(name=place, marks=[[*marks, *own]]))
+    if not rows:
         under = "" if condition is None else f" under {condition!r}"
         raise ValueError(f"nothing to draw: model {model!r} has no value{under} of {', '.join(chosen)}")
-    present = {row["place"] for row in own}
-    x = drawing.axis("X", "value", _with_interval("score", own, frame, options), domain=(0, 1))
-    y = drawing.names("place", [place for place in places.values() if place in present])
-    # Columns that are not drawn would be copied for every layer of every model.
-    others = [
-        {key: row[key] for key in ("value", "place", "text")}
-        for row in rows
-        if row["model"] != sanitize(model) and row["place"] in present
-    ]
-    ticks = (
-        alt.Chart(drawing.data(others))
-        .mark_tick(color=drawing.MUTED, thickness=1.5, height=12)
-        .encode(x, y, **drawing.hover())
-    )
-    random = []
-    for name, level in _chance(scores, found, condition).items():
-        if (place := places.get(name)) in present:
-            text = f"{RANDOM_ANSWERS}, {place}: {number(level, scores.metrics[name])}"
-            random.append({"value": level, "place": place, "text": text})
-    crosses = alt.Chart(drawing.data(random)).mark_point(
-        shape="cross", filled=True, color=drawing.ORANGE, size=60, opacity=1
-    )
-    layers = [
-        *([ticks] if others else []),
-        *([crosses.encode(x, y, **drawing.hover())] if random else []),
-        *drawing.estimates(own, x, y),
-    ]
-    return drawing.styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))
+    plot = RowPlot(rows=rows, axes=[])
+    x = drawing.axis("X", "at", _with_interval("score", plot, frame, options), domain=(0, 1))
+    return drawing.row_chart(plot, x, step=22)
 
 
 def _no_profile(scores: ScoreTable, drawn: str) -> str:
