@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from typing_extensions import Unpack
 
 from attune_bench.report import figures, findings
 from attune_bench.report.columns import (
@@ -62,7 +61,7 @@ from attune_bench.report.tables import (
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
-from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, sorted_groups, too_few
+from attune_bench.stats.options import ALPHA, too_few
 from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
 from attune_data.issues import Html, element
 from attune_data.query import Queryable
@@ -150,8 +149,6 @@ FEW_MODELS = 5
 
 _MOST_STRATA = 20
 
-Strata = Mapping[str, Sequence[str]]
-
 
 def lacking_units(table: ScoreTable, data: Queryable) -> str:
     """Say how many scored units the data lack; nothing where they have all."""
@@ -160,40 +157,23 @@ def lacking_units(table: ScoreTable, data: Queryable) -> str:
     return f"The data lack {lacking} of {every}." if lacking else ""
 
 
-def subgroup_section(
-    table: ScoreTable,
-    traits: Sequence[str],
-    *,
-    data: Queryable | None = None,
-    title: str = "Subgroups",
-    small_cells: bool = False,
-    numbers: figures.Numbers | None = None,
-    **options: Unpack[SamplingKeywords],
-) -> Section:
+def subgroup_section(page: PageScores, traits: Sequence[str], *, data: Queryable | None = None) -> Section:
     """Return the section of the primary metric by traits, each stratum set against its complement.
 
     Parameters
     ----------
-    table : ScoreTable
-        The scores.
+    page : PageScores
+        The scores and options of the page.
     traits : sequence of str
         As for `attune_bench.stats.subgroups.by`.
     data : Collection or Tables, optional
         The units' records; by default the traits that the scores have of their units.
-    title : str
-        Heading.
-    small_cells : bool
-        Whether to show values that rest on few people, or would give such values away.
-    numbers : mapping, optional
-        As for `attune_bench.report.drawing.numbered`.
-    **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`.
     """
+    table, title = page.table, "Subgroups"
     metric = table.metric(table.primary)
     if metric.statistic not in STATISTICS:
         return Section(title, left_out=f"{label(metric)} is not made of {pluralize(table.provenance.unit)}")
-    if why := AnalysisOptions(**options).lacks_weight(table, metric.name):
+    if why := page.chosen.lacks_weight(table, metric.name):
         return Section(title, left_out=f"{label(metric)} is {why}")
     source = unit_traits(table) if data is None else data
     scored = set(table.units["unit"])
@@ -204,7 +184,7 @@ def subgroup_section(
     charts: list[Figure] = []
     frames: list[pl.DataFrame] = []
     left_out: list[str] = []
-    given: dict[str, tuple[Strata, list[str]]] = {}
+    given: dict[str, tuple[Mapping[str, Sequence[str]], list[str]]] = {}
     for trait in traits:
         every, known = strata_and_known(source, trait)
         strata = {name: units for name, units in every.items() if not scored.isdisjoint(units)}
@@ -214,27 +194,27 @@ def subgroup_section(
             left_out.append(f"{trait}: left out, it has {plural(len(strata), 'value')}.")
     if not given:
         return Section(title, left_out=" ".join(left_out) or f"{pluralize(table.provenance.unit)} have no traits")
-    hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=small_cells) else {}
+    hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=page.small_cells) else {}
     more, less = ("higher", "lower") if metric.higher_is_better is None else ("better", "worse")
     for trait, (of_trait, known) in given.items():
-        frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
+        frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **page.options)
         shown = conceal_strata(table, trait, frame, hidden)
         if shown["value"].is_null().all():
             left_out.append(f"{trait.replace('_', ' ')}: {only_reason(shown, 'value') or 'no value can be shown'}.")
             continue
         frames.append(shown)
-        tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
+        tables.append(_table(page, trait, shown, overlap(of_trait)))
         caption = (
             f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other "
             f"{pluralize(table.provenance.unit)}, orange: {less}; *: Holm p below {ALPHA:g}."
         )
         charts += figures_of(
-            table, shown, "value", caption, partial(figures.subgroup_cells, table, numbers=numbers),
+            table, shown, "value", caption, partial(figures.subgroup_cells, table, numbers=page.numbers),
             partial(_of_strata, metric, trait),
         )  # fmt: skip
     if not frames:
         return Section(title, left_out=" ".join(left_out).rstrip("."))
-    notes = subgroup_notes(table, pl.concat(frames), compared=True, options=AnalysisOptions(**options))
+    notes = subgroup_notes(table, pl.concat(frames), compared=True, options=page.chosen)
     if hidden:
         few = too_few(table)
         notes.append(f"Values of {few} are not shown, nor others from which they would follow by subtraction.")
@@ -260,14 +240,12 @@ def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
     )  # fmt: skip
 
 
-def _table(
-    table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int, numbers: figures.Numbers | None
-) -> Table:
+def _table(page: PageScores, trait: str, frame: pl.DataFrame, overlapping: int) -> Table:
     """Return the strata of a trait, in each the models from the best of all units."""
-    order = numbers or {group: place for place, group in enumerate(sorted_groups(table))}
+    table = page.table
     strata = {name: place for place, name in enumerate(frame["stratum"].unique(maintain_order=True))}
     rows = [{**row, "name": group_name(table, row["model"], row["condition"])} for row in frame.iter_rows(named=True)]
-    rows.sort(key=lambda row: (strata[row["stratum"]], order[row["model"], row["condition"]]))
+    rows.sort(key=lambda row: (strata[row["stratum"]], page.numbers[row["model"], row["condition"]]))
     columns: list[Column] = [
         text_column("stratum", "stratum", is_name=True),
         text_column("model", "name", is_name=True),
@@ -555,13 +533,11 @@ def _correlation(page: PageScores) -> Section:
 
 
 def _subgroups(page: PageScores) -> Section | None:
-    if not page.table.traits:
-        # Traits of a benchmark's units are a matter of its own sections, which have its data.
-        own = page.table.provenance.benchmark is not None
-        return None if own else Section("Subgroups", left_out="the table has no column of traits")
-    return subgroup_section(
-        page.table, page.table.traits, small_cells=page.small_cells, numbers=page.numbers, **page.options
-    )
+    if page.table.traits:
+        return subgroup_section(page, page.table.traits)
+    # Traits of a benchmark's units are a matter of its own sections, which have its data.
+    own = page.table.provenance.benchmark is not None
+    return None if own else Section("Subgroups", left_out="the table has no column of traits")
 
 
 def _difficulty(page: PageScores) -> Section:

@@ -172,9 +172,7 @@ def _drift(page: PageScores, metric: str) -> Section:
 def _subgroups(page: PageScores, data: Collection[Conversation] | None) -> Section:
     if data is None:
         return Section("Subgroups", left_out="need the conversations (--data)")
-    return subgroup_section(
-        page.table, _TRAITS, data=data, small_cells=page.small_cells, numbers=page.numbers, **page.options
-    )
+    return subgroup_section(page, _TRAITS, data=data)
 
 
 def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Section:
