@@ -317,8 +317,8 @@ def interval_words(
 ) -> str:
     """Return what the intervals of an analysis are, and what a value is where each cluster counts once.
 
-    Those that are `resampled` are so even then. `frame` has the values of an analysis whose shares have intervals of
-    their own, in columns ``metric, low, n, clusters``, as from `attune_bench.stats.summary.summary`.
+    With `resampled`, intervals are resampled even then. `frame` has the values of an analysis in which shares have
+    intervals of their own, in columns ``metric, low, n, clusters``, as from `attune_bench.stats.summary.summary`.
 
     Examples
     --------

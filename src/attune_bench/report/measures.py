@@ -211,7 +211,7 @@ class MeasuredGroup:
         polars.DataFrame
             ``metric, value, low, high, n, clusters, reason``; of a difference within records also ``first, second, p,
             p_min, p_holm``. Where the group is compared also ``other, other_low, other_high, other_n, other_clusters,
-            difference, difference_low, difference_high, p, p_min, p_holm``. Null is what is not known or not shown.
+            difference, difference_low, difference_high, p, p_min, p_holm``. Null is a value that is unknown or hidden.
         """
         if self.others is None:
             found = shown_summary(self.table, small_cells=self.small_cells, metrics=list(metrics), **self.options)
@@ -230,8 +230,8 @@ class MeasuredGroup:
         for side, name in zip(("", "other"), self.sides, strict=False):
             value, low, high, people = (pl.col(column_of(side, key)) for key in ("value", "low", "high", "clusters"))
             found = found.with_columns(pl.when(low.ne_missing(high)).then(end).name.keep() for end in (low, high))
-            whose = f" in {name}" if self.others is not None else ""
-            said = f"no interval{whose}: all {pluralize(self.table.provenance.cluster)} have the same value"
+            where = f" in {name}" if self.others is not None else ""
+            said = f"no interval{where}: all {pluralize(self.table.provenance.cluster)} have the same value"
             is_bare = value.is_not_null() & low.is_null() & (people >= MIN_CLUSTERS)
             reasons.append(pl.when(is_bare).then(pl.lit(said)))
         hidden = pl.when(pl.col("value").is_null() | (pl.col("clusters") < MIN_CLUSTERS)).then("reason")

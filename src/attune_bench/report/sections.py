@@ -316,7 +316,7 @@ def _profiles(page: PageScores) -> Section:
 
 
 def _without_value(page: PageScores, profiled: Sequence[str]) -> list[Part]:
-    """Say which models have no point of which metric, of the metrics of which some model has one."""
+    """Say which models have no value of a metric that another model has a value of."""
     table = page.table
     found: dict[str, list[str]] = {}
     for name in profiled:

@@ -152,38 +152,30 @@ def model_frame(table: ScoreTable, options: AnalysisOptions | None = None) -> pl
     null where no result says it.
     """
     series, covered = ScoreSeries(table), coverage(table)
-    rows: list[dict[str, Any]] = [
-        {
-            "model": model,
-            "condition": condition,
-            "n": int(series.scored[place].sum()),
-            "clusters": series.count(series.scored[place]),
-        }
-        for place, (model, condition) in enumerate(series.groups)
-    ]
-    schema: dict[str, Any] = {"model": pl.String, "condition": pl.String, "n": pl.Int64, "clusters": pl.Int64}
+    found: dict[str, Sequence[Any]] = {
+        "n": series.scored.sum(axis=1).tolist(),
+        "clusters": [series.count(units) for units in series.scored],
+    }
+    schema: dict[str, Any] = {"n": pl.Int64, "clusters": pl.Int64}
     for name, metric in table.metrics.items():
         made_of_units = metric.statistic in STATISTICS
         if made_of_units:
             values = points(series, name, options)
         elif options is not None and options.weighs_clusters(table):
-            values = [None] * len(rows)  # it depends on values in which each unit counts
+            values = [None] * len(series.groups)  # it depends on values in which each unit counts
         else:
             values = z_scores(series, metric)
         counted = ~np.isnan(series.values(name if made_of_units else metric.terms[0])[:, 0])
+        found |= {name: values, f"{name}_n": counted.sum(axis=1).tolist()}
         schema |= {name: pl.Float64, f"{name}_n": pl.Int64}
-        for place, row in enumerate(rows):
-            row[name] = values[place]
-            row[f"{name}_n"] = int(counted[place].sum())
-    tasks = dict.fromkeys(task for of_group in covered.values() for task in of_group)
-    for task in tasks:
+    for task in dict.fromkeys(task for of_group in covered.values() for task in of_group):
+        found[f"coverage_{task}"] = [covered[group].get(task) for group in series.groups]
         schema[f"coverage_{task}"] = pl.Float64
-        for row, group in zip(rows, series.groups, strict=True):
-            row[f"coverage_{task}"] = covered[group].get(task)
     counts = pl.col(f"^({'|'.join(_COUNTED)})\\..*$")
     sums = table.values.group_by("model", "condition").agg(pl.when(counts.count() > 0).then(counts.sum()))
     sums = sums.with_columns(counts.cast(pl.Int64)).rename(lambda name: name.replace(".", "_"))
-    frame = pl.DataFrame(rows, schema=schema)
+    groups = pl.DataFrame(series.groups, schema={"model": pl.String, "condition": pl.String}, orient="row")
+    frame = groups.hstack(pl.DataFrame(found, schema=schema))
     return frame.join(sums, on=["model", "condition"], nulls_equal=True, maintain_order="left")
 
 

@@ -381,7 +381,7 @@ _MOST_LINES = 9  # with a name each
 
 
 def _outermost(paths: Mapping[str, Sequence[float | None]], models: int) -> set[str]:
-    """Return whose lines have a name: all, of many models the three that end highest and the three that end lowest."""
+    """Return the models with a label: all of few; of many the three that end highest, and the three that end lowest."""
     ends = {name: [state for state in path if state is not None][-1] for name, path in paths.items()}
     order = sorted(ends, key=ends.__getitem__)
     return set(order) if models <= _MOST_LINES else {*order[:3], *order[-3:]}

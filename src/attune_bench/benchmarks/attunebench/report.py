@@ -104,42 +104,33 @@ def _numbers(page: PageScores, name: str, frame: pl.DataFrame) -> Folded:
 
 def _pairwise(page: PageScores) -> Section:
     table = page.table
-    return drawn_section(
-        page,
-        "Pairwise accuracy",
-        summary(table, **page.options, metrics=[_PAIRWISE]),
-        "value",
+    metric = table.metrics[_PAIRWISE]
+    caption = (
         "The broken line is what random answers score on average on these data: half of the share of comparisons that "
         "have a winner, in each turn; a turn without comparisons counts 1. The paper's level of chance, 1/3, is a "
-        "constant and not drawn.",
-        lambda rows: score_plot(table, rows, _PAIRWISE),
-        finding=lambda rows: of_chance(
-            table.metrics[_PAIRWISE], rows, chance_under(table, rows["condition"][0]).get(_PAIRWISE)
-        ),
-        others=comparison_parts(page, _PAIRWISE),
+        "constant and not drawn."
     )
+    return drawn_section(
+        page, "Pairwise accuracy", summary(table, **page.options, metrics=[_PAIRWISE]), "value", caption,
+        lambda rows: score_plot(table, rows, _PAIRWISE), others=comparison_parts(page, _PAIRWISE),
+        finding=lambda rows: of_chance(metric, rows, chance_under(table, rows["condition"][0]).get(_PAIRWISE)),
+    )  # fmt: skip
 
 
 def _gap(page: PageScores) -> Section:
     entry = ANALYSES["perspective_gap"]
     frame = page.in_order(page.hide_small_cells(entry.function(page.table, **page.options)))
+    caption = "How well each model tells what was done (OM) and what was wanted (HP), the widest gap on top."
+    said = (
+        ("tells", "tell"), "what was done (OM) significantly better than what was wanted (HP)",
+        "what was wanted (HP) significantly better than what was done (OM)",
+        "No model tells what was done (OM) significantly better or worse than what was wanted (HP)",
+    )  # fmt: skip
     return drawn_section(
-        page,
-        entry.title,
-        frame,
-        "gap",
-        "How well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.",
-        partial(perspective_gap, page.table),
-        finding=lambda rows: of_differences(
-            models_of(rows).iter_rows(named=True),
-            "gap",
-            ("tells", "tell"),
-            "what was done (OM) significantly better than what was wanted (HP)",
-            "what was wanted (HP) significantly better than what was done (OM)",
-            "No model tells what was done (OM) significantly better or worse than what was wanted (HP)",
-        ),
+        page, entry.title, frame, "gap", caption, partial(perspective_gap, page.table),
+        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "gap", *said),
         others=[_numbers(page, "perspective_gap", frame)],
-    )
+    )  # fmt: skip
 
 
 def _drift(page: PageScores, metric: str) -> Section:
@@ -150,23 +141,16 @@ def _drift(page: PageScores, metric: str) -> Section:
     if table.detail is None:
         return Section(title, left_out="needs the records of the runs, which these scores lack")
     frame = page.analysis("turn_drift", [metric])
+    caption = "By third of the conversation; at the right late minus early, with its interval."
+    said = (
+        ("has", "have"), "significantly higher values late than early", "significantly lower values late than early",
+        "No model drifts significantly from the early to the late third",
+    )  # fmt: skip
     return drawn_section(
-        page,
-        title,
-        frame,
-        "drift",
-        "By third of the conversation; at the right late minus early, with its interval.",
-        partial(turn_drift, table, metric=metric),
-        finding=lambda rows: of_differences(
-            models_of(rows).iter_rows(named=True),
-            "drift",
-            ("has", "have"),
-            "significantly higher values late than early",
-            "significantly lower values late than early",
-            "No model drifts significantly from the early to the late third",
-        ),
+        page, title, frame, "drift", caption, partial(turn_drift, table, metric=metric),
+        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "drift", *said),
         others=[_numbers(page, "turn_drift", frame)],
-    )
+    )  # fmt: skip
 
 
 def _subgroups(page: PageScores, data: Collection[Conversation] | None) -> Section:
@@ -183,24 +167,18 @@ def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Secti
     frame = entry.function(table, data=data, **page.options, metrics=[_VA])
     if hides(table, small_cells=page.small_cells):
         frame = _without_few(table, frame, data)
-    return drawn_section(
-        page,
-        title,
-        frame,
-        "difference",
-        "Difference from participants without any diagnosis, with its interval; hollow: fewer than 20 participants.",
-        partial(diagnosis_groups, table, metric=_VA),
-        finding=lambda rows: of_differences(
-            rows.iter_rows(named=True),
-            "difference",
-            ("is", "are"),
-            "significantly above 0",
-            "significantly below 0",
-            "No difference from participants without a diagnosis is significant",
-            "difference",
-        ),
-        rows_need=entry.rows_need,
+    caption = (
+        "Difference from participants without any diagnosis, with its interval; hollow: fewer than 20 participants."
     )
+    said = (
+        ("is", "are"), "significantly above 0", "significantly below 0",
+        "No difference from participants without a diagnosis is significant", "difference",
+    )  # fmt: skip
+    return drawn_section(
+        page, title, frame, "difference", caption, partial(diagnosis_groups, table, metric=_VA),
+        finding=lambda rows: of_differences(rows.iter_rows(named=True), "difference", *said),
+        rows_need=entry.rows_need,
+    )  # fmt: skip
 
 
 def _without_few(table: ScoreTable, frame: pl.DataFrame, data: Collection[Conversation]) -> pl.DataFrame:
@@ -296,15 +274,15 @@ _SIZES = {
 }
 
 
-def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | None = None) -> RowPlot:
+def perspective_gap(table: ScoreTable, gaps: pl.DataFrame) -> RowPlot:
     """Return how well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.
 
     Parameters
     ----------
-    table, condition
-        As for `attune_bench.report.figures.scores`.
+    table : ScoreTable
+        The scores.
     gaps : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.perspective_gap` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.perspective_gap` gives, of one condition.
 
     Raises
     ------
@@ -320,7 +298,7 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
     >>> [row.name for row in perspective_gap(given, analyses.perspective_gap(given, resamples=200)).rows]
     ['synthetic/attentive', 'synthetic/hasty']
     """
-    rows = sorted(drawing.rows_of(gaps, "gap", condition=condition), key=lambda row: (-abs(row["gap"]), row["model"]))
+    rows = sorted(drawing.rows_of(gaps, "gap"), key=lambda row: (-abs(row["gap"]), row["model"]))
     for row in rows:
         om, hp = (number(row[kind], drawing.RATIO) for kind in ("om", "hp"))
         row["text"] = f"{row['model']}: OM {om}, HP {hp}, gap {drawing.tested(table, row, 'gap', drawing.RATIO)}"
@@ -338,17 +316,17 @@ _THIRDS = ("circle", drawing.SKY, False), ("circle", drawing.MUTED, True), ("dia
 _ENDS = _THIRDS[::2]
 
 
-def turn_drift(
-    table: ScoreTable, drift: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
-) -> RowPlot:
+def turn_drift(table: ScoreTable, drift: pl.DataFrame, metric: str) -> RowPlot:
     """Return a metric in the thirds of conversations, and beside it how far it drifts from the first to the last.
 
     Parameters
     ----------
-    table, metric, condition
-        As for `attune_bench.report.figures.scores`.
+    table : ScoreTable
+        The scores.
     drift : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.turn_drift` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.turn_drift` gives, of one condition.
+    metric : str
+        The metric that is drawn.
 
     Raises
     ------
@@ -362,11 +340,11 @@ def turn_drift(
     >>> from attune_data import load, load_runs
     >>> given = score(load("demo"), load_runs("demo"))
     >>> found = analyses.turn_drift(given, metrics=["avg_emotion_va_score"], resamples=200)
-    >>> [axis.title for axis in turn_drift(given, found).axes]
+    >>> [axis.title for axis in turn_drift(given, found, "avg_emotion_va_score").axes]
     ['Emotion VA', 'late minus early']
     """
-    of = drawing.metric_in(table, drift, metric)
-    rows = drawing.best_first(drawing.rows_of(drift, "drift", condition=condition, metric=of.name), "drift", of)
+    of = table.metric(metric)
+    rows = drawing.best_first(drawing.rows_of(drift, "drift", metric=metric), "drift", of)
     for row in rows:
         thirds = ", ".join(f"{third} {number(row[third], of)}" for third in ("early", "middle", "late"))
         row["text"] = f"{row['model']}: {thirds}; drift {drawing.tested(table, row, 'drift', of)}"
@@ -390,19 +368,19 @@ def _difference(metric: Metric) -> Metric:
     return replace(metric, low=-inf, high=inf)
 
 
-def diagnosis_groups(
-    table: ScoreTable, groups: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
-) -> RowPlot:
+def diagnosis_groups(table: ScoreTable, groups: pl.DataFrame, metric: str) -> RowPlot:
     """Return how a metric differs between conversations of participants with a diagnosis and without any.
 
     A point is hollow if it rests on few participants, and a cross if they are too few for an interval.
 
     Parameters
     ----------
-    table, metric, condition
-        As for `attune_bench.report.figures.scores`.
+    table : ScoreTable
+        The scores.
     groups : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.diagnosis_groups` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.diagnosis_groups` gives, of one condition.
+    metric : str
+        The metric that is drawn.
 
     Raises
     ------
@@ -418,11 +396,11 @@ def diagnosis_groups(
     >>> given = score(conversations, load_runs("demo"))
     >>> chosen = ["avg_emotion_va_score"]
     >>> found = analyses.diagnosis_groups(given, data=conversations, metrics=chosen, resamples=1000)
-    >>> [row.name for row in diagnosis_groups(given, found).rows][:3]
+    >>> [row.name for row in diagnosis_groups(given, found, *chosen).rows][:3]
     ['any', 'synthetic/attentive', 'synthetic/hasty']
     """
-    of = drawing.metric_in(table, groups, metric)
-    rows = drawing.rows_of(groups, "value_none", condition=condition, metric=of.name)
+    of = table.metric(metric)
+    rows = drawing.rows_of(groups, "value_none", metric=metric)
     for row in rows:
         row["text"] = (
             f"{row['model']}, {row['group']}: {number(row['value_none'], of)} without a diagnosis; difference "

@@ -182,7 +182,7 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int, is_detailed: bo
     last : int
         The round that the panels go to: the last that a conversation may have.
     is_detailed : bool
-        Whether each round has a mark, of which the pointer reads the numbers.
+        Whether each round has a mark, and the pointer reads its numbers.
 
     Raises
     ------
