@@ -20,7 +20,7 @@ Examples
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -262,28 +262,43 @@ def profile(
     if not chosen:
         raise ValueError(_no_profile(scores, "from 0 to 1"))
     found = _found(summary, scores, frame, options, metrics=chosen)
-    expected = _chance(scores, found, condition)
     rows = []
-    known = drawing.rows_of(found, "value", condition=condition)
-    for name, place in drawing.labels(scores, chosen).items():
-        of, own, marks = scores.metrics[name], [], []
-        for row in (row for row in known if row["metric"] == name):
-            row["text"] = f"{row['model']}, {place}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
-            if row["model"] == sanitize(model):
-                own.append(estimate(row, "value"))
-            else:
-                marks.append(Mark(at=row["value"], text=row["text"], shape="tick"))
-        if name in expected:
-            text = f"{RANDOM_ANSWERS}, {place}: {number(expected[name], of)}"
-            marks.append(Mark(at=expected[name], text=text, shape="cross"))
-        if own:
-            rows.append(PlotRow(name=place, marks=[[*marks, *own]]))
+    for _, place, models, random in _profiled_rows(scores, found, chosen, condition):
+        others = [row for row in models if row["model"] != sanitize(model)]
+        marks = [Mark(at=row["value"], text=row["text"], shape="tick") for row in others]
+        marks += [Mark(at=row["value"], text=row["text"], shape="cross") for row in random]
+        if len(others) < len(models):
+            [own] = (row for row in models if row["model"] == sanitize(model))
+            rows.append(PlotRow(name=place, marks=[[*marks, estimate(own, "value")]]))
     if not rows:
         under = "" if condition is None else f" under {condition!r}"
         raise ValueError(f"nothing to draw: model {model!r} has no value{under} of {', '.join(chosen)}")
     plot = RowPlot(rows=rows, axes=[])
     x = drawing.axis("X", "at", _with_interval("score", plot, frame, options), domain=(0, 1))
     return drawing.row_chart(plot, x, step=22)
+
+
+def _profiled_rows(
+    table: ScoreTable,
+    summary: pl.DataFrame,
+    metrics: Sequence[str],
+    condition: str | None,
+    chance: pl.DataFrame | None = None,
+) -> Iterator[tuple[Metric, str, Rows, Rows]]:
+    """Yield the metrics with a value: each with its label, the rows of models, and the row of random answers if any."""
+    known, expected = drawing.rows_of(summary, "value", condition=condition), _chance(table, summary, condition, chance)
+    for name, place in drawing.labels(table, metrics).items():
+        of, rows = table.metrics[name], [row for row in known if row["metric"] == name]
+        for row in rows:
+            shown = drawing.shown(row, "value", of)
+            row |= {"place": place, "shown": number(row["value"], of), "numbers": shown}
+            row["text"] = f"{row['model']}, {place}: {shown}, {drawing.sizes(table, row)}"
+        random = {"model": _RANDOM, "place": place, "value": expected.get(name)}
+        if name in expected:
+            random["shown"] = number(expected[name], of)
+            random["text"] = f"{RANDOM_ANSWERS}, {place}: {random['shown']}"
+        if rows:
+            yield of, place, rows, [random] if name in expected else []
 
 
 def _no_profile(scores: ScoreTable, drawn: str) -> str:
@@ -505,35 +520,24 @@ def profile_cells(
 
     `chance` is the frame of `attune_bench.stats.summary.chance_of_units` after suppression; by default all of it.
     """
-    places = drawing.labels(table, profiled(table) if metrics is None else metrics)
-    rows = [row for row in drawing.rows_of(summary, "value", condition=condition) if row["metric"] in places]
-    if not rows:
-        raise ValueError(f"nothing to draw: no value of {', '.join(places)}")
-    expected = _chance(table, summary, condition, chance)
-    models = drawing.numbered(table, rows, "model", numbers=numbers)
-    random = []
-    several = len({row["model"] for row in rows}) > 1
-    for name, place in places.items():
-        own = [row for row in rows if row["metric"] == name]
-        of = table.metrics[name]
-        middle = median(row["value"] for row in own) if own and several else expected.get(name)
-        if of.higher_is_better is None:
-            middle = None
+    chosen = profiled(table) if metrics is None else metrics
+    rows: Rows = []
+    found = [*_profiled_rows(table, summary, chosen, condition, chance)]
+    if not found:
+        raise ValueError(f"nothing to draw: no value of {', '.join(chosen)}")
+    several = len({row["model"] for _, _, own, _ in found for row in own}) > 1
+    for of, _, own, random in found:
+        middle = median(row["value"] for row in (own if several else random or own))
+        is_coloured = of.higher_is_better is not None and (several or random)
         for row in own:
-            row["place"], row["shown"] = place, number(row["value"], of)
-            row["share"] = None if middle is None else of.sign * (row["value"] - middle) / (of.high - of.low)
-            row["numbers"] = drawing.shown(row, "value", of)
-            row["text"] = f"{row['model']}, {place}: {row['numbers']}, {drawing.sizes(table, row)}"
-        if own and name in expected:
-            said = number(expected[name], of)
-            text = f"{RANDOM_ANSWERS}, {place}: {said}"
-            random.append({"model": _RANDOM, "place": place, "shown": said, "share": None, "text": text})
+            row["share"] = of.sign * (row["value"] - middle) / (of.high - of.low) if is_coloured else None
+        rows += [*own, *(row | {"share": None} for row in random)]
+    models = drawing.numbered(table, [row for _, _, own, _ in found for row in own], "model", numbers=numbers)
     reach = max((abs(row["share"]) for row in rows if row["share"] is not None), default=0)
-    present = drawing.unique(rows, "metric")
+    random_column = [_RANDOM] if any(row["model"] == _RANDOM for row in rows) else []
     return Cells(
-        rows=[*rows, *random], value="share", x=("model", [*models, *([_RANDOM] if random else [])]),
-        y=("place", [place for name, place in places.items() if name in present]), middle=0, reach=max(reach, 0.1),
-        numbers=models,
+        rows=rows, value="share", x=("model", [*models, *random_column]),
+        y=("place", [place for _, place, _, _ in found]), middle=0, reach=max(reach, 0.1), numbers=models,
     )  # fmt: skip
 
 
@@ -553,37 +557,29 @@ def profile_plot(
     The axis is the range of each metric, from its worse end at the left to its better end; the lowest value is at the
     left where neither end is better. `numbers` and `chance` are as for `profile_cells`.
     """
-    places = drawing.labels(table, metrics)
-    rows = [row for row in drawing.rows_of(summary, "value") if row["metric"] in places]
-    expected = _chance(table, summary, None, chance)
-    models = [*drawing.numbered(table, rows, "model", numbers=numbers)]
+    found = [*_profiled_rows(table, summary, metrics, None, chance)]
+    models = [*drawing.numbered(table, [row for _, _, own, _ in found for row in own], "model", numbers=numbers)]
     look = dict(zip(models, looks(len(models)), strict=True))
-    step = 8
-    found = []
-    for name, place in places.items():
-        of = table.metrics[name]
-        own = {row["model"]: row for row in rows if row["metric"] == name}
+    step, rows = 8, []
+    for of, place, own, random in found:
         marks = []
-        for line, model in enumerate(models):
-            if (row := own.get(model)) is None:
-                continue
-            text = f"{model}, {place}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}"
+        for row in sorted(own, key=lambda row: models.index(row["model"])):
+            model = row["model"]
             ends = sorted(_part(row[end], of) for end in ("low", "high")) if row["low"] is not None else (None, None)
             marks.append(Mark(
-                at=_part(row["value"], of), low=ends[0], high=ends[1], text=text, colour=look[model][0],
-                shape=look[model][1], shift=step * (line - (len(models) - 1) / 2), model=model,
+                at=_part(row["value"], of), low=ends[0], high=ends[1], text=row["text"], colour=look[model][0],
+                shape=look[model][1], shift=step * (models.index(model) - (len(models) - 1) / 2), model=model,
             ))  # fmt: skip
-        if marks and name in expected:
-            text = f"{RANDOM_ANSWERS}, {place}: {number(expected[name], of)}"
-            marks.append(Mark(at=_part(expected[name], of), text=text, colour=drawing.MUTED, shape="cross"))
-        if marks:
-            found.append(PlotRow(name=place.replace(", lower is better", ""), marks=[marks]))
+        marks += [
+            Mark(at=_part(row["value"], of), text=row["text"], colour=drawing.MUTED, shape="cross") for row in random
+        ]
+        rows.append(PlotRow(name=place.replace(", lower is better", ""), marks=[marks]))
     key = [(Mark(at=0, low=0, text="", colour=colour, shape=shape), model) for model, (colour, shape) in look.items()]
-    if any(mark.shape == "cross" for row in found for mark in row.marks[0]):
+    if any(random for *_, random in found):
         key.append((Mark(at=0, text="", colour=drawing.MUTED, shape="cross"), RANDOM_ANSWERS))
     ticks = tuple((place / 4, f"{25 * place}%") for place in range(5))
     axis = Axis(low=0, high=1, ticks=ticks, title="part of the range, the better end at the right")
-    return RowPlot(rows=found, axes=[axis], key=key, step=max(24, 12 + step * len(models)))
+    return RowPlot(rows=rows, axes=[axis], key=key, step=max(24, 12 + step * len(models)))
 
 
 def _part(value: float, metric: Metric) -> float:
