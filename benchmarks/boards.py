@@ -135,7 +135,7 @@ class Found:
     neighbours : int
         How many pairs of models are next to each other.
     apart, apart_alone : int
-        How many of these are told apart, corrected for all pairs of the board and as the only pair.
+        How many of these differ significantly, corrected for all pairs of the board and as the only pair.
     smallest : float
         The median over neighbours of the smallest true difference that is found in 80% of cases, by one comparison.
     """

@@ -95,6 +95,11 @@ def spread(values: Iterable[T], places: Iterable[object]) -> list[T | None]:
 
 
 @functools.cache
+def _hints(model: type[Record]) -> dict[str, Any]:
+    return get_type_hints(model, include_extras=True)
+
+
+@functools.cache
 def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
     """Return path and dtype of every plain field, also of nested records, by column name.
 
@@ -104,7 +109,7 @@ def _columns(model: type[Record]) -> "dict[str, tuple[str, pl.DataType]]":
     for name in model.column_properties:
         if (dtype := _dtype(get_type_hints(getattr(model, name).fget, include_extras=True)["return"])) is not None:
             found[name] = (name, dtype)
-    hints = get_type_hints(model, include_extras=True)
+    hints = _hints(model)
     for field, info in model.model_fields.items():
         # Pydantic takes the bounds off a number that may not be null.
         kind = hints[field] if info.annotation is int else info.annotation
@@ -120,6 +125,8 @@ def _dtype(annotation: Any) -> "pl.DataType | None":
     """Return the dtype of a field's annotation; None for a list of records and for what goes by key."""
     import polars as pl
 
+    if isinstance(annotation, pl.DataType):
+        return annotation
     union = get_origin(annotation) in (Union, UnionType)
     kinds = [kind for kind in (get_args(annotation) if union else (annotation,)) if kind is not NoneType]
     if len(kinds) > 1:  # an integer or a float
@@ -170,6 +177,8 @@ class Column(NamedTuple):
     source : str
         Where it comes from: the key in the JSON of what the row is of, within nested objects with points; or what it is
         computed of. Empty where it only names or counts what the row is of.
+    kind : type or polars.DataType
+        The type of its values, as a field of a record is annotated, or the dtype itself.
     """
 
     description: str
@@ -177,6 +186,12 @@ class Column(NamedTuple):
     low: float | None = None
     high: float | None = None
     source: str = ""
+    kind: Any = str
+
+    @property
+    def dtype(self) -> "pl.DataType":
+        """The dtype of the column."""
+        return cast("pl.DataType", _dtype(self.kind))
 
 
 class Question(NamedTuple):
@@ -241,7 +256,7 @@ def columns_of(model: type[Record]) -> dict[str, Column]:
     >>> found.description, found.null, found.low, found.high, found.source
     ('Intensity, 1-7, or null where it was not given.', True, 1, 7, 'intensity')
     """
-    return {name: _column(model, path) for name, path in column_paths(model).items()}
+    return {name: _column(model, path)._replace(kind=dtype) for name, (path, dtype) in _columns(model).items()}
 
 
 def _column(model: type[Record], path: str) -> Column:
@@ -253,7 +268,7 @@ def _column(model: type[Record], path: str) -> Column:
     field = model.model_fields[first]
     text, key = field.description or "", field.alias or first
     if not inner:
-        low, high = _bounds(get_type_hints(model, include_extras=True)[first], field.metadata)
+        low, high = _bounds(_hints(model)[first], field.metadata)
         return Column(text, NoneType in get_args(field.annotation), low, high, key)
     below = _column(cast("type[Record]", field.annotation), ".".join(inner))
     below = below._replace(source=f"{key}.{below.source}")
@@ -310,13 +325,6 @@ def step_columns(axis: str, paths: Iterable[Sequence[int | None]]) -> Columns:
     }
 
 
-def step_dtypes(axes: Iterable[str]) -> "dict[str, pl.DataType]":
-    """Return the columns of `step_columns` and their dtypes."""
-    import polars as pl
-
-    return {f"{axis}_{moment}": pl.Int8() for axis in axes for moment in _MOMENTS}
-
-
 def step_meanings(axes: Iterable[str]) -> dict[str, Column]:
     """Return the meanings of the columns of `step_columns`."""
     return {
@@ -326,6 +334,7 @@ def step_meanings(axes: Iterable[str]) -> dict[str, Column]:
             low=-100 if moment == "delta" else 0,
             high=100,
             source="computed of the states in the history",
+            kind=Level,
         )
         for axis in axes
         for moment, words in _MOMENTS.items()

@@ -102,11 +102,7 @@ def other_file(document: Mapping[str, Any]) -> ForeignFile | None:
 
 
 def show(
-    record: Record,
-    results: Record | Iterable[Record] = (),
-    *,
-    columns: int | None = None,
-    turn: int | None = None,
+    record: Record, results: Record | Iterable[Record] = (), *, columns: int | None = None, turn: int | None = None
 ) -> str:
     """Return one record as text that is safe to print: who said what, and what was noted about it.
 

@@ -539,23 +539,16 @@ def table_schema(kind: str) -> dict[str, dict[str, dict[str, Any]]]:
     """
     if kind not in TABLE_SCHEMA_KINDS:
         raise ValueError(f"no tables of {kind!r}; {did_you_mean(kind, TABLE_SCHEMA_KINDS)}")
-    import polars as pl
-
-    records = {name: _described(pl.String(), column) for name, column in RECORDS_TABLE.items()}
     (known,) = [one for one in KINDS if one.noun == kind]
-    tables = {
-        table: {name: _described(dtype, meanings[table][name]) for name, dtype in dtypes.items()}
-        for of in (known.tables, known.joined)
-        if of is not None
-        for meanings in (of.meanings(),)
-        for table, dtypes in of.schemas().items()
-    }
-    return {"records": records, **tables}
+    joined = {} if known.joined is None else known.joined.meanings()
+    tables = {"records": RECORDS_TABLE, **known.tables.meanings(), **joined}
+    return {table: {name: _described(column) for name, column in columns.items()} for table, columns in tables.items()}
 
 
-def _described(dtype: "pl.DataType", column: Column) -> dict[str, Any]:
+def _described(column: Column) -> dict[str, Any]:
     import polars as pl
 
+    dtype = column.dtype
     values = {"values": dtype.categories.to_list()} if isinstance(dtype, pl.Enum) else {}
     range_ = {name: value for name in ("low", "high") if (value := getattr(column, name)) is not None}
     source = {"source": column.source} if column.source else {}

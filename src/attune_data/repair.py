@@ -216,8 +216,13 @@ def record(fixes: Mapping[str, Fix], renames: Mapping[str, str] | None = None) -
     return fix
 
 
-def fix_of(model: type[Record]) -> Fix:
+Special = Mapping[type[Record], Mapping[str, Fix]]
+
+
+def fix_of(model: type[Record], special: Special | None = None) -> Fix:
     """Return the fix of the documents of a model.
+
+    `special` has, by model and key of the file, the fixes of fields whose type does not say how they are mended.
 
     Examples
     --------
@@ -228,35 +233,37 @@ def fix_of(model: type[Record]) -> Fix:
     >>> fix_of(Note)({"id": 3, "tone": "Kind"}, "$", IssueCollector("notes.jsonl"))
     {'id': '3', 'tone': 'kind'}
     """
-    fields = model.model_fields
-    return record({info.alias or name: _fix(info.annotation, info.metadata) for name, info in fields.items()})
+    given = special or {}
+    fields = {info.alias or name: info for name, info in model.model_fields.items()}
+    fixes = {key: _fix(info.annotation, info.metadata, given) for key, info in fields.items()}
+    return record(fixes | dict(given.get(model, {})))
 
 
-def _fix(annotation: Any, metadata: Any = ()) -> Fix:
+def _fix(annotation: Any, metadata: Any, special: Special) -> Fix:
     marks = [mark for item in metadata for mark in (item.metadata if isinstance(item, FieldInfo) else [item])]
     if get_origin(annotation) is Annotated:
         inner, *more = get_args(annotation)
-        return _fix(inner, [*more, *marks])
+        return _fix(inner, [*more, *marks], special)
     if get_origin(annotation) in (Union, UnionType):
         kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
         if {get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in kinds} == {int, float}:
             return number(whole=False)
-        return _fix(kinds[0], marks) if len(kinds) == 1 else keep
-    return _of_type(annotation, marks)
+        return _fix(kinds[0], marks, special) if len(kinds) == 1 else keep
+    return _of_type(annotation, marks, special)
 
 
-def _of_type(annotation: Any, marks: list[Any]) -> Fix:
+def _of_type(annotation: Any, marks: list[Any], special: Special) -> Fix:
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         # Where letter case alone tells two choices apart, each is read as it is written.
         accepted = {choice.lower(): choice for choice in inner if isinstance(choice, str)}
         return closed(accepted, " or ".join(inner)) if len(accepted) == len(inner) else keep
     if origin is tuple:
-        return texts if inner[0] is str else each(_fix(inner[0]), needed=True)
+        return texts if inner[0] is str else each(_fix(inner[0], (), special), needed=True)
     if origin is dict:
-        return values(_fix(inner[1]))
+        return values(_fix(inner[1], (), special))
     if isinstance(annotation, type) and issubclass(annotation, Record):
-        return fix_of(annotation)
+        return fix_of(annotation, special)
     if annotation in (int, float):
         low: Any = next((mark.ge for mark in marks if isinstance(mark, Ge)), None)
         high: Any = next((mark.le for mark in marks if isinstance(mark, Le)), None)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class Frames(Queryable, Exportable):
     """Frames under the names of properties, the first with a row a unit, joined by keys that every one has.
 
-    A subclass says what its tables are: their `names`, what a row of the first is (`unit`), their columns (`schemas`),
-    their meanings (`meanings`), the traits that are not just a column (`special`); and for the card of a published data
-    set which tables' rows it counts (`counted`, by name of the table what a row is).
+    A subclass says what its tables are: their `names`, what a row of the first is (`unit`), their columns (`meanings`),
+    the traits that are not just a column (`special`); and for the card of a published data set which tables' rows it
+    counts (`counted`, by name of the table what a row is).
 
     Parameters
     ----------
@@ -59,13 +59,16 @@ class Frames(Queryable, Exportable):
 
     @classmethod
     @abstractmethod
-    def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of every table and their dtypes."""
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return the columns of every table, in order, with their types and what they mean."""
 
     @classmethod
-    @abstractmethod
-    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means."""
+    @cache
+    def schemas(cls) -> Mapping[str, Schema]:
+        """Return the columns of every table and their dtypes."""
+        return {
+            table: {name: column.dtype for name, column in columns.items()} for table, columns in cls.meanings().items()
+        }
 
     @classmethod
     def special(cls) -> Mapping[str, Trait]:
@@ -233,10 +236,6 @@ def record_table(model: type[Record], noun: str, plural: str, cluster: str | Non
         unit = Unit(noun, ("id",), cluster or noun, own="id", named_by=cluster)
 
         @classmethod
-        def schemas(cls) -> Mapping[str, Schema]:
-            return {name: _schema(model)}
-
-        @classmethod
         def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
             return {name: {"id": RECORDS_TABLE["id"], **columns_of(model)}}
 
@@ -265,11 +264,8 @@ def record_builder(model: type[Record]) -> "Callable[[Sequence[Any]], Callable[[
     return lambda records: partial(_frame, model, records)
 
 
-def _schema(model: type[Record]) -> Schema:
+def _frame(model: type[Record], records: Sequence[Any], _name: str) -> "pl.DataFrame":
     import polars as pl
 
-    return {"id": pl.String(), **dtypes_of(model)}
-
-
-def _frame(model: type[Record], records: Sequence[Any], _name: str) -> "pl.DataFrame":
-    return frame_of({**values_of(model, records), "id": [record.id for record in records]}, _schema(model))
+    columns = {**values_of(model, records), "id": [record.id for record in records]}
+    return frame_of(columns, {"id": pl.String(), **dtypes_of(model)})

@@ -231,9 +231,10 @@ def anchor_score(anchors: Anchors, final: float, *, axis: Axis, rule: Rule = "ev
 def anchor_reward(
     anger: Anchors, trust: Anchors, final_anger: float, final_trust: float, *, rule: Rule = "evaluation"
 ) -> float:
-    """Score an episode: ``(anger score + trust score) / 2``, each as from `anchor_score`.
+    """How far an episode moves the person from the start towards the targets of anger and trust, on average.
 
-    Takes the anchors of both axes, then both final states, and raises as `anchor_score` does.
+    This is ``(anger score + trust score) / 2``, each as from `anchor_score`. Takes the anchors of both axes, then both
+    final states, and raises as `anchor_score` does.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def _majority(samples: object) -> int:
     return counts.most_common(1)[0][0]  # Equal counts keep the order of their first occurrence.
 
 
-_SOURCE = "Most frequent of the samples, mean over orders of the choices; EmoBench (arXiv:2402.12071)"
+_SOURCE = "Share of correct answers, the most frequent of each order of choices; EmoBench (arXiv:2402.12071)"
 _of = partial(Metric, low=0, high=1, scale=100, digits=1, family="emobench", source=_SOURCE, nullable=True)
 
 METRICS: tuple[Metric, ...] = (

@@ -28,9 +28,10 @@ CONSTANTS: Mapping[str, float] = MappingProxyType({"repository": 0.7477})
 def eqbench_score(
     reference: Mapping[str, float], predicted: Mapping[str, float], *, protocol: str = "repository"
 ) -> float:
-    """Score of the answer to a question: ``10 - 0.7477 * sum(scaled(abs(predicted - reference)))`` over its emotions.
+    """Nearness of the intensities that a model rates to the reference, over the emotions of a question.
 
-    ``scaled(d)`` is 0 for ``d = 0``, ``6.5 / (1 + exp(-1.2 * (d - 4)))`` for ``d <= 5``, and ``d`` beyond.
+    This is ``10 - 0.7477 * sum(scaled(abs(predicted - reference)))``, where ``scaled(d)`` is 0 for
+    ``d = 0``, ``6.5 / (1 + exp(-1.2 * (d - 4)))`` for ``d <= 5``, and ``d`` beyond.
 
     Parameters
     ----------

@@ -23,14 +23,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from attune_metrics.metric import (
-    Metric,
-    MetricInputError,
-    check_mapping,
-    check_number,
-    check_whole,
-    warn_undefined,
-)
+from attune_metrics.metric import Metric, MetricInputError, check_mapping, check_number, check_whole, warn_undefined
 
 Rubric = Literal["standard", "analysis"]
 """The rubric of a scenario: ``analysis``, or ``standard`` for a role-play and for drafting a message."""

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from inspect import getdoc, isfunction
 from math import inf, isfinite, isnan, nan
 from numbers import Integral, Real
 from typing import Literal
@@ -134,6 +135,11 @@ def defined(value: float, what: str, why: str) -> float:
     return value
 
 
+def first_paragraph(function: object) -> str:
+    """Return the first paragraph of a function's docstring in one line; nothing of anything else than a function."""
+    return " ".join((getdoc(function) or "").partition("\n\n")[0].split()) if isfunction(function) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """What can be known of a metric without running it.
@@ -224,6 +230,11 @@ class Metric:
     def sign(self) -> Literal[-1, 1]:
         """-1 where lower values are better, else 1: what a value is multiplied by for the greatest to be the best."""
         return -1 if self.higher_is_better is False else 1
+
+    @property
+    def meaning(self) -> str:
+        """What the metric measures: the first paragraph of the docstring of `function`, without one `source`."""
+        return (first_paragraph(self.function) or self.source).replace("`", "").rstrip(".")
 
     def __post_init__(self) -> None:
         stated = self.smallest_difference

@@ -130,9 +130,14 @@ def test_folder_that_links_to_itself_ends(conversation: Json, save: Save, tmp_pa
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("nowhere/deep/x.json", "'nowhere' is not in it"), ("conversation_1.json", "no such file or folder")],
+    [
+        ("nowhere/deep/x.json", r"'nowhere' is not in it\)$"),
+        ("conversation_1.json", "no such file or folder"),
+        ("dat/x.json", r"'dat' is not in it; did you mean 'data'\?\)$"),
+    ],
 )
 def test_missing_path_says_how_far_it_exists(name: str, hint: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
     with pytest.raises(SourceError, match=hint):
         load(tmp_path / name)
 

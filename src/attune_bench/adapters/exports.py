@@ -215,16 +215,8 @@ def flat_tables(
         {"model": table.models, "kind": [kind_of_group(model) for model in table.models]},
         schema={"model": pl.String, "kind": pl.String},
     ).with_columns(synthetic=pl.lit(table.provenance.synthetic))
-    metrics = [table.metrics[name] for name in names]
-    found["metrics"] = pl.DataFrame(
-        {
-            "metric": names,
-            "label": [one.label for one in metrics],
-            "low": [float(one.low) for one in metrics],
-            "high": [float(one.high) for one in metrics],
-            "higher_is_better": [one.higher_is_better for one in metrics],
-            "statistic": [one.statistic for one in metrics],
-            "source": [one.source for one in metrics],
-        }
-    )
+    fields = ("label", "low", "high", "higher_is_better", "statistic", "source")
+    of_metrics = {field: [getattr(table.metrics[name], field) for name in names] for field in fields}
+    numbers = {"low": pl.Float64, "high": pl.Float64}
+    found["metrics"] = pl.DataFrame({"metric": names, **of_metrics}, schema_overrides=numbers)
     return found

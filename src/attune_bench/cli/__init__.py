@@ -19,8 +19,8 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
     """Run a command and exit with its status.
 
     The status is 0, 1 where `validate` found errors or a run left something out, 2 for a mistake in the call or an
-    output that cannot be written, 130 where SIGINT or SIGTERM stopped it. Without `arguments`,
-    `main` takes those of the process and handles its signals and closed standard streams; with them, the caller does.
+    output that cannot be written, 130 where SIGINT or SIGTERM stopped it. Without `arguments`, `main` takes the
+    arguments of the process and handles its signals and closed standard streams; with `arguments`, the caller does.
     """
     # In one try, and before the imports, which take a while: wherever a signal comes, the process ends the same way.
     try:

@@ -6,19 +6,20 @@ from typing import Any, ClassVar
 import click
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from attune_bench.benchmarks import benchmark_named, benchmark_names
+from attune_bench.benchmarks import benchmark_names
 from attune_bench.cli.help import VerbGroup
 from attune_bench.cli.options import (
-    NamedPath,
-    benchmark_of,
+    FILE,
     benchmark_option,
+    option,
+    output_option,
     own_benchmark_option,
     own_options,
     verb,
     where_option,
     where_traits,
 )
-from attune_bench.cli.output import UserError, check_output, emit, kind_of, mistakes
+from attune_bench.cli.output import UserError, check_output, emit, kind_of
 from attune_bench.cli.run import (
     check_asking,
     command_line,
@@ -27,7 +28,6 @@ from attune_bench.cli.run import (
     limit_option,
     load_units,
     model_arguments,
-    output_option,
     prices_option,
     providers_of,
     settings_and_roles,
@@ -35,6 +35,7 @@ from attune_bench.cli.run import (
     task_of,
     usage_errors,
 )
+from attune_bench.cli.sources import benchmark_of, named_benchmark
 from attune_bench.runner.batch import Imported, Manifest, check_batch, export_batch, import_batch, read_manifest
 from attune_bench.runner.cache import ReplaceError, note_source, source_at, source_from
 from attune_bench.runner.calls import ProviderError, Role
@@ -46,7 +47,6 @@ from attune_data.collection import Collection
 from attune_data.issues import SourceError
 from attune_data.text import listed, plural
 
-_FILE = NamedPath(path_type=Path)
 _SAID = 20  # lines that are errors
 
 
@@ -77,8 +77,8 @@ def batch() -> None:
 
 @verb("batch export openai gpt-4.1 demo --limit 8 -o calls.jsonl", own="run")
 @model_arguments
-@click.option("--output", "-o", type=_FILE, required=True, help="The file of calls, with a name in .jsonl.")
-@click.option("--again", type=_FILE, help="A folder of results: the calls that are left there.")
+@output_option("The file of calls, with a name in .jsonl.", required=True)
+@option("--again", "A folder of results: the calls that are left there.", Path)
 @limit_option
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
@@ -116,7 +116,7 @@ def export(
     with usage_errors():
         check_batch(task_of(chosen))
     own = own_options(ctx, chosen, given)
-    if urls := [name for name in take_server_options(chosen, dict(own)) if name.endswith("_base_url")]:
+    if urls := [name for name in own if name.endswith("_base_url")]:
         raise UserError(f"--{urls[0].replace('_', '-')} is for run; a file of calls is answered where you send it")
     folder = output.parent
     paths = [name for name, value in own.items() if isinstance(value, Path)]
@@ -141,11 +141,11 @@ def export(
 
 
 @verb("batch import calls.jsonl answers.jsonl -o results")
-@click.argument("calls", type=_FILE)
-@click.argument("answers", type=_FILE, nargs=-1, required=True)
-@output_option("results", "Folder of the results and of all responses.")
+@click.argument("calls", type=FILE)
+@click.argument("answers", type=FILE, nargs=-1, required=True)
+@output_option("Folder of the results and of all responses.", default="results")
 @prices_option
-@click.option("--partial", is_flag=True, help="Take the answers that are there; calls without one are left.")
+@option("--partial", "Take the answers that are there; calls without one are left.", bool)
 @own_benchmark_option
 def import_(
     calls: Path, answers: tuple[Path, ...], output: Path, prices: Path | None, partial: bool, benchmark: str | None
@@ -169,8 +169,7 @@ def import_(
             raise UserError(f"these calls are of {asked.benchmark}; if that is yours, name it with --benchmark")
         if benchmark not in (None, asked.benchmark):
             raise UserError(f"--benchmark is {benchmark}, and these calls are of {asked.benchmark}; leave it out")
-        with mistakes():
-            chosen = benchmark_named(asked.benchmark)
+        chosen = named_benchmark(asked.benchmark)
         try:
             task, units, each, providers = _prepared(asked, calls.parent, chosen)
             data = source_at(calls.parent, asked.data)

@@ -198,7 +198,7 @@ FRAMES: Mapping[str, Frame] = {
             value="The value of the metric by which models are ranked.",
             rank_low=FrameColumn("Best rank of the interval.", low=1),
             rank_high=FrameColumn("Worst rank of the interval.", low=1),
-            tier=whole("Tier; the paired test does not tell apart the models of one tier.", 1),
+            tier=whole("Tier; models of one tier do not differ significantly in the paired test.", 1),
             tier_first=whole("First tier with a model that does not differ significantly from this model.", 1),
             tier_last=whole("Last tier with such a model.", 1),
             kind=text("`model`, `person` or `baseline`."),

@@ -3,11 +3,8 @@
 import json
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from functools import reduce
-from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +12,12 @@ import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
-from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
-    NamedPath,
-    benchmark_of_kind,
     benchmark_option,
-    check_usable,
     data_option,
     format_option,
-    kind_of_source,
-    load_all,
+    option,
+    output_option,
     own_options,
     results_option,
     sampling_options,
@@ -44,18 +37,28 @@ from attune_bench.cli.output import (
     print_document,
     progress,
     say,
+    validate_command,
     write_page,
     writing,
 )
-from attune_bench.cli.records import call_of, kind_option, load, loaded, subgroup
-from attune_bench.cli.scored import (
+from attune_bench.cli.sources import (
     Scored,
     baselines_option,
+    benchmark_of_kind,
+    call_of,
     check_belongs,
+    check_kind,
+    check_usable,
+    kind_of_source,
+    kind_option,
+    load,
+    loaded,
+    named_benchmark,
     print_ranking,
     problems_of,
     score_sources,
     scored_benchmark,
+    subgroup,
 )
 from attune_bench.report.data_page import data_document, data_html
 from attune_bench.report.measures import MeasuredGroup, measured_group
@@ -82,7 +85,7 @@ _format = format_option("table", "json")
 @click.argument("source")
 @click.argument("id", required=False)
 @where_option
-@click.option("--turn", type=int, help="Number of the turn to show, where the record has numbered turns.")
+@option("--turn", "Number of the turn to show, where the record has numbered turns.", int)
 @results_option("Show beside the record what models made of it, from these results")
 @_benchmark
 @kind_option
@@ -134,20 +137,21 @@ def _found(records: Collection[Any], name: str) -> Any:
 def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | None) -> Any:
     """Return the results of models on records of a kind."""
     made = kind_of(_benchmark_of(kind, benchmark).results)
-    with progress() as phase:
-        return load_all(made, sources, phase(f"reading {made.plural}", None))
+    found = load(made, sources)
+    check_kind(made, sources, found)
+    return found
 
 
 @verb("describe demo --where diagnosis=ADHD", "describe demo --where diagnosis=ADHD --compare --html page.html")
 @click.argument("source")
 @where_option
-@click.option("--html", type=NamedPath(path_type=Path), help="Write a page about the records, or about the subgroup.")
-@click.option("--compare", is_flag=True, help="Compare the subgroup with the other records, by each measure.")
-@click.option("--small-cells", is_flag=True, help="Show values that rest on fewer than 5 people, too.")
+@option("--html", "Write a page about the records, or about the subgroup.", Path)
+@option("--compare", "Compare the subgroup with the other records, by each measure.", bool)
+@option("--small-cells", "Show values that rest on fewer than 5 people, too.", bool)
 @_benchmark
 @kind_option
 @_format
-@sampling_options("resamples", "seed")
+@sampling_options("seed", "resamples")
 def describe(
     source: str,
     where: tuple[str, ...],
@@ -186,6 +190,9 @@ def describe(
         say(f"{plural(len(part), of.noun, of.plural)} of {len(records)}: {part.asked}")
         emit("")
     emit(description_text(counts, columns_of_terminal()))
+    if part.found:
+        emit("")
+        say(f"The issues: {validate_command([source])}")
 
 
 def _asked(
@@ -193,7 +200,7 @@ def _asked(
 ) -> MeasuredGroup:
     """Return what a page of records is made of."""
     with mistakes():
-        of = benchmark_named(benchmark) if benchmark is not None else benchmark_of_kind(kind, "data", "results")
+        of = benchmark_of_kind(kind, "data", "results") if benchmark is None else benchmark_named(benchmark)
         is_data = of is not None and of.data is not None and kind_of(of.data) is kind
         measured = resolve(of.measures)(records) if of is not None and is_data and of.measures else None
         return measured_group(records, traits, measures=measured, **options)
@@ -204,7 +211,7 @@ def _asked(
 @results_option("Check these results of models too, and whether each has its record")
 @_benchmark
 @kind_option
-@click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
+@option("--strict", "Exit with 1 on warnings too.", bool)
 @_format
 def validate(
     sources: tuple[str, ...],
@@ -220,7 +227,7 @@ def validate(
     With --format json, every note is listed too.
     """
     of = kind_of_source(sources[0], benchmark, kind)
-    loaded = [reduce(or_, (load(source, of) for source in sources))]
+    loaded = [load(of, sources)]
     found = list(loaded[0].found)
     if results:
         loaded.append(_results(of, results, benchmark))
@@ -244,8 +251,7 @@ def validate(
 def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
     """Return the benchmark that has records of a kind as its data."""
     if name is not None:
-        with mistakes():
-            return benchmark_named(name)
+        return named_benchmark(name)
     if (found := benchmark_of_kind(kind, "data")) is not None:
         return found
     raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
@@ -253,7 +259,7 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
 
 @verb("schema conversation")
 @click.argument("kind", required=False)
-@click.option("--tables", is_flag=True, help="The columns of its tables instead, by table.")
+@option("--tables", "The columns of its tables instead, by table.", bool)
 def schema(kind: str | None, tables: bool) -> None:
     """Print the JSON Schema of a kind of record or of a file of the codebook; the same as columns KIND --schema.
 
@@ -274,8 +280,8 @@ def _print_schema(kind: str | None, *, tables: bool) -> None:
 
 @verb("columns mood_tags", "columns conversation --schema")
 @click.argument("name", required=False)
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of NAME, a kind of record or a codebook's file.")
-@click.option("--tables", is_flag=True, help="For --schema: the columns of the tables of NAME instead, by table.")
+@option("--schema", "Print the JSON Schema of NAME, a kind of record or a codebook's file.", bool)
+@option("--tables", "For --schema: the columns of the tables of NAME instead, by table.", bool)
 @format_option("table", "markdown", "csv", "json")
 @click.pass_context
 def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool, format: str) -> None:  # noqa: A002
@@ -310,19 +316,16 @@ def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool,
 @verb("score --results demo --data demo", own="score")
 @results_option("What models made", required=True)
 @data_option("What the results are of")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    help="Where to write the scores: a name in .parquet, or in .json for a benchmark that has such a file. By default "
-    "scores.json of these, else scores.parquet, which alone has repeats.",
+@output_option(
+    "Where to write the scores: a name in .parquet, or in .json for a benchmark that has such a file. By default "
+    "scores.json of these, else scores.parquet, which alone has repeats."
 )
 @benchmark_option("A benchmark, or module:NAME; by default the results tell.")
-@click.option(
+@option(
     "--jobs",
-    cls=FoldedOption,
-    type=click.IntRange(min=1, max=MOST_JOBS),
-    help="How many processes score; by default as many as there are processors, where there is enough to do.",
+    "How many processes score; by default as many as there are processors, where there is enough to do.",
+    click.IntRange(min=1, max=MOST_JOBS),
+    folded=True,
 )
 @baselines_option
 @click.pass_context
@@ -343,7 +346,10 @@ def score(
     if jobs is not None and chosen.streaming is None:
         raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
-    _check_target(target, chosen, [*results, data])
+    check_file(target, [*results, data], "--output")
+    endings = [".parquet", *([".json"] if chosen.scores_format else [])]
+    if target.suffix.lower() not in endings:
+        raise UserError(f"--output {target} has to end in {' or '.join(endings)}")
     made = kind_of(chosen.results)
     with progress() as phase:
         if chosen.streaming is not None and data is not None and not baselines:
@@ -375,26 +381,15 @@ def score(
     emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
 
 
-def _check_target(target: Path, benchmark: Benchmark, inputs: Sequence[str | None]) -> None:
-    check_file(target, inputs, "--output")
-    known = [".parquet", *([".json"] if benchmark.scores_format else [])]
-    if target.suffix.lower() not in known:
-        raise UserError(f"--output {target} has to end in {' or '.join(known)}")
-
-
 @verb("demo", own="demo")
 @benchmark_option("The benchmark to demonstrate; by default the first.")
-@click.option(
-    "--html", type=click.Path(path_type=Path), default=Path("attune-demo.html"), show_default=True,
-    help="Where to write the page of HTML.",
-)  # fmt: skip
+@option("--html", "Where to write the page of HTML.", Path, default=Path("attune-demo.html"))
 def demo(benchmark: str | None, html: Path) -> None:
     """Score simulated models, and baselines where there are any, on embedded synthetic data; write the page.
 
     What is printed has at most 25 lines: who leads, the ranking, the page, and what to do next.
     """
-    with mistakes():
-        chosen = BENCHMARKS[0] if benchmark is None else benchmark_named(benchmark)
+    chosen = BENCHMARKS[0] if benchmark is None else named_benchmark(benchmark)
     check_page(html, [])
     data = None if chosen.data is None else load_records("demo", kind_of(chosen.data))
     results = [*load_records("demo", kind_of(chosen.results))]

@@ -14,13 +14,16 @@ import polars as pl
 from attune_bench.adapters.eee import Publisher, Relationship, Samples, eee_records
 from attune_bench.adapters.exports import check_proposable, flat_tables, hub_results, push_hub_results
 from attune_bench.adapters.r_tables import table_files
-from attune_bench.cli.help import FoldedOption, VerbGroup
+from attune_bench.cli.help import VerbGroup
 from attune_bench.cli.options import (
+    FILE,
     NamedPath,
     columns_option,
     data_option,
     many,
     metric_option,
+    option,
+    output_option,
     own_benchmark_option,
     results_option,
     sampling_options,
@@ -29,8 +32,8 @@ from attune_bench.cli.options import (
     where_option,
 )
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say, warnings_on_stderr, writing
-from attune_bench.cli.records import kind_option, loaded, subgroup
 from attune_bench.cli.scores import benchmark_of_scores, read_scores, records_of, sampling_of, traits_of
+from attune_bench.cli.sources import kind_option, loaded, subgroup
 from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
@@ -45,50 +48,42 @@ from attune_data.issues import SourceError
 from attune_data.loading import recognise
 from attune_data.text import listed, plural, pluralize
 
-_ONLY = {**dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)), "dataset": ("eee", "hub")}
+_FORMATS = {
+    **dict.fromkeys(("organization", "relationship", "samples", "licence"), ("eee",)),
+    "dataset": ("eee", "hub"),
+    "push": ("hub",),
+}
+"""The formats of options that are not for every format."""
 
 
-@verb(
-    "export scores.json --format csv -o tables",
-    "export demo --format csv -o data",
-    variants=True,
-)
+@verb("export scores.json --format csv -o tables", "export demo --format csv -o data", variants=True)
 @click.argument("source", required=False)
-@click.option("--scores", cls=FoldedOption, type=NamedPath(), help="The same as SOURCE, for scores.")
+@option("--scores", "The same as SOURCE, for scores.", NamedPath(), folded=True)
 @columns_option
 @own_benchmark_option
-@click.option(
+@option(
     "--format",
-    type=click.Choice(("eee", "hub", "csv", "parquet")),
+    "Tables, or of scores Every Eval Ever or results of model pages on the Hub.",
+    ("eee", "hub", "csv", "parquet"),
     required=True,
-    help="Tables, or of scores Every Eval Ever or results of model pages on the Hub.",
 )
-@click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
+@output_option("A new folder.", required=True)
 @where_option
 @kind_option
 @metric_option
-@many("--by", help="A trait; its strata are exported too.")
+@many("--by", "A trait; its strata are exported too.")
 @data_option("What was scored against, for traits and samples")
-@click.option("--small-cells", is_flag=True, help="Export values of fewer than 5 people, and units of people, too.")
-@click.option("--organization", help="For eee: who publishes the scores.")
-@click.option(
-    "--relationship",
-    cls=FoldedOption,
-    type=click.Choice(get_args(Relationship)),
-    help="For eee: to the models' makers.",
-)
-@click.option("--dataset", help="For eee and hub: the data set on the Hub, owner/name.")
-@results_option(
-    "For eee: the results that were scored; their texts are written too", name="--samples", cls=FoldedOption
-)
-@click.option(
-    "--licence", cls=FoldedOption, help="For --samples: what they are published under, for instance cc-by-4.0."
-)
-@click.option(
+@option("--small-cells", "Export values of fewer than 5 people, and units of people, too.", bool)
+@option("--organization", "For eee: who publishes the scores.")
+@option("--relationship", "For eee: to the models' makers.", get_args(Relationship), folded=True)
+@option("--dataset", "For eee and hub: the data set on the Hub, owner/name.")
+@results_option("For eee: the results that were scored; their texts are written too", name="--samples", folded=True)
+@option("--licence", "For --samples: what they are published under, for instance cc-by-4.0.", folded=True)
+@option(
     "--push",
-    cls=FoldedOption,
-    is_flag=True,
-    help="For hub: propose them to the models' repositories, as pull requests; refused for synthetic data.",
+    "For hub: propose them to the models' repositories, as pull requests; refused for synthetic data.",
+    bool,
+    folded=True,
 )
 @sampling_options()
 @click.pass_context
@@ -128,17 +123,13 @@ def export(
     if source is not None and _has_records(chosen):
         _export_records(ctx, chosen, output, format, where, kind)
         return
-    for name, value in {"where": where or None, "kind": kind}.items():
-        if value is not None:
+    for name in (name for name in ctx.params if was_given(ctx, name)):
+        if name in ("where", "kind"):
             raise UserError(
                 f"--{name} is for records, and {chosen} has none; attune-bench subset takes parts of scores"
             )
-    asked = {"organization": organization, "relationship": relationship, "dataset": dataset}
-    for name, value in {**asked, "samples": samples or None, "licence": licence}.items():
-        if value is not None and format not in _ONLY[name]:
-            raise UserError(f"--{name} is for --format {' or '.join(_ONLY[name])}; leave it out")
-    if push and format != "hub":
-        raise UserError("--push is for --format hub; leave it out")
+        if format not in (formats := _FORMATS.get(name, (format,))):
+            raise UserError(f"--{name} is for --format {' or '.join(formats)}; leave it out")
     if by and format == "hub":
         raise UserError("pages of models have no subgroups; leave out --by")
     read = read_scores(Path(chosen), given)
@@ -294,13 +285,13 @@ def leaderboard() -> None:
     """
 
 
-_entries = click.argument("entries", metavar="ENTRY", nargs=-1, required=True, type=NamedPath(path_type=Path))
+_entries = click.argument("entries", metavar="ENTRY", nargs=-1, required=True, type=FILE)
 
 
 @verb("leaderboard build scores.json -o board")
 @_entries
-@click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="A new folder.")
-@click.option("--small-cells", is_flag=True, help="Show values of fewer than 5 people, too.")
+@output_option("A new folder.", required=True)
+@option("--small-cells", "Show values of fewer than 5 people, too.", bool)
 @sampling_options()
 def build(entries: tuple[Path, ...], output: Path, small_cells: bool, **given: Any) -> None:
     """Write the site of a leaderboard.

@@ -1,15 +1,21 @@
 """The command `figure`: one figure of scores as a file for a paper."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from attune_bench.analyses import ANALYSES
-from attune_bench.cli.help import FoldedOption
-from attune_bench.cli.options import NamedPath, metric_option, mixed_option, sampling_options, scores_option, verb
+from attune_bench.cli.options import (
+    metric_option,
+    mixed_option,
+    option,
+    output_option,
+    sampling_options,
+    scores_option,
+    verb,
+)
 from attune_bench.cli.output import UserError, check_file, emit, mistakes, warnings_on_stderr, writing
 from attune_bench.cli.scores import read_scores, sampling_of
 from attune_bench.report import figures
@@ -40,25 +46,18 @@ KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
 
 @verb("figure results.csv -o figure.pdf", "figure scores.json --kind profile -o profile.svg", variants=True)
 @scores_option
-@click.option(
-    "--output",
-    "-o",
-    type=NamedPath(path_type=Path),
-    required=True,
-    help="The file, a name in .pdf, .svg, .png or .html.",
-)
-@click.option(
+@output_option("The file, a name in .pdf, .svg, .png or .html.", required=True)
+@option(
     "--kind",
-    type=click.Choice(KINDS),
-    default="scores",
-    show_default=True,
-    help="scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
+    "scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
     "metric of the models. unit_difficulty, metric_correlation, condition_differences: as analyze computes them.",
+    KINDS,
+    default="scores",
 )
 @metric_option
-@click.option("--condition", help="Which of several conditions, such as modes, to draw.")
-@click.option("--model", help="For profile: one model, with the others as ticks.")
-@click.option("--small-cells", cls=FoldedOption, is_flag=True, help="Draw values of fewer than 5 people, too.")
+@option("--condition", "Which of several conditions, such as modes, to draw.")
+@option("--model", "For profile: one model, with the others as ticks.")
+@option("--small-cells", "Draw values of fewer than 5 people, too.", bool, folded=True)
 @mixed_option
 @sampling_options()
 def figure(
@@ -93,6 +92,8 @@ def figure(
         except ValueError as error:
             # What analyses say that they need is more than that nothing was found.
             need = in_words(read, ANALYSES[kind].rows_need) if kind in ANALYSES else ""
+            if kind == "unit_difficulty":  # the analysis has the mean of one model too, the figure a deviation
+                need = "scores of at least two models"
             raise UserError(f"--kind {kind} needs {need}" if need else str(error)) from None
     with writing(output, "--output"):
         figures.save(chart, output)
@@ -113,7 +114,8 @@ def _drawing(scores: Scores, kind: str, metric: Sequence[str], model: str | None
         return partial(_OF_ONE_METRIC[kind], metric=metric[0] if metric else None)
     if kind == "profile" and not metric and not profiled(scores, one_axis=model is not None):
         span = "a range from 0 to 1" if model else "a finite range"
-        raise UserError(f"no metric declares {span}, which a profile draws; name metrics with --metric")
+        named = f"--metric {shlex.join(list(scores.metrics)[:3])}"
+        raise UserError(f"no metric declares {span}, which a profile draws; name metrics, as in {named}")
     metrics: dict[str, Any] = {"metrics": list(metric)} if metric else {}
     if model is None:
         return partial(_OF_METRICS[kind], **metrics)

@@ -5,15 +5,17 @@ from typing import Any
 
 import click
 
-from attune_bench.cli.help import FoldedOption, VerbGroup
+from attune_bench.cli.help import VerbGroup
 from attune_bench.cli.options import (
-    NamedPath,
+    FILE,
     analysis_options,
     format_option,
     judge_option,
     labels_option,
     many,
     mixed_option,
+    option,
+    output_option,
     own_benchmark_option,
     sampling_options,
     scores_argument,
@@ -43,23 +45,24 @@ from attune_metrics.stats.power import labels_needed
 
 
 @verb("judge agree ratings.csv --expert ann bob --judge gpt")
-@click.argument("ratings", type=click.Path(path_type=Path))
-@many("--expert", required=True, help="A rater who is an expert; name at least two.")
-@many("--judge", required=True, help="A rater who is a judge.")
-@click.option(
-    "--weights", type=click.Choice(("none", "linear", "quadratic")), default="quadratic", show_default=True,
-    help="How far two ratings disagree: their distance, its square, or all alike.",
-)  # fmt: skip
-@click.option(
-    "--by", type=click.Choice(("value", "rank")), default="value", show_default=True,
-    help="Distance between the numbers, or between their ranks among those that two raters use.",
-)  # fmt: skip
-@click.option(
-    "--margin", type=float,
-    help="The largest loss of kappa that does not matter; without it no judge is called as close.",
-)  # fmt: skip
-@click.option("--pairs", cls=FoldedOption, is_flag=True, help="Print every two raters too; JSON always has them.")
-@sampling_options("resamples", "seed", "level")
+@click.argument("ratings", type=FILE)
+@many("--expert", "A rater who is an expert; name at least two.", required=True)
+@many("--judge", "A rater who is a judge.", required=True)
+@option(
+    "--weights",
+    "How far two ratings disagree: their distance, its square, or all alike.",
+    ("none", "linear", "quadratic"),
+    default="quadratic",
+)
+@option(
+    "--by",
+    "Distance between the numbers, or between their ranks among those that two raters use.",
+    ("value", "rank"),
+    default="value",
+)
+@option("--margin", "The largest loss of kappa that does not matter; without it no judge is called as close.", float)
+@option("--pairs", "Print every two raters too; JSON always has them.", bool, folded=True)
+@sampling_options("level", "seed", "resamples")
 @format_option()
 def agree(
     ratings: Path,
@@ -126,12 +129,10 @@ def correct(scores: Path, labels: Path, metric: str | None, format: Format, **gi
 @verb("judge draw scores.json --metric avg_draft_judge_score --n 30 -o sheet.csv", variants=True)
 @scores_option
 @judge_option
-@click.option("--n", "number", type=int, required=True, help="How many units to rate, of every model.")
+@option("--n number", "How many units to rate, of every model.", int, required=True)
 @sampling_options("seed")
-@click.option(
-    "--by", default="unit", show_default=True, help="Sampling unit: unit, or cluster, until --n units are reached."
-)
-@click.option("--output", "-o", type=NamedPath(path_type=Path), required=True, help="The sheet, a name in .csv.")
+@option("--by", "Sampling unit: unit, or cluster, until --n units are reached.", default="unit")
+@output_option("The sheet, a name in .csv.", required=True)
 def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, output: Path, **given: Any) -> None:
     """Draw units at random for people to rate.
 
@@ -154,14 +155,14 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
 
 
 @verb("judge plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200", variants=True)
-@click.option("--width", type=float, required=True, help="Of the interval, from end to end, in the metric's unit.")
+@option("--width", "Of the interval, from end to end, in the metric's unit.", float, required=True)
 @scores_argument(needed=False)
 @labels_option()
 @judge_option
-@click.option("--sd", type=float, help="Without a pilot: the standard deviation of ratings.")
-@click.option("--correlation", type=float, help="Without a pilot: of judge and people.")
-@click.option("--scored", type=int, help="Without a pilot: how many units the judge scored.")
-@click.option("--design-effect", type=float, default=None, help="Without a pilot: of clusters; 1 without any.")
+@option("--sd", "Without a pilot: the standard deviation of ratings.", float)
+@option("--correlation", "Without a pilot: of judge and people.", float)
+@option("--scored", "Without a pilot: how many units the judge scored.", int)
+@option("--design-effect", "Without a pilot: of clusters; 1 without any.", float)
 @sampling_options("level")
 @own_benchmark_option
 @format_option()

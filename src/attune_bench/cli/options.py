@@ -1,44 +1,30 @@
-"""Options of commands, declared once or by benchmarks, and the sources of records that they name."""
+"""Options of commands, declared once or by benchmarks."""
 
 import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import reduce
+from functools import partial
 from inspect import cleandoc
-from operator import or_
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_in_use, benchmark_named
-from attune_bench.cli.help import (
-    FoldedOption,
-    help_all_option,
-    shown_options,
-    shown_text,
-    write_end,
-)
-from attune_bench.cli.output import UserError, first_issue, kind_of, mistakes, validate_command
+from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use, benchmark_named
+from attune_bench.cli.help import FoldedOption, help_all_option, shown_options, shown_text, write_end
+from attune_bench.cli.output import UserError, mistakes
 from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
 from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
-from attune_bench.scores.table_files import TABLES_ALONE, read_table
+from attune_bench.scores.table_columns import COLUMNS
+from attune_bench.scores.table_files import TABLES_ALONE
 from attune_bench.stats.options import Margin
-from attune_data.collection import Collection, Kind
-from attune_data.io.documents import read_input
-from attune_data.issues import SourceError
-from attune_data.kinds import KINDS
-from attune_data.loading import load_records, parse_object, recognise
 from attune_data.query import CliValue
 from attune_data.text import listed
-from attune_metrics.metric import MetricInputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"
@@ -59,27 +45,76 @@ def verb(*examples: str, own: str = "", variants: bool = False) -> Callable[[F],
 
     def decorate(function: F) -> click.Command:
         name, text = function.__name__.strip("_").replace("_", "-"), (function.__doc__ or "").strip()
-        attributes: Any = {"examples": examples, "own": own, "variants": variants}
-        return click.command(name=name, cls=VerbCommand, help=text, **attributes)(function)
+        command = click.command(name=name, cls=VerbCommand, help=text)(function)
+        command.examples, command.own, command.variants = examples, own, variants
+        return command
 
     return decorate
 
 
-def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:  # noqa: A002 - click's own word
+def option(names: str, help: str, kind: Any = None, **attributes: Any) -> Callable[[F], F]:  # noqa: A002
+    """Return the decorator of an option.
+
+    Parameters
+    ----------
+    names : str
+        Its names with blanks between them, such as ``--output -o``.
+    help : str
+        What it does, in a sentence.
+    kind : type, tuple of str, callable or click.ParamType, optional
+        bool for a flag, `pathlib.Path` for a path, the values to choose from, or a function that makes the value of a
+        text; by default a text.
+    **attributes
+        ``folded=True`` if only ``--help-all`` lists the option; others as for `click.option`.
+    """
+    return click.option(*names.split(), **_attributes(help, kind, **attributes))
+
+
+def many(names: str, help: str, kind: Any = None, **attributes: Any) -> Callable[[F], F]:  # noqa: A002
     """Return the decorator of an option that takes several values, after one name or each after its own."""
-    return click.option(*names, multiple=True, help=f"{help} Repeatable.", **attributes)
+    return option(names, f"{help} Repeatable.", kind, multiple=True, **attributes)
+
+
+def _attributes(help: str, kind: Any, *, folded: bool = False, **others: Any) -> dict[str, Any]:  # noqa: A002
+    """Return an option of `option` as `click.option` takes it."""
+    found: dict[str, Any] = {"cls": FoldedOption if folded else click.Option, "help": help, **others}
+    if kind is bool:
+        found["is_flag"] = True
+    else:
+        found["type"] = FILE if kind is Path else click.Choice(kind) if isinstance(kind, tuple) else kind
+    return found | {"show_default": others.get("default") is not None}
+
+
+def all_of(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return the decorator that adds several arguments and options, which help lists in this order."""
+    return partial(_decorated, decorators)
+
+
+def _decorated(decorators: Sequence[Callable[[Any], Any]], function: F) -> F:
+    for decorator in reversed(decorators):
+        function = decorator(function)
+    return function
+
+
+class NamedPath(click.Path):
+    """A path with a name; the empty name of an unset variable would mean the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = NamedPath(path_type=Path)
 
 
 class VerbCommand(click.Command):
     """A command that takes the options which benchmarks declare for it, and lists of values after one name."""
 
-    def __init__(
-        self, *args: Any, examples: Sequence[str] = (), own: str = "", variants: bool = False, **attributes: Any
-    ) -> None:
-        super().__init__(*args, **attributes)
-        self.examples = examples
-        self.own = own
-        self.variants = variants
+    examples: Sequence[str] = ()
+    own = ""
+    variants = False
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own parameters, then the parameters of benchmarks."""
@@ -102,15 +137,14 @@ class VerbCommand(click.Command):
         except click.MissingParameter as error:
             example = f"for instance: attune-bench {self.examples[0]}"
             raise click.UsageError(f"{error.format_message().rstrip('.')}; {example}", ctx) from None
-        for param in self.params:
-            if isinstance(param, ScoresArgument):
-                param.join(ctx)
+        if (scores := scores_argument_of(self)) is not None:
+            scores.join(ctx)
         return rest
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and what its argument SCORES is."""
         text = shown_text(ctx, self.help or "")
-        if any(isinstance(param, ScoresArgument) for param in self.params):
+        if scores_argument_of(self) is not None:
             text = f"{text}\n\n{_SCORES}"
         formatter.write_paragraph()
         with formatter.indentation():
@@ -143,7 +177,7 @@ class VerbCommand(click.Command):
         if "" not in sys.path:
             sys.path.append("")  # The folder of the call; a module in it takes the place of no installed one.
         with mistakes():
-            return (benchmark_named(name), *BENCHMARKS)  # Of options with one name, that of the benchmark in use.
+            return (benchmark_named(name), *BENCHMARKS)  # An option of the benchmark in use comes first.
 
     def _declared(self, ctx: click.Context) -> dict[str, tuple[Option | Choice, list[Benchmark]]]:
         """Return the options that benchmarks declare for this verb, with the benchmarks that declare them."""
@@ -159,8 +193,7 @@ class VerbCommand(click.Command):
 def _no_option(ctx: click.Context, error: click.NoSuchOption, words: Sequence[str]) -> str:
     """Return what to do about an option that a command does not have: which command has it."""
     flag = error.option_name
-    needs_scores = any(isinstance(param, ScoresArgument) for param in ctx.command.params)
-    if needs_scores and flag in {"--results", "--data", "--ground-truth"}:
+    if scores_argument_of(ctx.command) is not None and flag in {"--results", "--data", "--ground-truth"}:
         after = next((word for word, before in zip(words[1:], words, strict=False) if before == flag), None)
         makes = "attune-bench score --results RESULTS --data DATA"
         if after and flag == "--results":
@@ -188,43 +221,26 @@ def _owners(root: click.Context, flag: str) -> Iterator[str]:
                 yield f"attune-bench {name}{of}"
 
 
-def _commands(group: click.Command, ctx: click.Context, before: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Yield every command below a group, with its name."""
-    if not isinstance(group, click.Group):
-        return
-    for name in group.list_commands(ctx):
-        if (command := group.get_command(ctx, name)) is not None:
-            if isinstance(command, click.Group):
-                yield from _commands(command, ctx, f"{before}{name} ")
-            else:
-                yield f"{before}{name}", command
-
-
-class NamedPath(click.Path):
-    """A path with a name; the empty name of an unset variable would mean the current folder."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path."""
-        if value == "":
-            self.fail("the name is empty", param, ctx)
-        return super().convert(value, param, ctx)
+def _commands(command: click.Command | None, ctx: click.Context, *names: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield a command with its name, or every command of a group."""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            yield from _commands(command.get_command(ctx, name), ctx, *names, name)
+    elif command is not None:
+        yield " ".join(names), command
 
 
 def _click_option(option: Option | Choice) -> click.Option:
     """Return what a benchmark declares as an option of click."""
-    names = [f"--{option.name.replace('_', '-')}", option.name]
+    flag, kind = f"--{option.name.replace('_', '-')}", option.values
     if isinstance(option, Choice):
         said = f"{option.help[:1].upper()}{option.help[1:]}. By default as in the file, where score writes "
-        return FoldedOption(names, type=click.Choice(option.values), help=f"{said}{option.values[0]}.")
-    names[0] = option.flag or names[0]
-    option_class = click.Option if option.required or option.is_common else FoldedOption
-    if option.kind is bool:
-        return option_class(names, is_flag=True, default=None, help=option.help)
-    kind: Any = click.Choice(option.values) if option.values else option.kind
-    if option.kind is Path:
-        kind = NamedPath(path_type=Path)
+        return FoldedOption([flag, option.name], type=click.Choice(kind), help=f"{said}{kind[0]}.")
     help_text = f"{option.help} Repeatable." if option.multiple else option.help
-    return option_class(names, type=kind, multiple=option.multiple, default=None, help=help_text)
+    folded = not (option.required or option.is_common)
+    attributes = _attributes(help_text, kind or option.kind, folded=folded, multiple=option.multiple, default=None)
+    option_class: type[click.Option] = attributes.pop("cls")
+    return option_class([option.flag or flag, option.name], **attributes)
 
 
 def _expanded(args: Sequence[str], params: Sequence[click.Parameter]) -> list[str]:
@@ -263,7 +279,7 @@ def own_options(ctx: click.Context, benchmark: Benchmark, given: Mapping[str, An
         Where an option was given that the benchmark does not have, or one that it requires was not.
     """
     command = ctx.command
-    assert isinstance(command, VerbCommand)  # noqa: S101 - of every command here
+    assert isinstance(command, VerbCommand)  # noqa: S101 - every command here is one
     own = {option.name: option for option in benchmark.options if command.own in option.verbs}
     found: dict[str, Any] = {}
     for name, (option, owners) in command._declared(ctx).items():
@@ -304,7 +320,7 @@ def was_given(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-where_option = many("--where", help="TRAIT=VALUE. Repeat a trait for OR; different traits are combined with AND.")
+where_option = many("--where", "TRAIT=VALUE. Repeat a trait for OR; different traits are combined with AND.")
 
 
 def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
@@ -324,33 +340,28 @@ def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def benchmark_option(help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word
-    """Return the decorator that adds ``--benchmark``."""
-    return click.option("--benchmark", help=help)
+benchmark_option = partial(option, "--benchmark")
+own_benchmark_option = benchmark_option("Your benchmark, as module:NAME.", folded=True)
+output_option = partial(option, "--output -o", kind=FILE)
 
 
 def data_option(what: str) -> Callable[[F], F]:
     """Return the decorator that adds ``--data``, and ``--ground-truth`` for it; `what` begins its help."""
-    return click.option("--data", "--ground-truth", "data", help=f"{what}: {_SOURCE}.")
+    return option("--data --ground-truth data", f"{what}: {_SOURCE}.")
 
 
 def results_option(what: str, *, name: str = "--results", **attributes: Any) -> Callable[[F], F]:
     """Return the decorator that adds ``--results``, or another option for results; `what` begins its help."""
-    return many(name, help=f"{what}: {_SOURCE}.", **attributes)
+    return many(name, f"{what}: {_SOURCE}.", **attributes)
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
     """Return the decorator that adds ``--format``."""
-    return click.option(
-        "--format", type=click.Choice(formats or FORMATS), default="table", show_default=True, help="Output format."
-    )
+    return option("--format", "Output format.", formats or FORMATS, default="table")
 
 
-own_benchmark_option = click.option("--benchmark", cls=FoldedOption, help="Your benchmark, as module:NAME.")
-
-
-columns_option = click.option(
-    "--columns", help="Columns of a table that have another name: unit=item_id,model=system,value=accuracy."
+columns_option = option(
+    "--columns", "Columns of a table that have another name: unit=item_id,model=system,value=accuracy."
 )
 
 
@@ -406,21 +417,19 @@ class ScoresArgument(click.Argument):
         ctx.params["scores"] = None if found is None else Path(found)
 
 
+def scores_argument_of(command: click.Command) -> ScoresArgument | None:
+    """Return the argument SCORES of a command, None where it has none."""
+    return next((param for param in command.params if isinstance(param, ScoresArgument)), None)
+
+
 def scores_argument(*, needed: bool = True) -> Callable[[F], F]:
     """Return the decorator that adds the argument SCORES, its alias ``--scores``, and ``--columns``."""
-
-    def decorate(function: F) -> F:
-        alias = click.option(
-            "--scores", ScoresArgument.alias, cls=FoldedOption, type=NamedPath(), help="The same as SCORES."
-        )
-        return click.argument("scores", cls=ScoresArgument, needed=needed)(alias(columns_option(function)))
-
-    return decorate
+    alias = option(f"--scores {ScoresArgument.alias}", "The same as SCORES.", NamedPath(), folded=True)
+    return all_of(click.argument("scores", cls=ScoresArgument, needed=needed), alias, columns_option)
 
 
-def scores_option(function: F) -> F:
-    """Add the argument SCORES, its alias ``--scores``, and the options ``--columns`` and ``--benchmark``."""
-    return scores_argument()(own_benchmark_option(function))
+scores_option = all_of(scores_argument(), own_benchmark_option)
+"""The argument SCORES, its alias ``--scores``, and the options ``--columns`` and ``--benchmark``."""
 
 
 def no_scores(ctx: click.Context) -> str:
@@ -438,22 +447,22 @@ def no_scores(ctx: click.Context) -> str:
 def labels_option(before: str = "", *, required: bool = False) -> Callable[[F], F]:
     """Return the decorator that adds ``--labels``; `before` begins its help."""
     text = "People's ratings: a CSV, XLSX, JSONL or Parquet table with the columns model, condition, unit, rating."
-    return click.option("--labels", required=required, type=NamedPath(path_type=Path), help=f"{before}{text}")
+    return option("--labels", f"{before}{text}", Path, required=required)
 
 
-mixed_option = click.option(
+mixed_option = option(
     "--allow-mixed",
-    cls=FoldedOption,
-    is_flag=True,
-    help="Compare models although their runs differ in a setting that changes answers; every output says so.",
+    "Compare models although their runs differ in a setting that changes answers; every output says so.",
+    bool,
+    folded=True,
 )
-metric_option = many("--metric", help="A metric, as the scores name it; by default the main one.")
-judge_option = click.option("--metric", help="The judge's metric, as the scores name it; by default the main one.")
-pair_option = click.option("--model", multiple=True, help="Compare two models only: --model A B.")
+metric_option = many("--metric", "A metric, as the scores name it; by default the main one.")
+judge_option = option("--metric", "The judge's metric, as the scores name it; by default the main one.")
+pair_option = option("--model", "Compare two models only: --model A B.", multiple=True)
 margin_option = many(
     "--margin",
-    help="Are two models practically the same? The smallest difference that matters, in the unit of the file of "
-    "scores: VALUE, METRIC=VALUE, or declared, for the margin that the metric declares.",
+    "Are two models practically the same? The smallest difference that matters, in the unit of the file of scores: "
+    "VALUE, METRIC=VALUE, or declared, for the margin that the metric declares.",
 )
 
 
@@ -487,173 +496,28 @@ def _margin_value(value: str, text: str) -> float:
         raise UserError(f"--margin {text!r}: {value!r} is not a number; expected {wanted}") from None
 
 
-Side = Literal["data", "results"]
-
 _SAMPLING: Mapping[str, tuple[Any, Any, str]] = {
-    "interval": (click.Choice(tuple(INTERVALS)), "percentile-expanded", "Type of bootstrap interval."),
-    "weight": (str, "unit", "Average over units, or over clusters, such as participant."),
-    "unit": (str, "cluster", "Resampling unit: cluster, such as participant, or unit."),
-    "level": (float, 0.95, "Confidence level of the intervals."),
-    "seed": (int, 0, "The same seed gives the same numbers."),
     "resamples": (int, 10_000, "Number of resamples and of random exchanges; at least 40 exchanges for each pair."),
+    "seed": (int, 0, "The same seed gives the same numbers."),
+    "level": (float, 0.95, "Confidence level of the intervals."),
+    "unit": (None, "cluster", "Resampling unit: cluster, such as participant, or unit."),
+    "weight": (None, "unit", "Average over units, or over clusters, such as participant."),
+    "interval": (tuple(INTERVALS), "percentile-expanded", "Type of bootstrap interval."),
 }
 ANALYSIS = tuple(_SAMPLING)
 """The options of every analysis, as `attune_bench.stats.options.AnalysisOptions` names them."""
 
 
-def analysis_options(function: F) -> F:
-    """Add the options that every analysis takes, and ``--format``."""
-    return sampling_options()(format_option()(function))
-
-
 def sampling_options(*names: str) -> Callable[[F], F]:
     """Return the decorator that adds the options of every analysis, or those named."""
-
-    def decorate(function: F) -> F:
-        for name in names or ANALYSIS:
-            kind, default, said = _SAMPLING[name]
-            function = click.option(
-                f"--{name}", cls=FoldedOption, type=kind, default=default, show_default=True, help=said
-            )(function)
-        return function
-
-    return decorate
+    chosen = {name: _SAMPLING[name] for name in names or ANALYSIS}
+    return all_of(
+        *(
+            option(f"--{name}", said, kind, default=default, folded=True)
+            for name, (kind, default, said) in chosen.items()
+        )
+    )
 
 
-def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:
-    """Return the kind of the records in a source: by noun, else by the benchmark named, else by content.
-
-    Raises
-    ------
-    UserError
-        Where it is a file of scores or a table of results.
-    """
-    if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
-        raise UserError(scores_instead(source) or _reads(source, "a table"))
-    if noun is not None:
-        if name is not None:
-            raise UserError("--kind says what the records are, so leave --benchmark out")
-        return next(kind for kind in KINDS if kind.noun == noun)
-    kinds = None
-    if name is not None:
-        with mistakes():
-            benchmark = benchmark_named(name)
-        kinds = [kind_of(one) for one in (benchmark.data, benchmark.results) if one is not None]
-    try:
-        return recognise(source, kinds)
-    except SourceError as error:
-        raise UserError(scores_instead(source) or str(error)) from None
-
-
-def _reads(source: str, what: str) -> str:
-    """Say which command reads a file in the place of records: the same one, where it takes scores."""
-    ctx = click.get_current_context(silent=True)
-    takes_scores = ctx is not None and any(isinstance(param, ScoresArgument) for param in ctx.command.params)
-    command = ctx.command_path if ctx is not None and takes_scores else "attune-bench report"
-    columns = ctx.params.get("columns") if ctx is not None else None
-    given = f" --columns {shlex.quote(columns)}" if columns and takes_scores else ""
-    return f"{source} is {what}, and no file of records; {command} {shlex.quote(source)}{given} reads it"
-
-
-def scores_instead(source: str) -> str:
-    """Return which command reads a file of scores or a table of results; empty where a source is neither."""
-    if is_score_file(source) or _is_benchmark_file(source):
-        what = "a file of scores"
-    else:
-        try:
-            long_layout(read_table(source, names=COLUMNS).frame.with_row_index(ROW))
-        except (SourceError, MetricInputError):
-            return ""
-        what = "a table of results"
-    return _reads(source, what)
-
-
-def _is_benchmark_file(source: str) -> bool:
-    """Tell whether a file is one in which a benchmark writes its scores itself."""
-    try:
-        keys = parse_object(read_input(source)).keys()
-    except (OSError, ValueError):
-        return False
-    formats = [benchmark.scores_format for benchmark in all_benchmarks()]
-    return any(one is not None and one.keys <= keys for one in formats)
-
-
-def making(ctx: click.Context, results: str, data: str | None) -> str:
-    """Say which command goes on from results: the same one where it can score them itself, else `score` first."""
-    words = f"--results {results}{'' if data is None else f' --data {data}'}"
-    if any(isinstance(param, ScoresArgument) and not param.needed for param in ctx.command.params):
-        return f"write: {ctx.command_path} {words}"
-    return f"first: attune-bench score {words}"
-
-
-def records_instead(ctx: click.Context, source: str) -> str:
-    """Return how a command can be given the records of a source as scores; empty where the source has none."""
-    try:
-        kind = recognise(source)
-    except SourceError:
-        return ""
-    path = shlex.quote(source)
-    found = f"{source} contains {kind.plural}, and no scores"
-    if (benchmark := benchmark_of_kind(kind, "results")) is not None:
-        return f"{found}; {making(ctx, path, None if benchmark.data is None else 'DATA')}"
-    if benchmark_of_kind(kind, "data") is not None:
-        return f"{found}; {making(ctx, 'RESULTS', path)}, where RESULTS are what models answered"
-    return f"{found}; attune-bench describe {path} counts them"
-
-
-def benchmark_of_kind(kind: Kind[Any, Any], *sides: Side) -> Benchmark | None:
-    """Return the benchmark whose data, or results, are records of a kind."""
-    named = ((benchmark, getattr(benchmark, side)) for benchmark in all_benchmarks() for side in sides)
-    return next((benchmark for benchmark, one in named if one is not None and kind_of(one) is kind), None)
-
-
-def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
-    """Return the benchmark named, else the benchmark of the data or results in a source."""
-    if name is not None:
-        with mistakes():
-            return benchmark_named(name)
-    if source == "demo":
-        return BENCHMARKS[0]
-    kind = kind_of_source(source, None)
-    if (found := benchmark_of_kind(kind, side)) is None:
-        known = (getattr(benchmark, side) for benchmark in BENCHMARKS)
-        expected = ", ".join(kind_of(one).plural for one in known if one is not None)
-        raise UserError(f"{source} contains {kind.plural}; expected {expected}, or name a benchmark with --benchmark")
-    return found
-
-
-def load_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
-    """Return the records of all sources in one collection, which may be empty.
-
-    Raises
-    ------
-    UserError
-        Where it is empty, and a source has records of another kind.
-    """
-    found: Collection[Any] = reduce(or_, (load_records(source, kind, progress=progress) for source in sources))
-    for source in () if found else sources:
-        with suppress(SourceError):
-            if (other := recognise(source)) is not kind:
-                raise UserError(f"{source} contains {other.plural} and no {kind.noun}")
-    return found
-
-
-def read_all(kind: Kind[Any, Any], sources: Sequence[str], progress: Callable[[int], object]) -> Collection[Any]:
-    """Return the records of all sources in one collection.
-
-    Raises
-    ------
-    UserError
-        Where no source holds a usable record.
-    """
-    found = load_all(kind, sources, progress)
-    check_usable(kind, sources, found)
-    return found
-
-
-def check_usable(kind: Kind[Any, Any], sources: Sequence[str], found: Collection[Any]) -> None:
-    """Raise a UserError where sources have no usable record."""
-    if not found:
-        of_kind = benchmark_of_kind(kind, "data", "results")
-        see = validate_command(sources[:1], benchmark=of_kind)
-        raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")
+analysis_options = all_of(sampling_options(), format_option())
+"""The options that every analysis takes, and ``--format``."""

@@ -131,7 +131,7 @@ def writing(path: Path, option: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.strerror is None:  # of the library, which says what is wrong
+        if error.strerror is None:  # an error of the library; its text is a sentence
             missing = isinstance(error, FileNotFoundError)
             raise UserError(f"{path} cannot be written: {error}; create it" if missing else str(error)) from None
         elsewhere = ""

@@ -11,16 +11,16 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
-    NamedPath,
-    benchmark_of,
+    all_of,
     benchmark_option,
+    option,
+    output_option,
     own_options,
     verb,
     was_given,
@@ -41,8 +41,15 @@ from attune_bench.cli.output import (
     validate_command,
     write_page,
 )
-from attune_bench.cli.records import load
-from attune_bench.cli.scored import baselines_option, check_baselines, print_ranking, say_alone, score_sources
+from attune_bench.cli.sources import (
+    baselines_option,
+    benchmark_of,
+    check_baselines,
+    load,
+    print_ranking,
+    say_alone,
+    score_sources,
+)
 from attune_bench.cli.stopping import process
 from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings
 from attune_bench.runner import run as run_task
@@ -67,8 +74,6 @@ from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities
 from attune_data.references import require, resolve
 from attune_data.text import plural, sanitize
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_body")
 _SECRET = ("api_key", "base_url")
@@ -99,22 +104,8 @@ def _missing_argument(command: str, provider: str, model: str) -> str:
     return f"DATA is missing; name the data, for instance: {command} {provider} {shlex.quote(model)} demo"
 
 
-def model_arguments(function: F) -> F:
-    """Add the arguments PROVIDER, MODEL and DATA."""
-    function = click.argument("data", cls=_DataArgument)(function)
-    for name in ("model", "provider"):
-        function = click.argument(name)(function)
-    return function
-
-
-limit_option = click.option("--limit", type=click.IntRange(min=1), help="Only the first so many.")
-
-
-def output_option(default: str | None, help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word
-    """Return the decorator that adds ``--output``."""
-    return click.option(
-        "--output", "-o", type=click.Path(path_type=Path), default=default, show_default=bool(default), help=help
-    )
+model_arguments = all_of(click.argument("provider"), click.argument("model"), click.argument("data", cls=_DataArgument))
+limit_option = option("--limit", "Only the first so many.", click.IntRange(min=1))
 
 
 def _token_limit(text: str) -> int | None:
@@ -136,83 +127,62 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def decoding_options(function: F) -> F:
-    """Add the options of any benchmark that say how it is answered."""
-    for decorate in (
-        click.option(
-            "--extra-body",
-            cls=FoldedOption,
-            type=_json_object,
-            help="Further parameters of a call, as a JSON object; judges and simulators of a run do not get them. "
-            "Written to the results.",
-        ),
-        click.option(
-            "--reasoning-effort",
-            cls=FoldedOption,
-            help="Sent as reasoning_effort, such as low; not to judges and simulators of a run. By default not sent.",
-        ),
-        click.option(
-            "--max-tokens",
-            cls=FoldedOption,
-            type=_token_limit,
-            help="The most tokens of an answer; by default the benchmark's own. With server none is sent, and judges "
-            "and simulators of a run keep the benchmark's own.",
-        ),
-        click.option(
-            "--temperature",
-            type=temperature,
-            help="Sent with every call, or server for the server's own; by default the benchmark's own.",
-        ),
-        click.option("--seed", cls=FoldedOption, type=int, help="Sent with every call."),
-        click.option(
-            "--free-json",
-            cls=FoldedOption,
-            is_flag=True,
-            help="Send no JSON schema, and retry an unreadable answer twice.",
-        ),
-    ):
-        function = decorate(function)
-    return function
-
-
-prices_option = click.option(
-    "--prices",
-    cls=FoldedOption,
-    type=click.Path(path_type=Path),
-    help="TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
+decoding_options = all_of(
+    option("--free-json", "Send no JSON schema, and retry an unreadable answer twice.", bool, folded=True),
+    option("--seed", "Sent with every call.", int, folded=True),
+    option(
+        "--temperature",
+        "Sent with every call, or server for the server's own; by default the benchmark's own.",
+        temperature,
+    ),
+    option(
+        "--max-tokens",
+        "The most tokens of an answer; by default the benchmark's own. With server none is sent, and judges and "
+        "simulators of a run keep the benchmark's own.",
+        _token_limit,
+        folded=True,
+    ),
+    option(
+        "--reasoning-effort",
+        "Sent as reasoning_effort, such as low; not to judges and simulators of a run. By default not sent.",
+        folded=True,
+    ),
+    option(
+        "--extra-body",
+        "Further parameters of a call, as a JSON object; judges and simulators of a run do not get them. Written to "
+        "the results.",
+        _json_object,
+        folded=True,
+    ),
 )
+"""The options of any benchmark that say how it is answered."""
 
-
-def asking_options(function: F) -> F:
-    """Add the options of all commands that ask models."""
-    for decorate in (
-        click.option(
-            "--api-key",
-            cls=FoldedOption,
-            help="The key of the provider; other users of the machine can read it in the command. Better set it in "
-            "the environment.",
-        ),
-        click.option(
-            "--base-url",
-            help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1; ollama, vllm and lmstudio have "
-            "a usual one.",
-        ),
-        decoding_options,
-        prices_option,
-        click.option(
-            "--replace",
-            cls=FoldedOption,
-            is_flag=True,
-            help="Replace finished results of other settings in the folder without asking.",
-        ),
-        click.option("--max-cost", type=float, help="US dollars that all calls of the folder may cost at most."),
-        click.option(
-            "--call-timeout", cls=FoldedOption, type=float, help="Seconds for one try of a call. [default: 120]"
-        ),
-        click.option("--concurrency", cls=FoldedOption, type=int, help="The most calls at once. [default: 8]"),
-    ):
-        function = decorate(function)
-    return function
+prices_option = option(
+    "--prices",
+    "TOML or JSON: per model a table of input and output, US dollars for a million tokens.",
+    Path,
+    folded=True,
+)
+asking_options = all_of(
+    option("--concurrency", "The most calls at once. [default: 8]", int, folded=True),
+    option("--call-timeout", "Seconds for one try of a call. [default: 120]", float, folded=True),
+    option("--max-cost", "US dollars that all calls of the folder may cost at most.", float),
+    option("--replace", "Replace finished results of other settings in the folder without asking.", bool, folded=True),
+    prices_option,
+    decoding_options,
+    option(
+        "--base-url",
+        "URL of an OpenAI-compatible server, such as http://localhost:8000/v1; ollama, vllm and lmstudio have a usual "
+        "one.",
+    ),
+    option(
+        "--api-key",
+        "The key of the provider; other users of the machine can read it in the command. Better set it in the "
+        "environment.",
+        folded=True,
+    ),
+)
+"""The options of all commands that ask models."""
 
 
 @contextmanager
@@ -266,7 +236,7 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
         Where there is none.
     """
     kind, see = kind_of(benchmark.data), f"see: {validate_command([source], benchmark=benchmark)}"
-    units: Collection[Any] = load(source, kind)
+    units = load(kind, [source])
     if left_out := count_severities(units.found)["error"]:
         warn(f"{plural(left_out, 'error')} in the files{first_issue(units.found)}; {see}")
     if traits:
@@ -396,9 +366,9 @@ def run_options(given: Mapping[str, Any]) -> RunOptions:
 def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
     """Return a command line of what was parsed, so that no key can be in it; options of None are left out."""
     words = ["attune-bench", name, *arguments]
-    for option, value in options.items():
+    for flag, value in options.items():
         if value is not None:
-            words += [option, *(value if isinstance(value, tuple) else [str(value)])]
+            words += [flag, *(value if isinstance(value, tuple) else [str(value)])]
     return shlex.join(words)
 
 
@@ -501,25 +471,25 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
     return command_line(ctx.info_name or "", tuple(arguments), options)
 
 
-_FILE = NamedPath(path_type=Path)
-
-
 @verb(
     "run local my-model demo --dry-run",
     "run local MODEL demo --base-url http://localhost:8000/v1 --limit 8 --html page.html",
     own="run",
 )
 @model_arguments
-@output_option("results", "Folder of the results and of all responses, by which a run goes on.")
+@output_option("Folder of the results and of all responses, by which a run goes on.", default="results")
 @limit_option
 @where_option
 @benchmark_option("A benchmark, or module:NAME; by default the data tell.")
-@click.option(
-    "--repeats", cls=FoldedOption, type=click.IntRange(min=1), default=1, show_default=True,
-    help="Number of repeats, each with a --seed 1,000 higher; see docs/repeats.md.",
-)  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Print the number of calls, tokens and the cost, and send nothing.")
-@click.option("--html", type=_FILE, help="Score what the folder has in the end, and write this page of it.")
+@option(
+    "--repeats",
+    "Number of repeats, each with a --seed 1,000 higher; see docs/repeats.md.",
+    click.IntRange(min=1),
+    default=1,
+    folded=True,
+)
+@option("--dry-run", "Print the number of calls, tokens and the cost, and send nothing.", bool)
+@option("--html", "Score what the folder has in the end, and write this page of it.", Path)
 @baselines_option
 @asking_options
 @click.pass_context

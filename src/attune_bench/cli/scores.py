@@ -13,7 +13,6 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
-from attune_bench.cli.help import FoldedOption
 from attune_bench.cli.options import (
     ANALYSIS,
     analysis_options,
@@ -22,16 +21,14 @@ from attune_bench.cli.options import (
     data_option,
     format_option,
     labels_option,
-    making,
     margin_of,
     margin_option,
     metric_option,
     mixed_option,
     no_scores,
+    option,
     own_benchmark_option,
     pair_option,
-    read_all,
-    records_instead,
     results_option,
     scores_argument,
     scores_option,
@@ -54,10 +51,13 @@ from attune_bench.cli.output import (
     write_page,
     write_warnings,
 )
-from attune_bench.cli.scored import (
+from attune_bench.cli.sources import (
     Scored,
     baselines_option,
+    making,
     problems_of,
+    read,
+    records_instead,
     say_alone,
     score_sources,
     scored_benchmark,
@@ -91,7 +91,7 @@ from attune_bench.stats.summary import DISTRIBUTION, distribution
 from attune_bench.verbs.scores import Scores
 from attune_data.query import Queryable, none_of
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, did_you_mean, plural, pluralize
+from attune_data.text import columns_of_terminal, did_you_mean, listed, plural, pluralize
 from attune_metrics.signature import short_signature
 
 Given = Mapping[str, Any]
@@ -135,7 +135,7 @@ def scores_given(path: Path | None, given: Given) -> tuple[Scores, Scored | None
     Raises
     ------
     UserError
-        There is neither a file nor results, or as `read_scores` and `attune_bench.cli.scored.score_sources`.
+        There is neither a file nor results, or as `read_scores` and `attune_bench.cli.sources.score_sources`.
     """
     if path is not None:
         if given["baselines"]:
@@ -160,7 +160,7 @@ def sampling_of(given: Given) -> Any:
 
 
 def benchmark_of_scores(scores: Scores) -> Benchmark | None:
-    """Return the benchmark that the scores are of; None for a table of somebody else's."""
+    """Return the benchmark that the scores are of; None for a table of the user's own."""
     return benchmark_in_use(scores.provenance.benchmark)
 
 
@@ -170,9 +170,7 @@ def records_of(scores: Scores, side: Literal["data", "results"], *sources: str) 
     if (reference := getattr(benchmark, side, None)) is None:
         of = benchmark.title if benchmark else "a table"
         raise UserError(f"scores of {of} take no --{side}; leave it out")
-    kind = kind_of(reference)
-    with progress() as phase:
-        return read_all(kind, sources, phase(f"reading {kind.plural}", None))
+    return read(kind_of(reference), sources)
 
 
 def traits_of(scores: Scores, data: str | None) -> Queryable:
@@ -239,34 +237,23 @@ def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored | None]
     return read, scored
 
 
-@verb(
-    "report scores.json",
-    "report --results demo --data demo --baselines --html report.html",
-    variants=True,
-)
+@verb("report scores.json", "report --results demo --data demo --baselines --html report.html", variants=True)
 @scores_argument(needed=False)
 @results_option("What models made, to score in place of SCORES; or with SCORES and --html what was scored")
 @data_option("What the results are of; or with SCORES and --html what was scored against")
 @baselines_option
 @own_benchmark_option
-@click.option("--html", type=click.Path(path_type=Path), help="Write this page instead: one self-contained file.")
-@click.option(
-    "--small-cells",
-    cls=FoldedOption,
-    is_flag=True,
-    help="For --html: show values of fewer than 5 people, and single units, too.",
-)
-@click.option(
+@option("--html", "Write this page instead: one self-contained file.", Path)
+@option("--small-cells", "For --html: show values of fewer than 5 people, and single units, too.", bool, folded=True)
+@option(
     "--transcripts",
-    is_flag=True,
-    help="For --html, with --results and --data: show the best and the worst of each model as texts, where their "
+    "For --html, with --results and --data: show the best and the worst of each model as texts, where their "
     "licence allows it; of people's own also with --small-cells.",
+    bool,
 )
 @margin_option
 @labels_option("For --html, to correct a judge by. ")
-@click.option(
-    "--label-metric", cls=FoldedOption, help="The judge's metric, which --labels rates; by default the main one."
-)
+@option("--label-metric", "The judge's metric, which --labels rates; by default the main one.", folded=True)
 @mixed_option
 @analysis_options
 def report(
@@ -326,9 +313,9 @@ def report(
 @own_benchmark_option
 @metric_option
 @pair_option
-@click.option("--by", help="A trait: compare within each of its values too, each corrected for itself.")
+@option("--by", "A trait: compare within each of its values too, each corrected for itself.")
 @margin_option
-@click.option("--full", is_flag=True, help="Print every pair, whatever the number of models, with p min and mde too.")
+@option("--full", "Print every pair, whatever the number of models, with p min and mde too.", bool)
 @mixed_option
 @analysis_options
 def compare(
@@ -410,9 +397,9 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
 @scores_option
 @data_option("Where the scores do not have the traits: what was scored against")
 @where_option
-@click.option("--filter", help='An SQL condition on traits, such as "promis_anxiety_t >= 60".')
-@click.option("--by", help="A trait: one stratum for each of its values, of the units chosen.")
-@click.option("--compare", is_flag=True, help="Set each stratum against its complement, the other units.")
+@option("--filter", 'An SQL condition on traits, such as "promis_anxiety_t >= 60".')
+@option("--by", "A trait: one stratum for each of its values, of the units chosen.")
+@option("--compare", "Set each stratum against its complement, the other units.", bool)
 @metric_option
 @analysis_options
 def subset(
@@ -434,7 +421,8 @@ def subset(
     read = read_scores(scores, given)
     traits = where_traits(where)
     if not (traits or filter is not None or by):
-        raise UserError("which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT")
+        choose = "which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT"
+        raise UserError(f"{choose}; the traits are {listed([*read.traits], 8)}" if read.traits else choose)
     source = traits_of(read, data)
     with mistakes():
         part = source.where(**traits)
@@ -518,7 +506,7 @@ def analyze(
     }
     if name and left_out:
         raise UserError("; ".join(f"{key} {why}" for key, why in left_out.items()))
-    # Where no analysis is named, distribution would be most of what is printed.
+    # Where no analysis is named, distribution would fill most of the output.
     chosen = [key for key in (dict.fromkeys(name) or known) if key not in left_out and (name or key != "distribution")]
     for key in chosen:
         if metric and name and not known[key].takes_metrics:
@@ -630,39 +618,24 @@ _DISTRIBUTION = Analysis(function=distribution, title="Distribution", note="", c
 _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
 
 
-@verb(
-    "plan scores.json --difference 2",
-    "plan --difference 2 --sd 10 --correlation 0.5 --icc 0.2",
-    variants=True,
-)
-@click.option("--difference", type=float, help="The true difference to find, in the unit of the scores.")
-@click.option(
-    "--participants", type=int, help="How many there will be: which difference is the smallest detectable one?"
-)
+@verb("plan scores.json --difference 2", "plan --difference 2 --sd 10 --correlation 0.5 --icc 0.2", variants=True)
+@option("--difference", "The true difference to find, in the unit of the scores.", float)
+@option("--participants", "How many there will be: which difference is the smallest detectable one?", int)
 @scores_argument(needed=False)
 @metric_option
 @pair_option
-@click.option("--sd", type=float, help="Without a pilot: the standard deviation of a unit's score.")
-@click.option("--correlation", type=float, help="Without a pilot: of both models' scores on a unit; 0 is cautious.")
-@click.option("--icc", type=float, help="Without a pilot: how alike the differences of a participant are, 0 to 1.")
-@click.option(
-    "--units-per-participant", type=float, help="Without a pilot: how many units each has on average; by default 1."
-)
-@click.option(
+@option("--sd", "Without a pilot: the standard deviation of a unit's score.", float)
+@option("--correlation", "Without a pilot: of both models' scores on a unit; 0 is cautious.", float)
+@option("--icc", "Without a pilot: how alike the differences of a participant are, 0 to 1.", float)
+@option("--units-per-participant", "Without a pilot: how many units each has on average; by default 1.", float)
+@option(
     "--units-cv",
-    cls=FoldedOption,
-    type=float,
-    help="Without a pilot: standard deviation of the number of units of a participant, over its mean; by default 0, "
+    "Without a pilot: standard deviation of the number of units of a participant, over its mean; by default 0, "
     "equally many. Usual are 0.5 to 1.",
+    float,
+    folded=True,
 )
-@click.option(
-    "--looks",
-    cls=FoldedOption,
-    type=int,
-    default=1,
-    show_default=True,
-    help="How often the data are tested; once only.",
-)
+@option("--looks", "How often the data are tested; once only.", int, default=1, folded=True)
 @mixed_option
 @own_benchmark_option
 @format_option()

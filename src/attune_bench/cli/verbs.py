@@ -44,7 +44,7 @@ _GROUPS = {
     "Publish": {
         "export": ("export", "Write records or scores for other tools."),
         "leaderboard": ("export", "Make a page that ranks many files of scores."),
-        "signature": ("signature", "Print the signature of an output, of which text has a hash."),
+        "signature": ("signature", "Print the whole signature behind the hash of an output."),
     },
 }
 """The commands that the help lists, in groups; for each its module and what it does."""
@@ -53,15 +53,19 @@ _RARE = {"lm-eval-path": ("export", "Print the folder of tasks for lm-evaluation
 """Commands that only `--help-all` lists, as the commands that one benchmark has."""
 
 _EARLIER = {
-    "stats": ("scores", "stats", "analyze SCORES distribution"),
-    "schema": ("data", "schema", "columns KIND --schema"),
-    "judges": ("judge", "agree", "judge agree"),
-    "labels": ("judge", "labels", "judge draw, judge plan"),
-    "debias": ("judge", "correct", "judge correct"),
+    "stats": ("scores:stats", "analyze SCORES distribution"),
+    "schema": ("data:schema", "columns KIND --schema"),
+    "judges": ("judge:agree", "judge agree"),
+    "labels": ("judge:labels", "judge draw, judge plan"),
+    "debias": ("judge:correct", "judge correct"),
 }
-"""Earlier names of commands: their module, their function, and the name that the help has for them."""
+"""Earlier names of commands: their function, and the name that the help has for them."""
 
-_COMMANDS = {**{name: entry for group in _GROUPS.values() for name, entry in group.items()}, **_RARE}
+_COMMANDS = {
+    name: f"{module}:{name.replace('-', '_')}"
+    for group in (*_GROUPS.values(), _RARE)
+    for name, (module, _) in group.items()
+}
 
 
 class _Verbs(VerbGroup):
@@ -73,21 +77,12 @@ class _Verbs(VerbGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return a command."""
-        found: click.Command
-        if cmd_name in _EARLIER:
-            module, function, _ = _EARLIER[cmd_name]
-            found = resolve(f"attune_bench.cli.{module}:{function}")
-            return found
-        if cmd_name in _COMMANDS:
-            module, _ = _COMMANDS[cmd_name]
-            found = resolve(f"attune_bench.cli.{module}:{cmd_name.replace('-', '_')}")
-            return found
-        for benchmark in all_benchmarks():
-            for command in benchmark.commands:
-                if command.name == cmd_name:
-                    found = resolve(command.command)
-                    return found
-        return None
+        earlier, _ = _EARLIER.get(cmd_name, (None, None))
+        place = earlier or _COMMANDS.get(cmd_name)
+        if place is None:  # Only now are the benchmarks of installed packages imported.
+            own = {command.name: command.command for benchmark in all_benchmarks() for command in benchmark.commands}
+        found: click.Command | None = resolve(f"attune_bench.cli.{place}" if place else own.get(cmd_name))
+        return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -104,7 +99,7 @@ class _Verbs(VerbGroup):
             for benchmark in all_benchmarks():
                 if benchmark.commands:
                     groups[f"Commands of {benchmark.title}"] = {one.name: one.help for one in benchmark.commands}
-            groups["Earlier names"] = {name: f"the same as {now}" for name, (*_, now) in _EARLIER.items()}
+            groups["Earlier names"] = {name: f"the same as {now}" for name, (_, now) in _EARLIER.items()}
         width = max(len(name) for group in groups.values() for name in group)
         for title, group in groups.items():
             with formatter.section(title):

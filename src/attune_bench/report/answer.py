@@ -1,5 +1,6 @@
-"""The answer of a report: what it says first of one condition, in sentences."""
+"""The answer of a report: the sentences about the scores of one condition that a report begins with."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -184,7 +185,7 @@ class Answer:
         return found
 
     def _directed(self, names: Iterable[str]) -> list[Metric]:
-        """Return the metrics of which higher or lower values are better."""
+        """Return the metrics with a better direction."""
         metrics = map(self.page.table.metric, names)
         return [metric for metric in metrics if metric.higher_is_better is not None]
 
@@ -279,6 +280,15 @@ def title(page: PageScores) -> str:
     among = next((answer.among for answer in answers if answer.among), "")
     found = f"{_marked_name(shared[0])} has the {_extreme(metric)} {metric.label}{among} in every {condition}"
     return f"{found}, and is significantly better than all others in {ahead} of {plural(len(answers), condition)}"
+
+
+def answers(page: PageScores) -> list[str]:
+    """Return the answer of a page: one paragraph for each condition."""
+    with warnings.catch_warnings():
+        # Tables of the same numbers give the same warnings.
+        warnings.simplefilter("ignore")
+        every = [Answer(page, condition) for condition in page.table.conditions]
+        return [plain_sentence(" ".join([f"{one.finding()}.", *one.details(), *one.prior()])) for one in every]
 
 
 def _no_direction(metric: Metric) -> str:

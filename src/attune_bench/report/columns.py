@@ -429,6 +429,19 @@ def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
     )
 
 
+def swapped(row: Row) -> dict[str, Any]:
+    """Return the comparison of two models as the comparison of the second with the first.
+
+    Examples
+    --------
+    >>> swapped({"model_a": "a", "model_b": "b", "difference": 0.5, "low": 0.25, "high": 1.0, "n": 8})
+    {'model_a': 'b', 'model_b': 'a', 'difference': -0.5, 'low': -1.0, 'high': -0.25, 'n': 8}
+    """
+    numbers = {"difference": "difference", "low": "high", "high": "low"}
+    negated = {name: None if row[other] is None else -row[other] for name, other in numbers.items()}
+    return {**row, "model_a": row["model_b"], "model_b": row["model_a"], **negated}
+
+
 def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:
     """Return by two models whether the first is significantly better (1), worse (-1) or neither (0), None untested."""
     found: dict[tuple[str, str], int | None] = {}

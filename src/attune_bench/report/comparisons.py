@@ -21,6 +21,7 @@ from attune_bench.report.columns import (
     p_value,
     random_words,
     signs_of,
+    swapped,
     text_column,
     under_condition,
     words_under,
@@ -117,7 +118,9 @@ def comparison_note(
     """
     units = pluralize(table.provenance.unit)
     are_matrices = [False] if full else matrices(comparisons)
-    brackets = "Intervals" if all(are_matrices) else f"Difference: A minus B, on the {units} of both. In brackets"
+    intervals = f"Uncorrected intervals: {interval_words(table, options)}."
+    if not all(are_matrices):
+        intervals = f"Difference: A minus B, on the {units} of both. In brackets, u{intervals[1:]}"
     signs = (
         "A row against a column, which is numbered as rows are: + significantly better, - significantly worse (or "
         "higher and lower, where neither is better), = no significant difference, ? not compared."
@@ -129,8 +132,8 @@ def comparison_note(
     )
     said = [
         *([signs] if any(are_matrices) else []),
-        f"{brackets}: {interval_words(table, options)}, not corrected.",
-        f"p: exchanging A and B within each {drawn(table, options)}, on the {units} of both"
+        intervals,
+        f"p: exchanging the two models within each {drawn(table, options)}, on the {units} of both"
         f"{random_words(exchanges, options)}.",
         *(["p min: the smallest p that the test could give."] if full else []),
         "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below "
@@ -147,8 +150,8 @@ _MDE = "mde: minimum detectable effect, the smallest true difference found with 
 def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions) -> list[str]:
     """Return sentences to quote: for each metric and condition the best two models, and the pairs that differ.
 
-    Where that were more than six sentences, there are those of the best two models alone. Strata have none, nor have
-    pairs that no test compares.
+    Of more than six sentences, only the sentences of the best two models are left. Strata, and pairs that no test
+    compares, have no sentence.
 
     Examples
     --------
@@ -188,13 +191,10 @@ def _best_two(table: ScoreTable, metric: str, condition: Any) -> set[str]:
 
 def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -> str:
     held, metric = table.provenance, table.metrics[row["metric"]]
+    row = swapped(row) if metric.sign * row["difference"] < 0 else row
     first, second, difference = row["model_a"], row["model_b"], row["difference"]
-    ends = (row["low"], row["high"])
-    if metric.sign * difference < 0:
-        first, second, difference = second, first, -difference
-        ends = (None, None) if None in ends else (-row["high"], -row["low"])
-    within = interval(*ends, metric)
-    said = f"{number(difference + 0.0, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
+    within = interval(row["low"], row["high"], metric)
+    said = f"{number(difference, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
     p = p_value(row["p_holm"])
     corrected = f"Holm-corrected over {family['family']} pairs, " if family["family"] > 1 else ""
     others = sum(condition == row["condition"] for _, condition in table.groups) - 2

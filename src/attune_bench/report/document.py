@@ -1,7 +1,4 @@
-"""Documents of scores: what commands print as text, Markdown, CSV or JSON, and what notebooks show.
-
-A notebook is saved with its output and forwarded as a page is: it hides what a page hides.
-"""
+"""Documents of scores: tables and sentences, printed as text, Markdown, LaTeX, CSV or JSON."""
 
 import json
 import re
@@ -15,18 +12,14 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from attune_bench.report.columns import UNDEFINED, Cell, Row, Table, text_column
-from attune_bench.report.notes import provenance_line, reading_notes, standing_notes
-from attune_bench.report.privacy import shown_summary, without_few
-from attune_bench.report.tables import board, group_name
+from attune_bench.report.notes import reading_notes, standing_notes
+from attune_bench.report.tables import group_name
 from attune_bench.scores.provenance import kind_of_group, people_among, setting_text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import is_mixed
-from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv, to_latex, to_markdown
-from attune_data.issues import Html, page, table, tag
 from attune_data.text import WIDTH, Tone, grid, sanitize, toned, width, wrapped
 from attune_metrics.signature import short_signature
-from attune_metrics.stats.bootstrap import STATISTICS
 
 _GAP = 2
 _NAME, _NAME_OF_SEVERAL = 24, 16  # columns that a name has at least, alone in its row or one of several
@@ -383,7 +376,7 @@ def document(
     head: str = "",
     metadata: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Return tables about scores with what has to be said beside them."""
+    """Return tables about scores with the notes that belong beside them."""
     held = table.provenance
     about = {
         "benchmark": held.benchmark,
@@ -401,44 +394,3 @@ def document(
         quotes=quotes, signature=signature, metadata=about, rename={"condition": held.condition},
         comments=reading_notes(table),
     )  # fmt: skip
-
-
-_MODELS, _METRICS = 30, 5
-_MANY = 100_000  # rows, above which 10,000 resamples would keep a reader waiting
-
-
-def scores_html(scores: ScoreTable, answer: Sequence[str] = ()) -> str:
-    """Return scores as a piece of HTML for a notebook: the first metrics of the board, the best model first.
-
-    `answer` has paragraphs that stand above.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> "67.34" in scores_html(score(load("demo"), load_runs("demo")))
-    True
-    """
-    title, about = scores.provenance.title, tag("p", provenance_line(scores), class_="quiet")
-    above = [tag("p", text) for text in answer]
-    if scores.values.is_empty():
-        return page(title, about, tag("p", "No result was scored."))
-    metrics = [name for name in scores.headline if scores.metric(name).statistic in STATISTICS][:_METRICS]
-    metrics = metrics or [scores.primary]
-    options = AnalysisOptions(resamples=10_000 if scores.values.height <= _MANY else 1_000)
-    found = shown_summary(scores, small_cells=False, metrics=metrics, resamples=options.resamples)
-    # Its order tells of the values.
-    made = board(without_few(scores, small_cells=False), found, metrics, options)
-    rows = [[_cell(column.cell(row)) for column in made.columns] for row in made.rows]
-    reasons = dict.fromkeys(row["reason"] for row in made.rows if row["reason"])
-    beyond = [f"and {len(rows) - _MODELS} more rows"] if len(rows) > _MODELS else []
-    others = len(scores.metrics) - len(metrics)
-    more = [f"{others} more metrics: summary() has all, report() the whole report."] if others else []
-    said = [*beyond, *made.notes, *reasons, *standing_notes(scores), *more]
-    head = [column.head for column in made.columns]
-    below = (tag("div", note, class_="quiet") for note in said)
-    return page(title, *above, about, table(rows[:_MODELS], head=head), *below)
-
-
-def _cell(cell: Cell) -> Html:
-    return Html(tag("div", cell.text) + (tag("div", cell.small, class_="quiet") if cell.small else ""))

@@ -25,6 +25,7 @@ from attune_bench.report.columns import (
     number,
     p_value,
     signs_of,
+    swapped,
 )
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -400,16 +401,13 @@ def pairs_matrix(
     """
     signs = signs_of(pairs, metric)
     said: dict[tuple[str, str], str] = {}
-    for row in pairs if numbers else ():
-        for one, other, side in ((row["model_a"], row["model_b"], 1), (row["model_b"], row["model_a"], -1)):
-            if row["difference"] is not None:
-                low, high = row["low"], row["high"]
-                if side == -1 and low is not None:
-                    low, high = -high, -low
-                difference = number(side * row["difference"] + 0.0, metric, signed=True)
-                within = interval(low, high, metric, signed=True)
-                names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
-                said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
+    tested = [row for row in pairs if numbers and row["difference"] is not None]
+    for row in (*tested, *map(swapped, tested)):
+        one, other = row["model_a"], row["model_b"]
+        names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
+        difference = number(row["difference"], metric, signed=True)
+        within = interval(row["low"], row["high"], metric, signed=True)
+        said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
     heads = [
         element("th", str(place), scope="col", title=sanitize(model), data_model=sanitize(model))
         for place, model in models

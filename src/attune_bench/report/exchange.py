@@ -6,22 +6,19 @@ transcripts, see `attune_bench.report.transcripts`.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attune_bench.report.columns import UNDEFINED, Cell, Column, Markup, Section, Table
 from attune_bench.report.elements import table_element
-from attune_bench.report.shown_texts import terms_of, withheld_reasons
-from attune_bench.scores.benchmark import Benchmark
+from attune_bench.report.privacy import terms_of, withheld_reasons
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.records import Row, ScoredRecords
-from attune_bench.scores.table import KEYS, ScoreTable
+from attune_data.collection import Kind
 from attune_data.display import Compared, Message, Part, parts_html
 from attune_data.issues import element
 from attune_data.record import is_generated
-from attune_data.references import resolve
 from attune_data.text import plural, pluralize
-from attune_metrics.metric import MetricInputError
 
 if TYPE_CHECKING:
     from attune_bench.report.page_scores import PageScores
@@ -31,15 +28,7 @@ _LONGEST = 700
 """Characters of a message; of a longer one the beginning is quoted."""
 
 
-def exchange_section(
-    page: "PageScores",
-    scores: ScoreTable,
-    *,
-    benchmark: Benchmark | None,
-    data: Sequence[Any] | None,
-    results: Sequence[Any] | None,
-    transcripts: bool,
-) -> Section | None:
+def exchange_section(page: "PageScores", records: ScoredRecords, *, transcripts: bool) -> Section | None:
     """Return one exchange with the answers of the best models beside the reference; None where none may be shown.
 
     The kind of the data shows its turns beside results (`attune_data.collection.Kind.beside`). The exchange is the
@@ -49,54 +38,37 @@ def exchange_section(
     ----------
     page : PageScores
         The scores and options of the page.
-    scores : ScoreTable
-        The scores as they were made; the page may have a part of them.
-    benchmark : Benchmark, optional
-        The benchmark of the scores.
-    data, results : sequence of record
-        What was scored against and what was scored.
+    records : ScoredRecords
+        What was scored.
     transcripts : bool
         Whether texts are asked for; without, only generated data are quoted.
     """
-    if benchmark is None or benchmark.data is None or data is None or results is None:
+    if records.given is None or records.given.beside is None:
         return None
-    if resolve(benchmark.data).beside is None or not (transcripts or any(map(is_generated, data))):
-        return None
-    try:
-        records = ScoredRecords(scores, benchmark=benchmark, results=results, data=data, use="an exchange")
-    except MetricInputError:
-        # Without transcripts nobody asked for the records that were scored.
-        return None
-    reasons = withheld_reasons(page, records)
+    reasons = withheld_reasons(page.table, records, small_cells=page.small_cells)
     groups = [group for group in page.numbers if group not in page.hidden]
     models = [group for group in groups if kind_of_group(group[0]) == "model"] or groups
-    chosen = [group for group in models if group[1] == models[0][1]][:_MOST_MODELS] if models else []
-    scored = set(page.table.values.select(KEYS).iter_rows())
+    chosen = [group for group in models if group[1] == models[0][1]][:_MOST_MODELS]
     for unit, record in sorted(records.units.items()):
         rows: list[Row] = [(*group, unit) for group in chosen]
-        if not rows or any(row not in scored or reasons[row] for row in rows):
-            continue
-        if transcripts or is_generated(record):
-            for messages, answers in _turns(records, record, rows):
+        may_be_shown = transcripts or is_generated(record)
+        # A row without a reason is shown; one that was not scored has none.
+        if rows and may_be_shown and not any(reasons.get(row, "not scored") for row in rows):
+            for messages, answers in _turns(records.given, record, [records.results[row] for row in rows]):
                 return _shown(page, records, rows, messages, answers)
     return None
 
 
-def _turns(records: ScoredRecords, record: Any, rows: Sequence[Row]) -> Iterator[tuple[list[Message], Part]]:
+def _turns(given: Kind[Any, Any], record: Any, results: Sequence[Any]) -> Iterator[tuple[list[Message], Part]]:
     """Yield the turns with a reference that the models do not all answer alike: the messages, and the answers."""
-    beside = records.given.beside if records.given else None
-    parts = [] if beside is None else beside(record, [records.results[row] for row in rows])
-    places, count = [], 0
-    for part in parts:
-        count += bool(part.heading)
-        places.append((count, part))
-    for _, turn in groupby(places, lambda one: one[0]):
-        inside = [part for _, part in turn]
-        messages = [message for part in inside for message in part.messages if not message.folded]
-        answers = next((part for part in inside if any(row.reference is not None for row in part.rows)), None)
-        if not messages or answers is None or not any(row.reference for row in answers.rows):
-            continue
-        if len(rows) == 1 or any(len(set(row.predicted)) > 1 for row in answers.rows):
+    turns: list[list[Part]] = [[]]
+    for part in given.beside(record, results) if given.beside else ():
+        turns += [[]] if part.heading else []
+        turns[-1].append(part)
+    for turn in turns:
+        messages = [message for part in turn for message in part.messages if not message.folded]
+        answers = next((part for part in turn if any(row.reference for row in part.rows)), None)
+        if messages and answers and (len(results) == 1 or any(len(set(row.predicted)) > 1 for row in answers.rows)):
             yield messages, answers
 
 
@@ -104,20 +76,19 @@ def _shown(
     page: "PageScores", records: ScoredRecords, rows: Sequence[Row], messages: Sequence[Message], answers: Part
 ) -> Section:
     whose = records.given.reference if records.given else ""
-    unit = page.table.provenance.unit
     said = parts_html([Part(messages=[replace(one, text=_abridged(one.text), notes=()) for one in messages])])
     columns = [
         Column(answers.title, lambda row: Cell(row["answer"].asked), is_name=True),
         Column(whose, lambda row: Cell(row["answer"].reference or UNDEFINED), is_name=True),
-        *(Column(row[0], _answer(place), is_name=True) for place, row in enumerate(rows)),
+        *(Column(row[0], partial(_answer, place=place), is_name=True) for place, row in enumerate(rows)),
     ]
     compared = [{"answer": one} for one in answers.rows if one.reference is not None]
     table = table_element(Table("exchange", "", columns, compared), called=answers.title)
     differ = "" if len(rows) == 1 else ", and on which the models do not all answer alike"
     most = f" of the best {plural(len(rows), 'model')}" if len(rows) > 1 else ""
     rule = (
-        f"Chosen by a rule, not for its content: the first turn, in the order of the {pluralize(unit)}, with an answer "
-        f"of the {whose}{differ}. Answers{most}."
+        "Chosen by a rule, not for its content: the first turn, in the order of the "
+        f"{pluralize(page.table.provenance.unit)}, with an answer of the {whose}{differ}. Answers{most}."
     )
     notes = [element("p", text, class_="quiet") for text in (rule, *terms_of(records, rows))]
     quoted = element("div", *said, class_="attune")
@@ -130,12 +101,9 @@ def _abridged(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rsplit(None, 1)[0]} [...]"
 
 
-def _answer(place: int) -> Any:
-    def cell(row: Any) -> Cell:
-        answer: Compared = row["answer"]
-        same = answer.same[place] if answer.same else None
-        said = answer.notes[place] if answer.notes else ""
-        mark = "" if same is None else said or ("same" if same else "differs")
-        return Cell(answer.predicted[place] or UNDEFINED, mark)
-
-    return cell
+def _answer(row: Any, place: int) -> Cell:
+    answer: Compared = row["answer"]
+    same = answer.same[place] if answer.same else None
+    said = answer.notes[place] if answer.notes else ""
+    mark = "" if same is None else said or ("same" if same else "differs")
+    return Cell(answer.predicted[place] or UNDEFINED, mark)

@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from inspect import getdoc, isfunction
 from typing import Any
 
 import polars as pl
@@ -12,16 +11,14 @@ from typing_extensions import Unpack
 from attune_bench.analyses import ANALYSES
 from attune_bench.report.answer import Answer, sentence, title
 from attune_bench.report.columns import (
-    INTERVALS,
     Folded,
-    Part,
     Section,
     Table,
     drawn,
     has_clusters,
+    interval_words,
     range_words,
     text_column,
-    weight_words,
 )
 from attune_bench.report.document import settings_table
 from attune_bench.report.elements import page
@@ -31,7 +28,7 @@ from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.ranking import ranking_element
 from attune_bench.report.sections import general_sections, lacking_units
-from attune_bench.report.transcripts import TranscriptFolder, transcript_section
+from attune_bench.report.transcripts import TranscriptFolder, records_to_quote, transcript_section
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
@@ -45,7 +42,7 @@ from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import plural, pluralize
-from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning
+from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning, first_paragraph
 from attune_metrics.stats.bootstrap import STATISTICS
 
 
@@ -53,10 +50,7 @@ def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html
     """Return what a page says below its title, a block a condition; `benchmark` defines the baselines."""
     table = page.table
     predictors = {} if benchmark is None else resolve(benchmark.baselines) or {}
-    docs = {
-        name: (getdoc(predict) or "").split("\n\n")[0] for name, predict in predictors.items() if isfunction(predict)
-    }
-    meanings = {name: text for name, text in docs.items() if text}
+    meanings = {name: text for name, predict in predictors.items() if (text := first_paragraph(predict))}
     blocks = []
     for condition in table.conditions:
         answer, parts = Answer(page, condition), []
@@ -67,8 +61,7 @@ def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html
         terms = [element("div", element("dt", term), element("dd", text)) for term, text in answer.good_score()]
         parts.append(element("dl", *terms, class_="good"))
         if answer.rows:
-            random = answer.chances.get(table.primary)
-            parts.append(ranking_element(page, condition, answer.rows, random, meanings=meanings))
+            parts.append(ranking_element(answer, meanings))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
 
@@ -170,15 +163,12 @@ def html_report(
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
             sections.sort(key=lambda section: not section.is_first)
-    exchange = exchange_section(
-        asked, scores, benchmark=benchmark, data=data, results=results, transcripts=transcripts is not False
-    )
-    sections = [*([exchange] if exchange else []), *sections]
-    if transcripts is not False:
+    records = records_to_quote(scores, benchmark, data, results, is_asked=transcripts is not False)
+    if records and (exchange := exchange_section(asked, records, transcripts=transcripts is not False)):
+        sections.insert(0, exchange)
+    if records and transcripts is not False:
         progress("transcripts")
-        folder = None if transcripts is True else transcripts
-        made = transcript_section(asked, scores, benchmark=benchmark, data=data, results=results, folder=folder)
-        sections.append(made)
+        sections.append(transcript_section(asked, records, None if transcripts is True else transcripts))
     warned = _warnings(asked, [warning.message for warning in caught])
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     sections += [] if data is None else [_data(table, data)]
@@ -188,19 +178,21 @@ def html_report(
         named = ", ".join([*others[:12], *(["..."] if len(others) > 12 else [])])
         left_out.append(f"{plural(len(others), 'metric')} not on the board; the report as JSON has them: {named}")
     shown = [section for section in sections if section.parts]
-    notice = f"Models {why} are not shown; the end of the page names them." if few else ""
+    items = Html("; ").join(element("span", one) for one in left_out)
+    end = [element("p", "Not in this report: ", Html(items), ".", class_="quiet", id="not-in-this-report")]
     name = table.provenance.title
     name = name if name.lower().endswith("scores") else f"{name} scores"
-    heading = element("h1", sentence(title(asked)))
-    end = [_left_out(left_out)] if left_out else []
+    about = provenance_line(table, with_synthetic=False)
+    top = [element("h1", sentence(title(asked))), element("p", about, class_="quiet")]
+    people = ": no score here is of a real person" if table.provenance.private else ""
+    notices = [
+        *([f"SYNTHETIC demonstration data{people}."] if table.provenance.synthetic else []),
+        *(["MIXED: the runs differ in settings that change answers."] if is_mixed(table) else []),
+        *([f"Models {why} are not shown; the end of the page names them."] if few else []),
+    ]
+    top += [element("p", notice, class_="notice") for notice in notices]
     progress("figures")
-    return page(name, [heading, *_top(table, notice)], shown, answer=answer, end=end, models=table.models)
-
-
-def _left_out(said: Sequence[str]) -> Html:
-    """Return what is not on the page, and why, as one paragraph."""
-    items = [part for one in said for part in (element("span", one), Html("; "))][:-1]
-    return element("p", "Not in this report: ", *items, ".", class_="quiet", id="not-in-this-report")
+    return page(name, top, shown, answer=answer, end=end if left_out else [], models=table.models)
 
 
 def _labels_of(
@@ -216,63 +208,57 @@ def _labels_of(
     return held
 
 
-def _top(table: ScoreTable, notice: str) -> list[Html]:
-    """Return the paragraphs below the title, which apply to all numbers."""
-    parts = [element("p", provenance_line(table, with_synthetic=False), class_="quiet")]
-    if table.provenance.synthetic:
-        people = ": no score here is of a real person" if table.provenance.private else ""
-        parts.append(element("p", f"SYNTHETIC demonstration data{people}.", class_="notice"))
-    if is_mixed(table):
-        parts.append(element("p", "MIXED: the runs differ in settings that change answers.", class_="notice"))
-    return [*parts, *([element("p", notice, class_="notice")] if notice else [])]
-
-
 def _methods(
     asked: PageScores, benchmark: Benchmark | None, data: Collection[Any] | None, warned: Sequence[str]
 ) -> Section:
-    table, chosen = asked.table, asked.chosen
-    held, unit = table.provenance, table.provenance.unit
-    person = drawn(table, chosen)
-    each = f", each with all of its {pluralize(unit)}" if person != unit else ""
-    weight = weight_words(table, chosen)
-    by_t = (
-        f"V{weight[1:]}. Their intervals, and the intervals of differences on the same {pluralize(unit)}, are "
-        f"{100 * chosen.level:g}% intervals by Student's t over {pluralize(person)}, for values on the logit scale of "
-        "a finite range. "
-        if weight
-        else ""
+    """Return how the scores, intervals and comparisons were made, and the signature."""
+    table, chosen, held = asked.table, asked.chosen, asked.table.provenance
+    units, person = pluralize(held.unit), drawn(table, chosen)
+    protocol = f" by its {held.protocol} protocol" if held.protocol else ""
+    scoring = (
+        f"The values come from a table of results by model, {held.unit} and metric; none was scored here."
+        if held.benchmark is None
+        else f"{held.title}, scored{protocol} with attune-bench {held.library_version}, {held.unit} by {held.unit}."
     )
-    shares = any(table.metric(name).statistic == "share" for name in (table.primary, *table.headline))
-    but_shares = ", except for the shares that the note of the scores names," if shares else ""
-    drawing = (
-        f"{by_t}{'Other intervals' if weight else 'Intervals'}{but_shares} are "
-        f"{100 * chosen.level:g}% bootstrap intervals ({INTERVALS[chosen.interval]}) of "
-        f"{chosen.resamples:,} resamples, seed {chosen.seed}: {pluralize(person)} are drawn{each}. With "
-        f"{too_few(table)}, or where nothing varies, a number has no interval."
+    said = {choice.name: f" ({choice.help})" for choice in (benchmark.choices if benchmark else ())}
+    choices = [f"{name[:1].upper()}{name[1:]}: {one}{said.get(name, '')}." for name, one in held.variant.items()]
+    each = f", each with all of its {units}" if person != held.unit else ""
+    resampled = f" Others: {interval_words(table, chosen, resampled=True)}." if chosen.weighs_clusters(table) else ""
+    intervals = (
+        f"In brackets: {interval_words(table, chosen, asked.summary)}.{resampled} {chosen.resamples:,} resamples, seed "
+        f"{chosen.seed}: {pluralize(person)} are drawn{each}. With {too_few(table)}, or where nothing varies, a number "
+        "has no interval."
     )
     if not has_clusters(table):
-        drawing += f" Every {unit} is taken to be independent of the others."
+        intervals += f" Every {held.unit} is taken to be independent of the others."
     under = "" if table.conditions == (None,) else f" in one {held.condition}"
     comparing = (
-        f"Two models are compared on the {pluralize(unit)} that both were run on, by exchanging the two within each "
-        f"{person}. p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over "
-        "the strata of one trait for each model; metrics are not pooled."
+        f"Two models are compared on the {units} that both were run on, by exchanging the two within each {person}. "
+        f"p-values are corrected by Holm's method, over all pairs of models of one metric{under}, or over the strata "
+        "of one trait for each model; metrics are not pooled."
     )
-    parts: list[Part] = [_scoring(table), *_choices(table, benchmark), drawing, comparing, _metrics(table, chosen)]
-    parts += [Folded("How the rows were made", [settings_table(table)])] if held.comparability_keys else []
-    parts += warned
-    question = None if data is None else f"subgroups of data {fingerprint(data)}"
-    made_of_units = [name for name in table.headline if table.metric(name).statistic in STATISTICS]
-    margin = None if asked.margin is None else {table.primary: asked.margin}
-    labels = asked.labels
-    if labels is not None:
-        made_of_units = list(dict.fromkeys([*made_of_units, labels.metric.name]))
-    signature = sign(
-        table, question=question, metrics=made_of_units, margin=margin, labels=None if labels is None else labels.hash,
-        exchanges=exchanges_of_all(table, chosen.resamples), **asked.options,
+    settings = [Folded("How the rows were made", [settings_table(table)])] if held.comparability_keys else []
+    signed = element("code", _signature(asked, data))
+    return Section(
+        "Methods",
+        [
+            scoring, *choices, intervals, comparing, _metrics(table, chosen), *settings, *warned,
+            Html(f"Signature, to be quoted with the numbers: {signed}"),
+        ],
     )  # fmt: skip
-    parts.append(Html(f"Signature, to be quoted with the numbers: {element('code', signature)}"))
-    return Section("Methods", parts)
+
+
+def _signature(asked: PageScores, data: Collection[Any] | None) -> str:
+    table, labels = asked.table, asked.labels
+    metrics = [name for name in table.headline if table.metric(name).statistic in STATISTICS]
+    if labels is not None:
+        metrics = list(dict.fromkeys([*metrics, labels.metric.name]))
+    return sign(
+        table, question=None if data is None else f"subgroups of data {fingerprint(data)}", metrics=metrics,
+        margin=None if asked.margin is None else {table.primary: asked.margin},
+        labels=None if labels is None else labels.hash,
+        exchanges=exchanges_of_all(table, asked.chosen.resamples), **asked.options,
+    )  # fmt: skip
 
 
 def _warnings(page: PageScores, caught: Sequence[Warning | str]) -> list[str]:
@@ -292,26 +278,8 @@ def _warnings(page: PageScores, caught: Sequence[Warning | str]) -> list[str]:
     return [*others, *([found] if clauses else [])]
 
 
-def _scoring(table: ScoreTable) -> str:
-    held = table.provenance
-    if held.benchmark is None:
-        return f"The values come from a table of results by model, {held.unit} and metric; none was scored here."
-    protocol = f" by its {held.protocol} protocol" if held.protocol else ""
-    return f"{held.title}, scored{protocol} with attune-bench {held.library_version}, {held.unit} by {held.unit}."
-
-
-def _choices(table: ScoreTable, benchmark: Benchmark | None) -> list[str]:
-    """Return a sentence for each choice that the scores depend on: the option taken, and its meaning."""
-    said = {choice.name: choice.help for choice in (benchmark.choices if benchmark else ())}
-    return [
-        f"{name[:1].upper()}{name[1:]}: {option}{f' ({said[name]})' if name in said else ''}."
-        for name, option in table.provenance.variant.items()
-    ]
-
-
 def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
     """Return how the metrics of the board are understood."""
-    metrics = [table.metric(name) for name in table.headline]
     better = {True: "higher", False: "lower", None: "neither"}
     rows = [
         {
@@ -319,40 +287,27 @@ def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
             "range": range_words(metric) or "unbounded",
             "better": better[metric.higher_is_better],
             "value of a model": _statistic(table, metric, options),
-            "source": metric.source or None,
+            "source": metric.source,
         }
-        for metric in metrics
+        for metric in map(table.metric, table.headline)
     ]
-    shown = [
-        "metric",
-        "range",
-        "better",
-        "value of a model",
-        *(["source"] if any(one.source for one in metrics) else []),
-    ]
+    shown = [name for name in rows[0] if name != "source" or any(row["source"] for row in rows)]
     columns = [text_column(name, name, is_name=name in {"metric", "source"}) for name in shown]
     return Table("metrics", "Metrics of the board", columns, rows)
 
 
 def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> str:
-    unit = table.provenance.unit
+    units = pluralize(table.provenance.unit)
     if options.weighs_clusters(table):
-        return (
-            options.lacks_weight(table, metric.name) or f"mean over {pluralize(drawn(table, options))} of their means"
-        )
-    known = {
-        "mean": f"mean over {pluralize(unit)}",
-        "share": f"share of {pluralize(unit)}",
-        "mean_of_means": f"mean of the means over groups of {pluralize(unit)}",
+        of_clusters = f"mean over {pluralize(drawn(table, options))} of their means"
+        return options.lacks_weight(table, metric.name) or of_clusters
+    pooled = f"{metric.statistic} of counts pooled over {units}"
+    return {
+        "mean": f"mean over {units}",
+        "share": f"share of {units}",
+        "mean_of_means": f"mean of the means over groups of {units}",
         "z_score": "standard score among the models",
-    }
-    if metric.statistic in known:
-        return known[metric.statistic]
-    return (
-        f"{metric.statistic} of counts pooled over {pluralize(unit)}"
-        if metric.statistic in STATISTICS
-        else metric.statistic
-    )
+    }.get(metric.statistic, pooled if metric.statistic in STATISTICS else metric.statistic)
 
 
 def _limits(asked: PageScores, benchmark: Benchmark | None) -> Section:

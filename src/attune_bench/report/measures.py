@@ -389,7 +389,7 @@ def measured_group(
     others = None
     if compare:
         if measures is None:
-            raise ValueError(f"{records.kind.plural} have no measures to compare")
+            raise ValueError(f"{records.kind.plural} have no measures to compare; leave out --compare (compare=)")
         if not traits:
             raise ValueError("a comparison needs a group: choose one by a trait (--where)")
         others = others_of(records, part, list(traits))

@@ -1,9 +1,9 @@
-"""Notes on scores: what has to be said beside any of their numbers."""
+"""Notes on scores: the sentences beside the numbers of a report."""
 
 import polars as pl
 
 from attune_bench.report.columns import PERSON, label, number, under_condition
-from attune_bench.scores.provenance import people_among
+from attune_bench.scores.provenance import CHANCE_BASELINE, people_among
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
@@ -11,7 +11,7 @@ from attune_data.text import listed, plural, pluralize, sanitize
 
 
 def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
-    """Return what has to be said of all the numbers: benchmark, protocol, variant, conditions, n, version."""
+    """Return the line about all numbers: benchmark, protocol, variant, conditions, n, version."""
     held = table.provenance
     conditions = [condition for condition in table.conditions if condition is not None]
     asked = held.condition if len(conditions) == 1 else pluralize(held.condition)
@@ -69,6 +69,10 @@ def settings_notes(table: ScoreTable) -> list[str]:
     return notes + ([f"All runs: {'; '.join(parts)}."] if parts else [])
 
 
+ONE_SET = f"{CHANCE_BASELINE} is one set of random answers; the average is over all sets, and the two differ by chance."
+"""How a row of random answers differs from the average score of random answers."""
+
+
 def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
     """Return the average score of random answers in the metrics of the board, one sentence for each condition.
 
@@ -82,4 +86,5 @@ def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
         said = ", ".join(f"{label(metric)} {number(values[metric.name], metric)}" for metric in shown)
         under = under_condition(table, condition) if len(table.conditions) > 1 else ""
         notes.append(f"Random answers on these data{under} score on average: {said}.")
-    return notes
+    is_said_above = not found.filter(metric=table.primary).is_empty()
+    return [*notes, *([ONE_SET] if notes and CHANCE_BASELINE in table.models and not is_said_above else [])]

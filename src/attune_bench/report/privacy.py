@@ -15,20 +15,25 @@ review before a page of many overlapping traits is published.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.scores.table import ScoreTable, term_columns
+from attune_bench.scores.table import KEYS, ScoreTable, term_columns
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, AnalysisOptions, Mask, ScoreSeries, too_few
 from attune_bench.stats.subgroups import strata_and_known, subgroups, unit_traits
 from attune_bench.stats.summary import summary
+from attune_data.licences import canary, credits_of, named_licences, refusal
 from attune_data.query import Queryable
+from attune_data.record import is_generated
 from attune_data.text import pluralize
 from attune_metrics.stats.bootstrap import STATISTICS
 from attune_metrics.stats.sums import Floats
+
+if TYPE_CHECKING:
+    from attune_bench.scores.records import Row, ScoredRecords
 
 _FOLLOWS = "not shown, as a smaller stratum would follow"
 _DIFFERENCES = ("difference", "difference_low", "difference_high", "p", "p_min", "p_holm", "significant")
@@ -283,3 +288,33 @@ def shown_strata(
         rows = pl.concat(conceal_strata(table, trait, frame.filter(metric=metric), hidden[metric]) for metric in names)
         for name, units in strata.items():
             yield Stratum(trait, name, [unit for unit in units if unit in scored], rows.filter(stratum=name))
+
+
+def withheld_reasons(table: ScoreTable, records: "ScoredRecords", *, small_cells: bool) -> "dict[Row, str]":
+    """Return why the texts of each result and its unit are not shown, empty where they are.
+
+    `attune_bench.report.transcripts` has the rules.
+    """
+    closed = {name: refusal(unit, needs_licence=True) for name, unit in records.units.items()}
+    of_a_person = f"a transcript shows a single {table.provenance.unit} of a person (--small-cells)"
+
+    def reason(row: "Row") -> str:
+        result, unit = records.results[row], records.units.get(row[2])
+        is_hidden = hides(table, small_cells=small_cells) and not is_generated(unit or result)
+        # Without data the results are the data, and their licence has to be known.
+        refused = refusal(result, needs_licence=unit is None) or closed.get(row[2], "")
+        return refused or (of_a_person if is_hidden else "")
+
+    return {row: reason(row) for row in table.values.select(KEYS).iter_rows()}
+
+
+def terms_of(records: "ScoredRecords", rows: "Sequence[Row]") -> list[str]:
+    """Say under what the texts are passed on, whom to credit, and by what a model can be found to have seen them."""
+    made = [records.results[row] for row in rows]
+    given = [records.units[name] for name in dict.fromkeys(row[2] for row in rows) if name in records.units]
+    kind = records.given or records.made
+    found = [f"Licence of the texts: {'; '.join(stated)}." for stated in [named_licences([*given, *made])] if stated]
+    if credit := credits_of([*given, *made]):
+        found.append(f"Credit: {'; '.join(credit)}.")
+        found += [kind.request] if kind.request else []
+    return [*found, f"Not for training: {'; '.join(canary(given or made).texts)}."]

@@ -2,44 +2,33 @@
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from attune_bench.report.columns import Row, interval, interval_words, label, number, words_under
 from attune_bench.report.elements import breakable
-from attune_bench.report.page_scores import PageScores
+from attune_bench.report.notes import ONE_SET
 from attune_bench.report.plots import Axis, axis_of
 from attune_bench.report.tables import called, under
-from attune_bench.scores.provenance import kind_of_group
-from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.provenance import CHANCE_BASELINE, kind_of_group
 from attune_data.issues import Html, element
 from attune_data.text import plural, sanitize
 from attune_metrics.metric import Metric
 
+if TYPE_CHECKING:
+    from attune_bench.report.answer import Answer
 
-def ranking_element(
-    page: PageScores,
-    condition: str | None,
-    rows: Sequence[Row],
-    random: float | None,
-    *,
-    meanings: Mapping[str, str] | None = None,
-) -> Html:
+
+def ranking_element(answer: "Answer", meanings: Mapping[str, str]) -> Html:
     """Return the models in their tiers, each with its value and interval on one axis.
 
     Parameters
     ----------
-    page : PageScores
-        The scores and options of the page.
-    condition : str or None
-        The condition of the rows.
-    rows : sequence of mapping
-        The rows of `PageScores.ranking` under this condition that have a value.
-    random : float, optional
-        What random answers score on average, in the unit of the metric.
-    meanings : mapping of str to str, optional
+    answer : Answer
+        The rows with a value of one condition, one at least.
+    meanings : mapping of str to str
         What baselines do, a sentence each, by their name after ``baseline/``.
     """
-    table = page.table
-    metric = table.metric(table.primary)
+    rows, metric, random = answer.rows, answer.metric, answer.chances.get(answer.metric.name)
     lines = [] if random is None else [(random, "random")]
     lines += [(row["value"], "baseline") for row in rows if _is_baseline(row)]
     known = [row[end] for row in rows for end in ("value", "low", "high")]
@@ -49,49 +38,50 @@ def ranking_element(
     key = [] if random is None else [element("span", f"\u2506 random answers {number(random, metric)}", class_="key")]
     top = element("span", element("span", label(metric)), _top(axis), class_="at")
     heads.append(element("th", *key, top, scope="col", class_="bar"))
-    found = [_row(table, row, metric, axis, lines, tiers) for row in rows]
-    caption = element("caption", f"Ranking by {label(metric)}{words_under(table, condition)}")
-    drawn = element(
-        "table", caption, element("thead", element("tr", *heads)), element("tbody", *found), class_="ranking"
-    )
-    said = " ".join(_said(page, condition, rows, axis))
-    return Html(drawn + element("p", said, class_="quiet") + _baselines(rows, meanings or {}))
-
-
-def _baselines(rows: Sequence[Row], meanings: Mapping[str, str]) -> Html:
-    """Return a line that says what the baselines among the rows do; empty where none has a meaning."""
+    unit = answer.page.table.provenance.unit
+    body = element("tbody", *(_row(unit, row, metric, axis, lines, tiers) for row in rows))
+    caption = element("caption", f"Ranking by {label(metric)}{words_under(answer.page.table, answer.condition)}")
+    drawn = element("table", caption, element("thead", element("tr", *heads)), body, class_="ranking")
+    said = [element("p", " ".join(_said(answer, axis)), class_="quiet")]
     names = [row["model"].partition("/")[2] for row in rows if _is_baseline(row)]
-    said = [f"{name}: {meanings[name]}" for name in names if name in meanings]
-    return element("p", f"Baselines, which use no model. {' '.join(said)}", class_="quiet") if said else Html("")
+    if found := [f"{name}: {meanings[name]}" for name in names if name in meanings]:
+        said.append(element("p", f"Baselines, which use no model. {' '.join(found)}", class_="quiet"))
+    return Html("".join([drawn, *said]))
 
 
 def _is_baseline(row: Row) -> bool:
     return kind_of_group(row["model"]) == "baseline"
 
 
-def _said(page: PageScores, condition: str | None, rows: Sequence[Row], axis: Axis) -> list[str]:
-    """Return sentences that explain the bars, the axis, the lines, and how a rank differs from a tier."""
-    has_bars = any(row["low"] is not None for row in rows)
-    bars = [f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, condition))}."] if has_bars else []
-    part = f"The axis shows a part of the possible range: {axis.low:g} to {axis.high:g}."
-    found = [*bars, *([part] if any(axis.broken) else [])]
+def _said(answer: "Answer", axis: Axis) -> list[str]:
+    """Return sentences: what the metric is, the bars, the axis, the lines, and how a rank differs from a tier."""
+    page, rows, metric = answer.page, answer.rows, answer.metric
+
+    def some(key: str) -> bool:
+        return any(row[key] is not None for row in rows)
+
+    found = [f"{metric.label}: {metric.meaning}."] if metric.meaning else []
+    if some("low"):
+        found.append(f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, answer.condition))}.")
+    if any(axis.broken):
+        found.append(f"The axis shows a part of the possible range: {axis.low:g} to {axis.high:g}.")
     if any(map(_is_baseline, rows)):
         found.append("Hollow marks and dotted lines: baselines.")
-    has_ranks = any(row["rank_low"] is not None for row in rows)
-    own = " (in brackets: the interval of the rank, by resampling)" if has_ranks else ""
-    by_rank = f"A rank orders models by value alone{own}."
-    if any(row["tier"] is not None for row in rows):
+    if metric.name in answer.chances and any(row["model"] == CHANCE_BASELINE for row in rows):
+        found.append(ONE_SET)
+    if some("rank_low") or some("tier"):
+        own = " (in brackets: the interval of the rank, by resampling)" if some("rank_low") else ""
+        found.append(f"A rank orders models by value alone{own}.")
+    if some("tier"):
         found.append(
-            f"{by_rank} A tier (the band at the left) ends before the first model that is significantly worse than "
-            "the first model of the tier (paired test, Holm-corrected over all pairs)."
+            "A tier (the band at the left) ends before the first model that is significantly worse than the first "
+            "model of the tier (paired test, Holm-corrected over all pairs)."
         )
-        if any(row["tier_first"] != row["tier_last"] for row in rows):
-            found.append(
-                "The bands of a row reach from the first to the last tier with a model that does not differ "
-                "significantly from the model of the row."
-            )
-    elif has_ranks:
-        found.append(by_rank)
+    if any(row["tier_first"] != row["tier_last"] for row in rows):
+        found.append(
+            "The bands of a row reach from the first to the last tier with a model that does not differ significantly "
+            "from the model of the row."
+        )
     return found
 
 
@@ -106,21 +96,14 @@ def _top(axis: Axis) -> Html:
     return element("span", *numbers, *breaks, class_="plot", aria_hidden="true")
 
 
-def _row(
-    table: ScoreTable,
-    row: Row,
-    metric: Metric,
-    axis: Axis,
-    lines: Sequence[tuple[float, str]],
-    tiers: int,
-) -> Html:
+def _row(unit: str, row: Row, metric: Metric, axis: Axis, lines: Sequence[tuple[float, str]], tiers: int) -> Html:
     rank = "-" if row["rank"] is None else f"{row['rank']:g}"
     span = "" if row["rank_low"] is None else f"[{row['rank_low']:g}, {row['rank_high']:g}]"
     value, within = number(row["value"], metric), interval(row["low"], row["high"], metric)
     kind = called(row["model"]).removeprefix(row["model"])
     marks = [Html(" "), element("small", kind.strip())] if kind else []
     why = [Html(" "), element("small", row["reason"])] if row["low"] is None and row["reason"] else []
-    said = f"{called(row['model'])}: {value} {within}, n = {plural(row['n'], table.provenance.unit)}"
+    said = f"{called(row['model'])}: {value} {within}, n = {plural(row['n'], unit)}"
     shown = element("span", value, Html(" "), element("small", within), *why)
     cells = [
         *([_tier(row, tiers)] if tiers else []),

@@ -36,12 +36,7 @@ from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
 from attune_bench.report.notes import chance_notes, people_notes, settings_notes
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.privacy import (
-    conceal_rated,
-    conceal_strata,
-    hidden_strata,
-    hides,
-)
+from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,

@@ -2,19 +2,15 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable
-from html import escape
 from math import isfinite
-from typing import Self
 
 from typing_extensions import Unpack
 
-from attune_bench.report.answer import Answer, plain_sentence
+from attune_bench.report.answer import Answer, answers, plain_sentence
 from attune_bench.report.columns import Cell, Column, Row, Table, estimate_column, label, range_words, text_column
-from attune_bench.report.document import Document, Format, document, scores_html
+from attune_bench.report.document import Document, Format, document
 from attune_bench.report.notes import provenance_line, size_words
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.tables import board, calls_table, failure_tables, metric_tables, model_frame
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
@@ -79,60 +75,10 @@ def report_document(
     )  # fmt: skip
 
 
-class Report(str):
-    """A report as text or as a page of HTML, which a notebook displays.
-
-    A text is displayed as its first sentences and its board. As on a page, values of few people are hidden, since
-    notebooks are saved with what they display.
-    """
-
-    _shown: Callable[[], str]
-
-    def __new__(cls, text: str, shown: Callable[[], str]) -> Self:
-        """Return a text that is displayed as the HTML that `shown` returns."""
-        made = super().__new__(cls, text)
-        made._shown = shown
-        return made
-
-    def _repr_html_(self) -> str:
-        return self._shown()
-
-
-def report_html(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> str:
-    """Return the report as a piece of HTML for a notebook: the sentences of the page, and the board.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> shown = report_html(score(load("demo"), load_runs("demo")), resamples=200)
-    >>> "synthetic/attentive has the highest Composite" in shown, "67.34" in shown
-    (True, True)
-    """
-    few = few_groups(scores) if hides(scores, small_cells=False) else []
-    table = scores.keep(groups=[group for group in scores.groups if group not in few])
-    page = PageScores(table=table, analyses={}, small_cells=False, options=options, only_sentences=True)
-    return scores_html(scores, answers(page) if table.groups else ())
-
-
-def framed(page: str) -> str:
-    """Return a page of HTML in a frame, for a notebook."""
-    return f'<iframe srcdoc="{escape(page)}" title="report" style="width: 100%; height: 75vh; border: 0"></iframe>'
-
-
 _COVERAGE = (
     "(In parentheses) coverage: predictions present of the questions that count. [n] where a value rests on fewer "
     "units."
 )
-
-
-def answers(page: PageScores) -> list[str]:
-    """Return the answer of a page: one paragraph for each condition."""
-    with warnings.catch_warnings():
-        # Tables of the same numbers give the same warnings.
-        warnings.simplefilter("ignore")
-        every = [Answer(page, condition) for condition in page.table.conditions]
-        return [plain_sentence(" ".join([f"{one.finding()}.", *one.details(), *one.prior()])) for one in every]
 
 
 _MOST_ROWS = 8

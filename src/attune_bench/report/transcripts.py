@@ -23,7 +23,7 @@ from attune_bench.report.columns import Part as PagePart
 from attune_bench.report.drawing import MUTED
 from attune_bench.report.elements import asset, document, figure_element
 from attune_bench.report.plots import Line, LinePanel, LinePlot, looks
-from attune_bench.report.shown_texts import terms_of, withheld_reasons
+from attune_bench.report.privacy import terms_of, withheld_reasons
 from attune_bench.report.tables import group_name, under
 from attune_bench.runner.calls import safe_name
 from attune_bench.scores.benchmark import Benchmark
@@ -33,6 +33,7 @@ from attune_data.collection import Kind
 from attune_data.display import Part, fields_parts, parts_html
 from attune_data.io.documents import whole_folder
 from attune_data.issues import Html, element
+from attune_data.record import is_generated
 from attune_data.references import resolve
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError
@@ -139,44 +140,51 @@ class _Unit:
     anchors: dict[Row, str]
 
 
-def transcript_section(
-    page: "PageScores",
+def records_to_quote(
     scores: ScoreTable,
-    *,
     benchmark: Benchmark | None,
     data: Sequence[Any] | None,
     results: Sequence[Any] | None,
-    folder: TranscriptFolder | None = None,
-) -> Section:
+    *,
+    is_asked: bool,
+) -> ScoredRecords | None:
+    """Return the records to quote from; None where transcripts are not asked for and no generated records are given.
+
+    Raises
+    ------
+    MetricInputError
+        Transcripts are asked for, and there are no results, these are not the records that were scored, or the
+        benchmark does not say which result a score is of.
+    """
+    if is_asked and results is None:
+        raise MetricInputError("transcripts need what was scored; give the results, and the data where there are any")
+    if results is None or not (is_asked or any(map(is_generated, data or ()))):
+        return None
+    try:
+        return ScoredRecords(scores, benchmark=benchmark, results=results, data=data, use="transcripts")
+    except MetricInputError:
+        if is_asked:
+            raise
+        return None
+
+
+def transcript_section(page: "PageScores", records: ScoredRecords, folder: TranscriptFolder | None = None) -> Section:
     """Return the section of the best and worst results of each model, or one that says why it has none.
 
     Parameters
     ----------
     page : PageScores
         The scores and options of the page.
-    scores : ScoreTable
-        The scores as they were made; the page may have a part of them.
-    benchmark : Benchmark, optional
-        The benchmark of the scores.
-    data, results : sequence of record
-        What was scored against and what was scored; data None for a benchmark without.
+    records : ScoredRecords
+        What was scored.
     folder : TranscriptFolder, optional
         Where transcripts go that are too large for the page; without it they all go on the page.
-
-    Raises
-    ------
-    MetricInputError
-        There are no results, these are not the records that were scored, or the benchmark does not say which result a
-        score is of.
     """
     table = page.table
-    if results is None:
-        raise MetricInputError("transcripts need what was scored; give the results, and the data where there are any")
-    records = ScoredRecords(scores, benchmark=benchmark, results=results, data=data, use="transcripts")
     metric = table.metric(table.primary)
     if metric.statistic not in PER_UNIT:
         return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
-    reasons = withheld_reasons(page, records)
+    reasons = withheld_reasons(table, records, small_cells=page.small_cells)
     picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
     counts, made = Counter(filter(None, reasons.values())), records.made
     suppressed = [f"{plural(count, made.noun, made.plural)} not shown: {why}" for why, count in counts.items()]
@@ -381,7 +389,7 @@ _MOST_LINES = 9  # with a name each
 
 
 def _outermost(paths: Mapping[str, Sequence[float | None]], models: int) -> set[str]:
-    """Return the models with a label: all of few; of many the three that end highest, and the three that end lowest."""
+    """Return the models with a name at their line: all, or of many the three highest and three lowest at the end."""
     ends = {name: [state for state in path if state is not None][-1] for name, path in paths.items()}
     order = sorted(ends, key=ends.__getitem__)
     return set(order) if models <= _MOST_LINES else {*order[:3], *order[-3:]}

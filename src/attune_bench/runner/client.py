@@ -31,11 +31,7 @@ TOO_LARGE = f"a response of more than {LARGEST:,} bytes"
 
 _TOO_MANY = 429  # requests
 _RETRIED = (408, 409, _TOO_MANY)
-_REFUSALS = {
-    401: "does not accept the key",
-    402: "asks for payment",
-    404: "knows no such model, or is at another URL",
-}
+_REFUSALS = {401: "does not accept the key", 402: "asks for payment", 404: "knows no such model, or is at another URL"}
 # What OpenRouter, LM Studio and others say under the status 400.
 _NO_MODEL = re.compile(r"valid model|model.{0,100}(not found|not exist|unknown)|unknown model", re.IGNORECASE)
 _NAMED_MODELS = 10

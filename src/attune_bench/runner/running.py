@@ -65,13 +65,7 @@ from attune_bench.runner.task import RunSettings, S, Source, Task, U, answer_for
 from attune_bench.runner.terminal import warn
 from attune_data.io.documents import write_whole
 from attune_data.record import Record
-from attune_data.text import (
-    plural,
-    pluralize,
-    sanitize,
-    shortened,
-    without_surrogates,
-)
+from attune_data.text import plural, pluralize, sanitize, shortened, without_surrogates
 
 
 class Asked(NamedTuple):

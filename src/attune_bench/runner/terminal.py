@@ -3,25 +3,11 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import (
-    contextmanager,
-    suppress,
-)
+from contextlib import contextmanager, suppress
 from time import monotonic
 
-from attune_bench.runner.cost import (
-    Meter,
-    RunOutcome,
-    Skipped,
-)
-from attune_data.text import (
-    WIDTH,
-    has_colours,
-    plural,
-    sanitize,
-    toned,
-    width,
-)
+from attune_bench.runner.cost import Meter, RunOutcome, Skipped
+from attune_data.text import WIDTH, has_colours, plural, sanitize, toned, width
 
 _PLAIN_SECONDS = 30.0
 _LEAST_BAR, _MOST_BAR = 5, 24

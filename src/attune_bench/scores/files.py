@@ -38,7 +38,7 @@ from attune_data.issues import SourceError, shown
 from attune_data.record import panics_as_errors
 from attune_data.text import did_you_mean, plural
 from attune_metrics.catalog import CATALOG
-from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
 _COUNTED = ("coverage.", "calls.", "failed.")
@@ -48,9 +48,9 @@ _ROUNDING = 1e-9
 
 Kind = Literal["score", "trial", "count", "mean of counts"]
 Range = tuple[str, float, float, Kind]
+"""A column, its least and greatest value, and what its numbers are; a trial is 0 or 1."""
 
 _COUNTS = ("count", "mean of counts")
-"""A column, its least and greatest value, and what its numbers are; a trial is 0 or 1."""
 
 
 def check_scores(table: ScoreTable) -> None:
@@ -104,7 +104,11 @@ def check_scores(table: ScoreTable) -> None:
         check_numbers(table.repeats, _ranges(table, "count"))
     _check_coverage(rows)
     _check_means(table, rows)
-    check_numbers(table.units, _ranges_of_chance(table))
+    chance = ((f"{CHANCE}{name}", metric) for name, metric in table.metrics.items())
+    check_numbers(
+        table.units,
+        ((column, metric.low, metric.high, "score") for column, metric in chance if column in table.units.columns),
+    )
 
 
 def _check_keys(rows: pl.DataFrame, keys: tuple[str, ...], what: str) -> None:
@@ -159,22 +163,12 @@ def _ranges(table: ScoreTable, count: Kind) -> Iterator[Range]:
         if metric.statistic in PER_UNIT:
             yield columns[0], metric.low, metric.high, "trial" if metric.statistic == "share" else "score"
         elif metric.statistic == "mean_of_means":
-            yield from _sums(metric, count)
+            for place, column in enumerate(columns):
+                yield (column, 0, inf, count) if place % 2 else (column, -inf, inf, "score")
         else:
-            of_column: Range = ("", 0, inf, count) if metric.statistic in STATISTICS else ("", -inf, inf, "score")
-            yield from ((column, *of_column[1:]) for column in columns)
+            for column in columns:
+                yield (column, 0, inf, count) if metric.statistic in STATISTICS else (column, -inf, inf, "score")
     yield from ((column, 0, _MOST, count) for column in table.values.columns if column.startswith(_COUNTED))
-
-
-def _ranges_of_chance(table: ScoreTable) -> Iterator[Range]:
-    for name, metric in table.metrics.items():
-        if f"{CHANCE}{name}" in table.units.columns:
-            yield f"{CHANCE}{name}", metric.low, metric.high, "score"
-
-
-def _sums(metric: Metric, count: Kind) -> Iterator[Range]:
-    for place, column in enumerate(metric.terms):
-        yield (column, 0, inf, count) if place % 2 else (column, -inf, inf, "score")
 
 
 def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:

@@ -182,8 +182,8 @@ def group_settings(runs: Iterable[tuple[str, str | None, Mapping[str, Any]]]) ->
     ----------
     runs : iterable of (str, str or None, mapping)
         Of each run its model, its condition and its settings; one that is None is not recorded, one that is left out
-        does not apply to the run. Of those of `SENT_WHERE_SET` that some runs of a group record, the others have the
-        value of runs that do not.
+        does not apply to the run. Where some runs of a group record a setting of `SENT_WHERE_SET`, the others have the
+        value of runs that do not record it.
 
     Examples
     --------
@@ -209,8 +209,6 @@ def _values_of(settings: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ..
             found.setdefault(name, set()).add(value)
     for name in SENT_WHERE_SET.keys() & found:
         found[name].update(one.get(name, SENT_WHERE_SET[name][1]) for one in settings)
-    return {name: tuple(sorted(values, key=_order)) for name, values in found.items()}
-
-
-def _order(value: Any) -> tuple[bool, str]:
-    return value is None, str(value)
+    return {
+        name: tuple(sorted(values, key=lambda value: (value is None, str(value)))) for name, values in found.items()
+    }

@@ -198,7 +198,7 @@ def score_records(
     held = scores.provenance
     if held.benchmark is not None:
         return scores
-    # Of somebody else's benchmark, what its scoring need not say.
+    # The scoring of a benchmark outside the library need not say this.
     about = {
         "benchmark": benchmark.name,
         "title": benchmark.title,

@@ -213,7 +213,7 @@ class Provenance(BaseModel):
     Attributes
     ----------
     benchmark : str, optional
-        Name in the registry of benchmarks; None for a table of somebody else's.
+        Name in the registry of benchmarks; None for a table of the user's own.
     title : str
         What pages call the benchmark.
     protocol : str, optional

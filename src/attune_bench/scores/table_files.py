@@ -255,7 +255,12 @@ def _read_workbook(target: Path, names: Collection[str]) -> FileTable:
         )
     except library.FastExcelError as error:
         said = str(error).splitlines()[0]
-        raise SourceError(f"{target} cannot be read as a workbook: {said:.200}") from None
+        mend = "give the file the ending of its format, or save it as .csv"
+        raise SourceError(f"{target} cannot be read as a workbook: {said:.200}; {mend}") from None
+    if len(named := [name for name in texts.columns if not name.startswith(_NO_NAMES)]) == 1:
+        mend = "delete the rows above the names of the columns"
+        mend += ", or move the sheet of the table to the front" if len(sheets) > 1 else ""
+        raise SourceError(f"{target}: the first row of the sheet {sheets[0]!r} is only {named[0]!r}; {mend}")
     # The workbook reader rounds a number that it reads as text; take it from `numbers`.
     table = texts.with_columns(
         texts[name].zip_with(

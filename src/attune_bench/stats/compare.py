@@ -51,17 +51,8 @@ from attune_metrics.stats.comparison import (
     permutation_test_of_pairs,
 )
 from attune_metrics.stats.equivalence import check_margin, equivalence_of_pairs, verdict
-from attune_metrics.stats.power import (
-    MDE_MIN_CLUSTERS,
-    mde_factor,
-    minimum_detectable_effect,
-)
-from attune_metrics.stats.sums import (
-    Floats,
-    Statistic,
-    coefficient_of_variation,
-    jackknife_error,
-)
+from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
+from attune_metrics.stats.sums import Floats, Statistic, coefficient_of_variation, jackknife_error
 
 _MOST_DIFFERENCES = 2**25  # in memory at once: 256 MiB
 _MOST_CELLS = 2**23  # the most cells (clusters times sides) that are tested at once: 64 MiB for each term

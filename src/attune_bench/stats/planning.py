@@ -11,12 +11,7 @@ from typing_extensions import Unpack
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, whole
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import check_below_range, check_shared_units, compare, compare_all
-from attune_bench.stats.options import (
-    AnalysisKeywords,
-    AnalysisOptions,
-    ScoreSeries,
-    have_values,
-)
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, ScoreSeries, have_values
 from attune_data.text import pluralize
 from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, check_whole, nan_to_none
 from attune_metrics.stats.power import (
@@ -29,11 +24,7 @@ from attune_metrics.stats.power import (
     participants_needed,
     planned_effect,
 )
-from attune_metrics.stats.sums import (
-    ROUNDING,
-    cluster_index,
-    coefficient_of_variation,
-)
+from attune_metrics.stats.sums import ROUNDING, cluster_index, coefficient_of_variation
 
 PLAN = columns(
     "model_a model_b condition metric difference participants units sd correlation icc units_per_participant "

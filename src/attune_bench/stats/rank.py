@@ -77,21 +77,21 @@ def in_tiers(table: ScoreTable, ranks: pl.DataFrame, pairs: pl.DataFrame) -> pl.
         here = pl.col("condition").eq_missing(pl.lit(condition))
         models = ranks.filter(here, pl.col("rank").is_not_null())["model"].to_list()
         place = {model: position for position, model in enumerate(models)}
-        apart = np.zeros((len(models), len(models)), dtype=np.bool_)
+        significant = np.zeros((len(models), len(models)), dtype=np.bool_)
         compared = pairs.filter(here, pl.col("model_a", "model_b").is_in(models))
         told = compared.filter("significant").select("model_a", "model_b", "difference")
         for one, other, difference in told.iter_rows():
             better, worse = (one, other) if sign * difference > 0 else (other, one)
             if place[better] < place[worse]:
-                apart[place[better], place[worse]] = apart[place[worse], place[better]] = True
+                significant[place[better], place[worse]] = significant[place[worse], place[better]] = True
             else:
                 against.append(f"{better} below {worse}")
         without += [f"{a} and {b}" for a, b in compared.filter(n=0).select("model_a", "model_b").iter_rows()]
-        spans = tier_spans(apart)
+        spans = tier_spans(significant)
         frame = {
             "condition": [condition] * len(models),
             "model": models,
-            "tier": tiers_of(apart),
+            "tier": tiers_of(significant),
             "tier_first": spans[:, 0],
             "tier_last": spans[:, 1],
         }

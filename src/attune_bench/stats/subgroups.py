@@ -44,7 +44,7 @@ from attune_bench.stats.options import (
     warn_out_of_reach,
 )
 from attune_bench.stats.summary import intervals_of
-from attune_data.columns import Column, Schema
+from attune_data.columns import Column
 from attune_data.query import Queryable, Unit
 from attune_data.tables import Frames
 from attune_data.text import plural, pluralize
@@ -61,11 +61,6 @@ class UnitTraits(Frames):
 
     names: ClassVar[tuple[str, ...]] = ("units",)
     unit: ClassVar[Unit] = Unit("unit", ("unit",), "cluster", own="unit", named_by="cluster")
-
-    @classmethod
-    def schemas(cls) -> Mapping[str, Schema]:
-        """Return no column: which there are depends on the scores."""
-        return {}
 
     @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:

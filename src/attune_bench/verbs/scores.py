@@ -14,8 +14,9 @@ from typing_extensions import Unpack
 
 from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
 from attune_bench.report import figures
-from attune_bench.report.document import Format, render, scores_html
-from attune_bench.report.text import Report, framed, report_document, report_html
+from attune_bench.report.document import Format, render
+from attune_bench.report.notebook import Report, framed, report_html, scores_html
+from attune_bench.report.text import report_document
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.table_columns import COLUMNS

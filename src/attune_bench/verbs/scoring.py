@@ -51,8 +51,8 @@ def score(
     results : iterable of record, optional
         What models made of it: runs, episodes.
     benchmark : str or Benchmark, optional
-        The benchmark: a name in the registry, ``module:NAME`` of somebody else's, or its entry; by default the one that
-        the records belong to.
+        The benchmark: a name in the registry, ``module:NAME`` of a benchmark outside the library, or its entry; by
+        default the one that the records belong to.
     progress : callable, optional
         Called with the number of results scored so far, after some at a time.
     **options
@@ -89,7 +89,7 @@ def score(
     made = None if results is None else _records(results, "results")
     chosen = benchmark_chosen(benchmark, given, made)
     if isinstance(benchmark, str):
-        chosen = replace(chosen, name=benchmark)  # The import path of somebody else's, which scores record.
+        chosen = replace(chosen, name=benchmark)  # Scores record the import path of a benchmark outside the library.
     return Scores.of(score_records(chosen, given, made, progress=progress, **options))
 
 

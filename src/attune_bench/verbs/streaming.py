@@ -77,7 +77,7 @@ class PackedRecords(Mapping[str, Any]):
 class Part:
     """What was found in some documents: of each its name, its issues, and its record without the content, if any.
 
-    `own` counts those of the kind of results, `scored` has the columns of the scores of the records.
+    `own` counts the documents of the kind of results, `scored` has the columns of the scores of the records.
     """
 
     read: list[tuple[str, list[Issue], Record | None]]
@@ -186,7 +186,7 @@ def stream(
     Parameters
     ----------
     benchmark : str
-        The benchmark: a name in the registry, or ``module:NAME`` of somebody else's.
+        The benchmark: a name in the registry, or ``module:NAME`` of a benchmark outside the library.
     data : str, path-like or datasets.Dataset
         Where the reference is.
     results : sequence of such
@@ -290,5 +290,5 @@ def _collected(
                     yield record, name
 
     collection: Collection[Any] = collect(source, kind, found(), log)
-    # Where nothing is of this kind, loading says what it is.
+    # Where no document is of this kind, loading says which kind it is.
     return collection if own else load_records(source, kind)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
@@ -35,9 +35,6 @@ from attune_data.codebook import (
 )
 from attune_data.columns import Column
 from attune_data.query import Trait
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Screen = Literal["screen-positive", "screen-negative"]
 
@@ -351,21 +348,6 @@ def _scores() -> Iterable[Instrument]:
     return (instruments[name] for name in ComputedScores.model_fields)
 
 
-@functools.cache
-def group_dtypes() -> "dict[str, pl.DataType]":
-    """Return the columns of screens and bands, and their dtypes.
-
-    Examples
-    --------
-    >>> list(group_dtypes())[:4]
-    ['who_5_screen', 'asrs_6_screen', 'aq_10_screen', 'promis_anxiety_t_band']
-    """
-    import polars as pl
-
-    screens = {f"{one.name}_screen": pl.Boolean() for one in _scores() if one.cut_off}
-    return screens | {f"{one.name}_band": pl.Enum([band.name for band in one.bands]) for one in _scores() if one.bands}
-
-
 def group_columns(traits: Mapping[str, Sequence[float | None]]) -> dict[str, Sequence[str | bool | None]]:
     """Return the screens, true where positive, and the bands of scores; null where a score is in no group."""
     found: dict[str, Sequence[str | bool | None]] = {}
@@ -389,17 +371,26 @@ def score_meanings(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def group_meanings() -> dict[str, Column]:
-    """Return what the columns of screens and bands mean."""
-    found: dict[str, Column] = {}
+    """Return the columns of screens, then of bands.
+
+    Examples
+    --------
+    >>> list(group_meanings())[:4]
+    ['who_5_screen', 'asrs_6_screen', 'aq_10_screen', 'promis_anxiety_t_band']
+    """
+    import polars as pl
+
+    screens, bands = {}, {}
     for one in _scores():
+        source = f"computed of {one.name} with its {{}} in codebook/instruments.toml"
         if one.cut_off:
             text = f"Whether {one.name} is screen-positive, {one.cut_off}; screening is not diagnosis."
-            source = f"computed of {one.name} with its cut-off in codebook/instruments.toml"
-            found[f"{one.name}_screen"] = Column(text, null=True, source=source)
+            screens[f"{one.name}_screen"] = Column(text, null=True, source=source.format("cut-off"), kind=bool)
         if one.bands:
-            source = f"computed of {one.name} with its bands in codebook/instruments.toml"
-            found[f"{one.name}_band"] = Column(f"Published band of {one.name}.", null=True, source=source)
-    return found
+            kind = pl.Enum([band.name for band in one.bands])
+            text = f"Published band of {one.name}."
+            bands[f"{one.name}_band"] = Column(text, null=True, source=source.format("bands"), kind=kind)
+    return screens | bands
 
 
 @functools.cache

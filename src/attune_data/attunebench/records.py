@@ -117,8 +117,7 @@ class FourBranchScores(Record):
         None, description="How well the original model perceived emotions, as the participant rated it, 1-7."
     )
     facilitating: Rating | None = Field(
-        None,
-        description="How well the original model used emotions to think, as the participant rated it, 1-7.",
+        None, description="How well the original model used emotions to think, as the participant rated it, 1-7."
     )
     understanding: Rating | None = Field(
         None, description="How well the original model understood emotions, as the participant rated it, 1-7."

@@ -4,10 +4,23 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, get_args
 
-from attune_data.attunebench.records import ANSWER_FIELDS, ComputedScores, FourBranchScores, JudgeScores
+from attune_data.attunebench.records import ANSWER_FIELDS, FourBranchScores, PostConversation, RunTurn, Turn
 from attune_data.attunebench.show import Conversation, Run
 from attune_data.record import Mode, Strategy
-from attune_data.repair import Fix, IssueCollector, closed, each, keep, number, record, rename, text, texts, values
+from attune_data.repair import (
+    Fix,
+    IssueCollector,
+    closed,
+    each,
+    fix_of,
+    keep,
+    number,
+    record,
+    rename,
+    text,
+    texts,
+    values,
+)
 
 ANSWERS = {
     **dict.fromkeys(("true", "yes", "y", "1"), "yes"),
@@ -148,83 +161,33 @@ def _wide(*, clamps_always: bool) -> Fix:
     return record(fixes, WIDE_KEYS)
 
 
-_DEMOGRAPHICS = record(
+fix_conversation: Fix = fix_of(
+    Conversation,
     {
-        **dict.fromkeys(("country", "education", "gender", "age_range", "english_proficiency"), text),
-        "diagnoses": texts,
-        "work_edu_background": texts,
-    }
-)
-# All but T-scores are whole.
-_SCORES = record({name: number(whole=not name.endswith("_t")) for name in ComputedScores.model_fields})
-_PROFILE = record(
-    {
-        **dict.fromkeys(("schema_version", "participant_id", "profile_type", "conversation_topic_attitude"), text),
-        "demographics": _DEMOGRAPHICS,
-        "computed_scores": _SCORES,
-    }
+        Conversation: {
+            **dict.fromkeys(("prePanas", "postPanas"), _panas("responses", str.lower, clamps_always=False)),
+            "conversationWideQuestions": _wide(clamps_always=False),
+        },
+        Turn: {"moodShiftTags": _tags(clamps_always=False), "annotations": _ANNOTATIONS},
+    },
 )
 
-fix_conversation: Fix = record(
+fix_run: Fix = fix_of(
+    Run,
     {
-        "conversationId": text,
-        "metadata": record(dict.fromkeys(("model", "category", "subtopic", "text"), text)),
-        "participant_profile": _PROFILE,
-        "prePanas": _panas("responses", str.lower, clamps_always=False),
-        "postPanas": _panas("responses", str.lower, clamps_always=False),
-        "conversationWideQuestions": _wide(clamps_always=False),
-        "turns": each(
-            record(
-                {
-                    "turnNumber": number(),
-                    "userMessage": text,
-                    "llmResponse": text,
-                    "moodShiftTags": _tags(clamps_always=False),
-                    "annotations": _ANNOTATIONS,
-                }
-            ),
-            needed=True,
-        ),
-    }
-)
-
-fix_run: Fix = record(
-    {
-        **dict.fromkeys(("conversationId", "source_file", "em_model", "run_timestamp"), text),
-        "mode": closed(MODES, f"one of {', '.join(MODES)}", default="default"),
-        "api_cost": number(whole=False),
-        "duration_seconds": number(whole=False),
-        "turns": each(
-            record(
-                {
-                    "turnNumber": number(),
-                    "em_emotion_tags": PREDICTED_TAGS,
-                    **dict.fromkeys(("em_drafted_response", "response_reasoning", "emotion_reasoning"), text),
-                    **dict.fromkeys(ANSWER_FIELDS, values(ANSWER)),
-                    "em_pairwise_selections": values(WINNER),
-                    "pairwise_assignment": values(values(LABEL)),
-                    **dict.fromkeys(
-                        (
-                            "em_draft_judge_scores_by_model",
-                            "em_draft_binary_assessment_by_model",
-                            "em_four_branch_scores",
-                        ),
-                        values(keep),
-                    ),
-                    "em_draft_judge_scores": record(dict.fromkeys(JudgeScores.model_fields, number(whole=False))),
-                }
-            ),
-            needed=True,
-        ),
-        "post_conversation": record(
-            {
-                "panas_strategy": closed(STRATEGIES, f"one of {', '.join(STRATEGIES)}"),
-                "predicted_post_panas": _panas("items", str.title, clamps_always=True),
-                "predicted_panas_delta": values(keep),
-                "predicted_conversation_wide": _wide(clamps_always=True),
-            }
-        ),
-    }
+        Run: {"mode": closed(MODES, f"one of {', '.join(MODES)}", default="default"), "repeat": keep},
+        RunTurn: {
+            "em_emotion_tags": PREDICTED_TAGS,
+            **dict.fromkeys(ANSWER_FIELDS, values(ANSWER)),
+            "em_pairwise_selections": values(WINNER),
+            "pairwise_assignment": values(values(LABEL)),
+        },
+        PostConversation: {
+            "panas_strategy": closed(STRATEGIES, f"one of {', '.join(STRATEGIES)}"),
+            "predicted_post_panas": _panas("items", str.title, clamps_always=True),
+            "predicted_conversation_wide": _wide(clamps_always=True),
+        },
+    },
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from attune_data.attunebench.codebook import asked_questions
 from attune_data.attunebench.profile import (
@@ -13,7 +13,6 @@ from attune_data.attunebench.profile import (
     conversation_traits,
     diagnosis_groups,
     group_columns,
-    group_dtypes,
     group_meanings,
     score_meanings,
 )
@@ -32,17 +31,15 @@ from attune_data.columns import (
     Column,
     Columns,
     Question,
-    Schema,
     column_paths,
     columns_of,
-    dtypes_of,
     frame_of,
     nullable,
     spread,
     values_of,
 )
 from attune_data.query import Trait, Unit, count_people
-from attune_data.record import LARGEST, Record
+from attune_data.record import LARGEST, Answer, Rating, Record, Winner
 from attune_data.tables import Frames
 from attune_data.text import plural
 
@@ -50,7 +47,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _CONVERSATION = {"conversation_id": Column("The conversation.")}
-_IN_TURN = {**_CONVERSATION, "turn_number": Column("The turn in it, from 1.")}
+_IN_TURN = {**_CONVERSATION, "turn_number": Column("The turn in it, from 1.", kind=int)}
 
 
 # The columns of annotations that have a value in rows of predictions alone, too.
@@ -69,7 +66,7 @@ def _one_answer(name: str) -> Column:
     """Return the column of one answer of a field that has them by question."""
     field = RunTurn.model_fields[name]
     text = (field.description or "").removeprefix("By question: ")
-    return Column(text[:1].upper() + text[1:], source=field.alias or name)
+    return Column(text[:1].upper() + text[1:], source=field.alias or name, kind=Answer)
 
 
 TABLES = ("conversations", "turns", "mood_tags", "binary", "pairwise", "panas", "conversation_wide")
@@ -120,44 +117,18 @@ class Tables(Frames):
     }
 
     @classmethod
-    def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of every table and their dtypes.
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return the columns of every table, in order, with their types and what they mean.
 
         Examples
         --------
         >>> Tables.schemas()["mood_tags"]
         {'conversation_id': String, 'turn_number': Int64, 'emotion': String, 'intensity': Int8}
-        """
-        import polars as pl
-
-        key = {"conversation_id": pl.String()}
-        in_turn = {**key, "turn_number": pl.Int64()}
-        wide = dtypes_of(ConversationWideQuestions)
-        return {
-            "conversations": {
-                **{name: dtype for name, dtype in dtypes_of(Conversation).items() if name not in wide},
-                "diagnosis_groups": pl.List(pl.String()),
-                **group_dtypes(),
-                "n_turns": pl.Int64(),
-            },
-            "turns": {**key, **dtypes_of(Turn)},
-            "mood_tags": {**in_turn, **dtypes_of(MoodShiftTag)},
-            "binary": {**in_turn, **dtypes_of(BinaryJudgement)},
-            "pairwise": {**in_turn, "position": pl.Int64(), **dtypes_of(PairwiseComparison)},
-            "panas": {**key, "moment": pl.Enum(["pre", "post"]), "item": pl.String(), "rating": wide["perceiving"]},
-            "conversation_wide": {**key, **wide},
-        }
-
-    @classmethod
-    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means.
-
-        Examples
-        --------
         >>> Tables.meanings()["pairwise"]["position"].description
         'Place of the comparison in its turn, from 0; the predictions of models name a comparison by it.'
         """
-        conversation = columns_of(Conversation)
+        wide = columns_of(ConversationWideQuestions)
+        conversation = {name: column for name, column in columns_of(Conversation).items() if name not in wide}
         return {
             "conversations": {
                 **conversation,
@@ -165,9 +136,10 @@ class Tables(Frames):
                 "diagnosis_groups": Column(
                     "Groups of the diagnoses; `none` and `unknown` are groups too.",
                     source="computed of diagnoses with codebook/diagnoses.toml",
+                    kind=tuple[str, ...],
                 ),
                 **group_meanings(),
-                "n_turns": Column("Number of turns."),
+                "n_turns": Column("Number of turns.", kind=int),
             },
             "turns": {**_CONVERSATION, **columns_of(Turn)},
             "mood_tags": {**_IN_TURN, **columns_of(MoodShiftTag)},
@@ -175,13 +147,17 @@ class Tables(Frames):
             "pairwise": {
                 **_IN_TURN,
                 "position": Column(
-                    "Place of the comparison in its turn, from 0; the predictions of models name a comparison by it."
+                    "Place of the comparison in its turn, from 0; the predictions of models name a comparison by it.",
+                    kind=int,
                 ),
                 **columns_of(PairwiseComparison),
             },
             "panas": {
                 **_CONVERSATION,
-                "moment": Column("When the word was rated: before (`pre`) or after (`post`) the conversation."),
+                "moment": Column(
+                    "When the word was rated: before (`pre`) or after (`post`) the conversation.",
+                    kind=Literal["pre", "post"],
+                ),
                 "item": Column("PANAS word, an emotion that the participant rated."),
                 "rating": Column(
                     "How strongly the participant felt the emotion, 1-7.",
@@ -189,9 +165,10 @@ class Tables(Frames):
                     low=1,
                     high=7,
                     source="prePanas, postPanas",
+                    kind=Rating,
                 ),
             },
-            "conversation_wide": {**_CONVERSATION, **columns_of(ConversationWideQuestions)},
+            "conversation_wide": {**_CONVERSATION, **wide},
         }
 
     @classmethod
@@ -369,51 +346,21 @@ class RunTables(Tables):
     unit: ClassVar[Unit] = replace(Tables.unit, noun="run", keys=_KEYS, duplicate_rule="duplicate-run")
 
     @classmethod
-    def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of every table and their dtypes.
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return the columns of every table, in order, with their types and what they mean.
 
         Examples
         --------
         >>> list(RunTables.schemas()["mood_tags"])[4:]
         ['turn_number', 'emotion', 'intensity', 'em_intensity', 'annotated', 'predicted']
-        """
-        import polars as pl
-
-        run = dtypes_of(Run)
-        truth = Tables.schemas()
-        sides = {"annotated": pl.Boolean(), "predicted": pl.Boolean()}
-        post = dtypes_of(PostConversation)
-        post_wide = {f"em_{name}": dtype for name, dtype in post.items() if name in truth["conversation_wide"]}
-        predicted: dict[str, dict[str, pl.DataType]] = {
-            "conversations": {
-                **{name: dtype for name, dtype in run.items() if name not in _KEYS},
-                "em_panas_strategy": post["panas_strategy"],
-                **{column: post[name] for name, column in _TOTALS.items()},
-            },
-            "turns": {_em(name): dtype for name, dtype in dtypes_of(RunTurn).items() if name != "turn_number"},
-            "mood_tags": {"em_intensity": truth["mood_tags"]["intensity"]},
-            "binary": dict.fromkeys(ANSWER_FIELDS, truth["binary"]["observed_behavior"]),
-            "pairwise": {"em_winner": truth["pairwise"]["winner"]},
-            "panas": {"em_rating": truth["panas"]["rating"]},
-            "conversation_wide": post_wide,
-        }
-        keys = {name: run[name] for name in _KEYS}
-        return {name: {**keys, **truth[name], **columns, **sides} for name, columns in predicted.items()}
-
-    @classmethod
-    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means.
-
-        Examples
-        --------
         >>> RunTables.meanings()["mood_tags"]["em_intensity"].description
         'Predicted intensity, 1-7.'
         """
-        run, post = columns_of(Run), columns_of(PostConversation)
-        always = {
-            **{name: run[name] for name in _KEYS},
-            "annotated": Column("Whether the participant annotated this."),
-            "predicted": Column("Whether the model predicted this."),
+        run, post, truth = columns_of(Run), columns_of(PostConversation), Tables.meanings()
+        keys = {name: run[name] for name in _KEYS}
+        sides = {
+            "annotated": Column("Whether the participant annotated this.", kind=bool),
+            "predicted": Column("Whether the model predicted this.", kind=bool),
         }
         predicted: dict[str, dict[str, Column]] = {
             "conversations": {
@@ -425,25 +372,36 @@ class RunTables(Tables):
             "turns": {
                 _em(name): column._replace(low=1, high=7) if name.startswith("draft_") else column
                 for name, column in columns_of(RunTurn).items()
+                if name != "turn_number"
             },
-            "mood_tags": {"em_intensity": Column("Predicted intensity, 1-7.", low=1, high=7, source="em_emotion_tags")},
+            "mood_tags": {
+                "em_intensity": Column(
+                    "Predicted intensity, 1-7.", low=1, high=7, source="em_emotion_tags", kind=Rating
+                )
+            },
             "binary": {name: _one_answer(name) for name in ANSWER_FIELDS},
-            "pairwise": {"em_winner": Column("Predicted choice.", source="em_pairwise_selections")},
+            "pairwise": {"em_winner": Column("Predicted choice.", source="em_pairwise_selections", kind=Winner)},
             "panas": {
-                "em_rating": Column("Predicted rating, 1-7.", low=1, high=7, source="predicted_post_panas.items")
+                "em_rating": Column(
+                    "Predicted rating, 1-7.", low=1, high=7, source="predicted_post_panas.items", kind=Rating
+                )
             },
             "conversation_wide": {
                 f"em_{name}": column._replace(description=f"Predicted. {column.description}")
                 for name, column in post.items()
+                if name in truth["conversation_wide"]
             },
         }
+        # The keys are first, and never null.
         return {
             table: {
+                **keys,
                 **nullable({**columns, **predicted[table]}),
                 **{name: columns[name] for name in _ALWAYS[table]},
-                **always,
+                **keys,
+                **sides,
             }
-            for table, columns in Tables.meanings().items()
+            for table, columns in truth.items()
         }
 
 
@@ -648,8 +606,8 @@ _EXTRA = {
     "prompt_version": Column("Version of the prompts, as the run file says.", null=True, source="prompt_version"),
 }
 _COUNTED = {
-    "n_turns": Column("Number of turns with predictions."),
-    "complete": Column("Whether the predictions after the last turn are there."),
+    "n_turns": Column("Number of turns with predictions.", kind=int),
+    "complete": Column("Whether the predictions after the last turn are there.", kind=bool),
 }
 
 
@@ -673,14 +631,6 @@ class RunList(Frames):
     def runs(self) -> "pl.DataFrame":
         """One row a run: conversation, model, mode, when and how it was made."""
         return self._build("runs")
-
-    @classmethod
-    def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of the table and their dtypes."""
-        import polars as pl
-
-        own = {"n_turns": pl.Int64(), "complete": pl.Boolean()}
-        return {"runs": {**dtypes_of(Run), **dict.fromkeys(_EXTRA, pl.String()), **own}}
 
     @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:

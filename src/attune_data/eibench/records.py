@@ -27,7 +27,7 @@ from attune_data.record import (
     repeat_suffix,
     says_generated,
 )
-from attune_data.repair import Fix, IssueCollector, check_change, closed, each, number, record, scored, text, texts
+from attune_data.repair import Fix, IssueCollector, check_change, closed, each, fix_of, keep, number, scored
 from attune_data.text import plural, sanitize
 
 Scene = Literal["support", "defense", "repair", "charm"]
@@ -327,21 +327,18 @@ def _anchor(value: Any, path: str, findings: IssueCollector) -> Any:
     return value if found is None else found
 
 
-_PROFILE = record({"system_prompt": text, "opening_line": text})
-
-_scenario = record(
+_scenario = fix_of(
+    Scenario,
     {
-        **dict.fromkeys(("id", "split", "title", "goal_one_liner", "data_source"), text),
-        "scene_tag": closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}"),
-        "aggressor_profile": _PROFILE,
-        "defender_profile": _PROFILE,
-        **dict.fromkeys(("success_criteria", "must_avoid"), texts),
-        "success_criteria_weights": each(number(whole=False)),
-        "initial_calibration": record(dict.fromkeys(("initial_anger", "initial_trust"), _anchor)),
-        "rub_goals": record(dict.fromkeys(("target_anger", "target_trust"), _anchor)),
-        "worst_case": record({**dict.fromkeys(("worst_anger_min", "worst_trust_min"), _anchor), "reason": text}),
-        "prompt": each(record({"role": text, "content": text})),
-    }
+        Scenario: {
+            "scene_tag": closed({name: name for name in SCENES}, f"one of {', '.join(SCENES)}"),
+            "success_criteria_weights": each(number(whole=False)),
+            "prompt": each(fix_of(Message)),
+        },
+        Calibration: dict.fromkeys(("initial_anger", "initial_trust"), _anchor),
+        Targets: dict.fromkeys(("target_anger", "target_trust"), _anchor),
+        WorstCase: dict.fromkeys(("worst_anger_min", "worst_trust_min"), _anchor),
+    },
 )
 
 
@@ -398,33 +395,13 @@ def _flag(value: Any, path: str, findings: IssueCollector) -> Any:
 
 
 _ROLES = {"aggressor": "aggressor", "user": "aggressor", "defender": "defender", "assistant": "defender"}
-_STATE = record(
+fix_episode: Fix = fix_of(
+    Episode,
     {
-        **dict.fromkeys(("anger", "trust"), LEVEL),
-        **dict.fromkeys(("anger_delta", "trust_delta"), number()),
-        "parse_failed": _flag,
-        **dict.fromkeys(("reflection", "parse", "raw_preview", "stop_reason", "quadrant"), text),
-    }
-)
-_TEXTS = (
-    *("model", "profile_id", "scene_tag", "ended_by", "goal_reason", "stop_reason", "error"),
-    *("simulator", "prompt_version", "config_hash", "scenario_hash"),
-)
-
-fix_episode: Fix = record(
-    {
-        **dict.fromkeys(_TEXTS, text),
-        **dict.fromkeys(("n_rounds", "max_rounds"), number()),
-        **dict.fromkeys(("final_anger", "final_trust"), _SCORED),
-        **dict.fromkeys(("initial_anger", "initial_trust"), LEVEL),
-        **dict.fromkeys(("reward", "anger_score", "trust_score", "goal_score"), number(whole=False)),
-        "history": each(
-            record(
-                {"role": closed(_ROLES, "aggressor or defender"), "content": text, "thinking": text, "meta": _STATE}
-            ),
-            needed=True,
-        ),
-    }
+        Episode: {**dict.fromkeys(("initial_anger", "initial_trust"), LEVEL), "repeat": keep},
+        Utterance: {"role": closed(_ROLES, "aggressor or defender")},
+        State: {**dict.fromkeys(("anger", "trust"), LEVEL), "parse_failed": _flag},
+    },
 )
 
 

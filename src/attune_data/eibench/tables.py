@@ -8,14 +8,11 @@ from attune_data.collection import Collection
 from attune_data.columns import (
     Column,
     Columns,
-    Schema,
     columns_of,
-    dtypes_of,
     frame_of,
     nullable,
     spread,
     step_columns,
-    step_dtypes,
     step_meanings,
     values_of,
 )
@@ -51,22 +48,13 @@ class ScenarioTables(Frames):
         return self._build("scenarios")
 
     @classmethod
-    def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of the table and their dtypes.
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return the columns of the table, in order, with their types and what they mean.
 
         Examples
         --------
         >>> list(ScenarioTables.schemas()["scenarios"])[:4]
         ['scenario_id', 'scene', 'split', 'title']
-        """
-        return {"scenarios": dtypes_of(Scenario)}
-
-    @classmethod
-    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means.
-
-        Examples
-        --------
         >>> ScenarioTables.meanings()["scenarios"]["initial_anger"].description
         'Anger at the start, 0-100.'
         """
@@ -101,31 +89,8 @@ class EpisodeTables(Frames):
         return self._build("turns")
 
     @classmethod
-    def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of every table and their dtypes."""
-        import polars as pl
-
-        scenario, episode = dtypes_of(Scenario), dtypes_of(Episode)
-        text, count = pl.String(), pl.Int64()
-        keys = {name: episode[name] for name in EpisodeTables.unit.keys}
-        anchors = {name: dtype for name, dtype in scenario.items() if name.startswith(_OF_SCENARIO)}
-        person = ("parse", "stop_reason", "reflection")
-        return {
-            "episodes": {**keys, **episode, **anchors, "outcome": text, "n_turns": count},
-            "turns": {
-                **keys,
-                "turn_number": count,
-                "model_reply": text,
-                "person_reply": text,
-                **step_dtypes(AXES),
-                "parse_failed": pl.Boolean(),
-                **{name: dtype for name, dtype in dtypes_of(State).items() if name in person},
-            },
-        }
-
-    @classmethod
     def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means.
+        """Return the columns of every table, in order, with their types and what they mean.
 
         Examples
         --------
@@ -135,25 +100,32 @@ class EpisodeTables(Frames):
         episode = columns_of(Episode)
         # Files may have others, which loading does not refuse, as scoring computes them anew.
         episode |= {name: episode[name]._replace(low=-1, high=1) for name in ("reward", "anger_score", "trust_score")}
+        keys = {name: episode[name] for name in cls.unit.keys}
+        of_scenario = nullable(columns_of(Scenario)).items()
+        anchors = {name: column for name, column in of_scenario if name.startswith(_OF_SCENARIO)}
+        person = ("parse", "stop_reason", "reflection")
         return {
             "episodes": {
-                **nullable(columns_of(Scenario)),
+                **keys,
                 **episode,
+                **{name: column for name, column in anchors.items() if name not in episode},
                 "outcome": Column(
                     "How the episode ended; unlike `ended_by`, it tells an empty reply from a stop of the simulator.",
                     null=True,
                     source="computed of ended_by, error and the last message",
                 ),
-                "n_turns": Column("Number of updates of the state."),
+                "n_turns": Column("Number of updates of the state.", kind=int),
             },
             "turns": {
-                **episode,
-                **columns_of(State),
-                "turn_number": Column("The update of the state, from 1."),
+                **keys,
+                "turn_number": Column("The update of the state, from 1.", kind=int),
                 "model_reply": Column("What the model said.", null=True, source="history, content"),
                 "person_reply": Column("What the person said to it.", source="history, content"),
-                "parse_failed": Column("Whether the simulator's answer could not be read.", source="parse_failed"),
                 **step_meanings(AXES),
+                "parse_failed": Column(
+                    "Whether the simulator's answer could not be read.", source="parse_failed", kind=bool
+                ),
+                **{name: column for name, column in columns_of(State).items() if name in person},
             },
         }
 

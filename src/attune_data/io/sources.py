@@ -7,6 +7,7 @@ import re
 import stat
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -290,7 +291,10 @@ def _nearest(path: Path) -> str:
         return f"; a data set of that name on the Hub is hf://{path}"
     for parent in path.absolute().parents:
         if parent.is_dir():
-            return f" ({parent} exists, {path.absolute().relative_to(parent).parts[0]!r} is not in it)"
+            missing = path.absolute().relative_to(parent).parts[0]
+            near = get_close_matches(missing, [one.name for one in parent.iterdir()], n=1)
+            mend = f"; did you mean {near[0]!r}?" if near else ""
+            return f" ({parent} exists, {missing!r} is not in it{mend})"
     return ""
 
 

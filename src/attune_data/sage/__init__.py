@@ -11,12 +11,9 @@ from attune_data.collection import Collection, Kind, Place
 from attune_data.columns import (
     Column,
     Columns,
-    Schema,
     columns_of,
-    dtypes_of,
     frame_of,
     step_columns,
-    step_dtypes,
     step_meanings,
     values_of,
 )
@@ -24,7 +21,7 @@ from attune_data.description import description, grouped
 from attune_data.display import Message, Part
 from attune_data.query import Unit
 from attune_data.record import Integer, Items, Level, Nested, SnakeCaseRecord, Text, says_generated
-from attune_data.repair import Fix, IssueCollector, check_change, closed, each, number, record, scored, text
+from attune_data.repair import Fix, IssueCollector, check_change, fix_of, number
 from attune_data.tables import Frames
 from attune_data.text import plural, sanitize
 
@@ -166,69 +163,38 @@ class SageTables(Frames):
         return self._build("scenarios")
 
     @classmethod
-    def schemas(cls) -> Mapping[str, Schema]:
-        """Return the columns of every table and their dtypes.
+    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
+        """Return the columns of every table, in order, with their types and what they mean.
 
         Examples
         --------
         >>> list(SageTables.schemas()["episodes"])
         ['scenario_id', 'model', 'topic', 'emo_point', 'emo_state', 'outcome', 'n_turns']
-        """
-        import polars as pl
-
-        dialogue, planning = dtypes_of(SageDialogue), dtypes_of(Planning)
-        text, count = pl.String(), pl.Int64()
-        keys = {name: dialogue[name] for name in _KEYS}
-        about = ("topic", "task", "target", "player", "scene", "character")
-        return {
-            "episodes": {
-                **keys,
-                **{name: dialogue[name] for name in ("topic", "emo_point", "emo_state")},
-                "outcome": text,
-                "n_turns": count,
-            },
-            "turns": {
-                **keys,
-                "turn_number": count,
-                "model_reply": text,
-                "person_reply": text,
-                **step_dtypes([_AXIS]),
-                "model_think": text,
-                "person_thinking": text,
-                **{name: dtype for name, dtype in planning.items() if name not in ("change", "content")},
-                "planning_content": text,
-            },
-            "scenarios": {"scenario_id": text, **{name: dialogue[name] for name in about}},
-        }
-
-    @classmethod
-    def meanings(cls) -> Mapping[str, Mapping[str, Column]]:
-        """Return what every column of every table means.
-
-        Examples
-        --------
         >>> SageTables.meanings()["turns"]["planning_content"].description
         'What the reply was about.'
         """
         dialogue, planning = columns_of(SageDialogue), columns_of(Planning)
+        keys = {name: dialogue[name] for name in _KEYS}
+        about = ("scenario_id", "topic", "task", "target", "player", "scene", "character")
         return {
             "episodes": {
-                **dialogue,
+                **keys,
+                **{name: dialogue[name] for name in ("topic", "emo_point", "emo_state")},
                 "outcome": Column("`success` at an emotion of 100, `failure` below 10, else `neither`."),
-                "n_turns": Column("Number of replies of the person to the model."),
+                "n_turns": Column("Number of replies of the person to the model.", kind=int),
             },
             "turns": {
-                **dialogue,
-                **planning,
-                "turn_number": Column("The reply of the person to the model, from 1."),
+                **keys,
+                "turn_number": Column("The reply of the person to the model, from 1.", kind=int),
                 "model_reply": Column("What the model said.", null=True, source="history, content"),
-                "model_think": Column("The model's reasoning.", null=True, source="think"),
                 "person_reply": Column("What the person said to it.", source="history, content"),
+                **step_meanings([_AXIS]),
+                "model_think": Column("The model's reasoning.", null=True, source="think"),
                 "person_thinking": Column("The person's reasoning.", null=True, source="thinking"),
+                **{name: column for name, column in planning.items() if name not in ("change", "content")},
                 "planning_content": planning["content"],
-                **step_meanings(["emotion"]),
             },
-            "scenarios": dialogue,
+            "scenarios": {name: dialogue[name] for name in about},
         }
 
 
@@ -310,27 +276,7 @@ def describe_dialogues(dialogues: Collection[SageDialogue]) -> dict[str, Any]:
     )
 
 
-_TEXTS = ("id", "model", "emo_state", "target", "player", "scene", "character", "topic", "task")
-_ROLES = {"user": "user", "assistant": "assistant"}
-_PLANNING = record({**dict.fromkeys(("activity", "TargetCompletion", "content", "analyse"), text), "change": number()})
-
-fix_dialogue: Fix = record(
-    {
-        **dict.fromkeys(_TEXTS, text),
-        "emo_point": scored(0, 100),
-        "history": each(
-            record(
-                {
-                    "role": closed(_ROLES, "user or assistant"),
-                    **dict.fromkeys(("content", "think", "thinking"), text),
-                    "emotion-point": number(0, 100),
-                    "planning": _PLANNING,
-                }
-            ),
-            needed=True,
-        ),
-    }
-)
+fix_dialogue: Fix = fix_of(SageDialogue, {SageMessage: {"emotion-point": number(0, 100)}})
 
 
 def check_dialogue(dialogue: SageDialogue, findings: IssueCollector) -> None:

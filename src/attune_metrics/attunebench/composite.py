@@ -183,7 +183,9 @@ def holistic(*, panas01: float, conversation_wide: float, four_branch_normalized
 
 
 def composite_score(*, emotion_blend: float, evaluation_quality: float, holistic: float) -> float:
-    """Composite: ``round(100 (0.24 emotion_blend + 0.49 evaluation_quality + 0.27 holistic), 2)``.
+    """Agreement with the annotations, 24% by emotions, 49% by ratings of replies, 27% by the whole conversation.
+
+    This is ``round(100 (0.24 emotion_blend + 0.49 evaluation_quality + 0.27 holistic), 2)``.
 
     Parameters
     ----------

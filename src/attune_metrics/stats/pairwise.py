@@ -285,13 +285,12 @@ def fit_comparisons(
                 reasons[place] = part.reason
             continue
         k = len(part.models)
-        total, parameters = part.cells.total(), part.parameters[np.newaxis]
         strengths[part.models] = part.parameters[:k]
         coefficients |= zip(names, (part.parameters / part.scales)[k:].tolist(), strict=False)
         if ties == "davidson":
             tie = float(exponential(part.parameters[-1:])[0])
-        inverse = _inverse(part, total, parameters)
-        moved = _influence(part, parameters, inverse, size) / part.scales
+        inverse = _inverse(part)
+        moved = influence_of(part, size, inverse)
         influence[:, part.models] = moved[:, :k]
         term_influence |= zip(names, moved[:, k:].T, strict=False)
         same = np.equal.outer(part.likelihood.groups, part.likelihood.groups)
@@ -299,7 +298,7 @@ def fit_comparisons(
             same, _centred(inverse[:k, :k], part.likelihood), np.nan
         )
         penalized = prior / 2 * (part.parameters[:k] ** 2).sum()
-        likelihood_found += float(part.likelihood.objective(total, parameters)[0] + penalized)
+        likelihood_found += part.likelihood.objective(part.cells.total(), part.parameters[np.newaxis])[0] + penalized
     numbers = np.empty(models, dtype=np.intp)
     for number, group in enumerate(groups, 1):
         numbers[group] = number
@@ -316,27 +315,29 @@ def group_models(wins: Floats, penalty: float) -> tuple[list[list[int]], list[st
     """
     groups = find_groups(wins)
     reasons: list[str | None] = [None] * len(wins)
-    for number, group in enumerate(groups, 1):
+    if not penalty:
+        for number, group in enumerate(groups, 1):
+            within = f"compared within group {number} of {len(groups)} only" if len(groups) > 1 else None
+            for place in group:
+                reasons[place] = _why_alone(wins, place) if len(group) == 1 else within
+        return groups, reasons
+    compared = [group for group in groups if wins[group].any() or wins[:, group].any()]
+    for group in compared if len(compared) > 1 else ():
         for place in group:
-            if len(group) == 1:
-                reasons[place] = _why_alone(wins, place)
-            elif len(groups) > 1:
-                reasons[place] = f"compared within group {number} of {len(groups)} only"
-            if penalty and len(groups) > 1 and (wins[place].any() or wins[:, place].any()):
-                why = (
-                    reasons[place] if len(group) == 1 else f"no chains of wins join all {len(groups)} groups of models"
-                )
-                reasons[place] = f"finite by the penalty alone: {why}"
-    if penalty:
-        compared = (wins + wins.T).any(axis=1)
-        groups = [group for group in [np.flatnonzero(compared).tolist()] if group]
-        groups += [[place] for place in np.flatnonzero(~compared).tolist()]
-    return groups, reasons
+            chains = f"no chains of wins join all {len(compared)} groups"
+            why = _why_alone(wins, place) if len(group) == 1 else chains
+            reasons[place] = f"finite by the penalty alone: {why}"
+    without = [group for group in groups if group not in compared]
+    for [place] in without:
+        reasons[place] = _why_alone(wins, place)
+    joined = sorted(place for group in compared for place in group)
+    return [joined, *without] if joined else without, reasons
 
 
-def _inverse(part: Part, total: Counts, parameters: Floats) -> Floats:
+def _inverse(part: Part) -> Floats:
     """Return the inverse of the curvature (parameters, parameters)."""
-    [curvature] = part.likelihood.curvature(total, part.likelihood.chances(parameters))
+    chances = part.likelihood.chances(part.parameters[np.newaxis])
+    [curvature] = part.likelihood.curvature(part.cells.total(), chances)
     rough = np.linalg.inv(curvature)
     found = on_grid(rough, STEP_ROUNDED)
     # As in `maximize`, the last digits of a library of linear algebra are made up for.
@@ -352,23 +353,25 @@ def _product(one: Floats, other: Floats) -> Floats:
     return found
 
 
-def _influence(part: Part, parameters: Floats, inverse: Floats, clusters: int) -> Floats:
+def influence_of(part: Part, clusters: int, inverse: Floats | None = None) -> Floats:
     """Return the influence (clusters, parameters) of each cluster: the inverse curvature times its gradient."""
     likelihood, cells = part.likelihood, part.cells
     design = cells.design()
     pair = likelihood.pair_of_design()[design]
-    won, lost, tie = (chance[0, design] for chance in likelihood.chances(parameters))
+    won, lost, tie = (chance[0, design] for chance in likelihood.chances(part.parameters[np.newaxis]))
     left, right, tied = cells.values
     surplus = left * (lost + tie / 2) - right * (won + tie / 2)
-    gradient = np.zeros((clusters, parameters.shape[1]))
+    gradient = np.zeros((clusters, len(part.parameters)))
     np.add.at(gradient, (cells.clusters, likelihood.first[pair]), surplus)
     np.subtract.at(gradient, (cells.clusters, likelihood.second[pair]), surplus)
     for place, term in enumerate(likelihood.terms, len(likelihood.groups)):
         np.add.at(gradient[:, place], cells.clusters, surplus * term[design])
     if likelihood.davidson:
         np.add.at(gradient[:, -1], cells.clusters, tied - (left + right) * tie)
-    # The penalty is as if each cluster had an equal share of it.
-    return _product(gradient - gradient.mean(axis=0), inverse)
+    gradient -= gradient.mean(axis=0)  # as if each cluster had an equal share of the penalty
+    found = _product(gradient, _inverse(part) if inverse is None else inverse)
+    found /= part.scales
+    return found
 
 
 def _centred(covariance: Floats, likelihood: Likelihood) -> Floats:
@@ -526,9 +529,7 @@ def _check_values(terms: Mapping[str, ArrayLike] | None) -> dict[str, Floats]:
     for name, given in check_mapping(terms or {}, "terms", "of names to values").items():
         values = check_array(given, f"term {name!r}", "comparisons")  # type: ignore[arg-type]
         for place in np.flatnonzero(~np.isfinite(values))[:1]:
-            raise MetricInputError(
-                f"term {name!r} is {values[place]:g} in comparison {place}; expected a finite number"
-            )
+            raise MetricInputError(f"term {name!r} is {values[place]:g} in comparison {place}; expected finite numbers")
         found[str(name)] = values
     return found
 

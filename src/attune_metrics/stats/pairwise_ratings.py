@@ -4,13 +4,13 @@ In each resample of clusters all parameters are fitted again, from those of all 
 `attune_metrics.stats.pairwise` has the model and its conventions.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import isfinite, isnan, nan
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite, nan, sqrt
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level
 from attune_metrics.stats.bootstrap import Interval, Resamples, intervals_of, symmetric_levels
@@ -22,8 +22,11 @@ from attune_metrics.stats.pairwise import (
     check_options,
     fit_parts,
     group_models,
+    influence_of,
 )
-from attune_metrics.stats.sums import Floats, average_ranks, exponential
+from attune_metrics.stats.sums import ROUNDING, Floats, average_ranks, exponential
+
+RatingMethod = Literal["influence-t", "percentile-expanded", "percentile"]
 
 _ROUNDED = 9  # digits of strengths beyond which a difference is rounding, so that ranks are shared
 
@@ -53,7 +56,8 @@ class Rating:
     rank : float
         Among the models of its group, 1 being the strongest, ties sharing their mean rank; nan where the strength is.
     rank_low, rank_high : float
-        The best and the worst rank of its interval, ranks that occur; nan where the ends of the strength are.
+        The best and the worst rank of its interval, ranks that occur; nan where the strength is, with comparisons in
+        one cluster, and where its group falls apart in too many resamples.
     reason : str or None
         Why a number is nan, that there are other groups, or that it rests on the penalty.
     """
@@ -108,7 +112,7 @@ def bradley_terry_ratings(
     ties: Ties = "half",
     terms: Mapping[str, ArrayLike] | None = None,
     penalty: float | None = None,
-    method: Literal["percentile-expanded", "percentile"] = "percentile-expanded",
+    method: RatingMethod = "influence-t",
     level: float = 0.95,
 ) -> ComparisonRatings:
     """Rate models by comparisons in twos, with bootstrap intervals by clusters of comparisons.
@@ -119,8 +123,10 @@ def bradley_terry_ratings(
         As for `attune_metrics.stats.pairwise.fit_comparisons`.
     resamples : Resamples
         From `draw_resamples` over the clusters of the comparisons.
-    method : {"percentile-expanded", "percentile"}
-        As for `attune_metrics.stats.bootstrap.bootstrap`.
+    method : {"influence-t", "percentile-expanded", "percentile"}
+        How the ends of strengths, terms and nu are found: ``estimate +- t * sqrt(G / (G - 1) * sum of influence^2)``
+        with G clusters and t the quantile of Student's t with G - 1 degrees of freedom, of log nu for nu; or as for
+        `attune_metrics.stats.bootstrap.bootstrap`. The ends of ranks are from resamples always.
     level : float
         Confidence level of each interval alone, between 0 and 1.
 
@@ -147,8 +153,8 @@ def bradley_terry_ratings(
     ada 0.55 30.0 10.0 1.0 0.63
     bob -0.55 10.0 30.0 2.0 0.37
     """
-    if method not in ("percentile-expanded", "percentile"):
-        raise MetricInputError(f"unknown method {method!r}; expected percentile-expanded or percentile")
+    if method not in get_args(RatingMethod):
+        raise MetricInputError(f"unknown method {method!r}; expected {', '.join(get_args(RatingMethod))}")
     check_level(level)
     labels, data = check_comparisons(left, right, outcome, resamples.clusters, weights, terms)
     prior = check_options(ties, penalty)
@@ -159,17 +165,20 @@ def bradley_terry_ratings(
     ranks, plain = np.full((3, len(labels)), nan), np.full(len(labels), nan)
     others: list[Interval] = []
     for part in fit_parts(data, groups, names, ties, prior):
-        estimates, distribution = part.parameters / part.scales, _distribution(part, resamples)
-        if ties == "davidson":
-            estimates[-1], distribution[-1] = exponential(estimates[-1]), exponential(distribution[-1])
-        units = _comparisons(part, resamples.counts.shape[1], len(estimates))
-        intervals = intervals_of(estimates, units, distribution, None, method, level)
+        units, distribution = _comparisons(part, resamples.counts.shape[1]), _distribution(part, resamples)
         if part.reason:
-            intervals = [replace(interval, reason=part.reason) for interval in intervals]
+            intervals = [Interval(nan, nan, nan, level, method, 0, 0, part.reason)] * len(part.parameters)
+        elif method == "influence-t":
+            intervals = _influence_intervals(part, units, level)
+        else:
+            estimates = _with_nu(part, part.parameters / part.scales)
+            intervals = intervals_of(estimates, units, _with_nu(part, distribution), None, method, level)
         others = intervals[len(part.models) :]
-        for place, interval in zip(part.models, intervals, strict=False):
+        for place, interval, drawn in zip(part.models, intervals, distribution, strict=False):
             strengths[place] = interval
-        ranks[:, part.models] = _ranks(part, intervals, distribution)
+            if not part.reason and interval.clusters > 1 and np.isnan(drawn).mean() > (1 - level) / 2:
+                reasons[place] = f"the rank is undefined in {np.isnan(drawn).sum()} of {len(drawn)} resamples"
+        ranks[:, part.models] = _ranks(part, (units > 0).sum(axis=0), distribution, method, level)
     for part in fit_parts(data._replace(terms=data.terms[:0]), groups, (), ties, prior):
         plain[part.models] = part.parameters[: len(part.models)]
     total, lost = wins.sum(axis=1) - ties_of / 2, wins.sum(axis=0) - ties_of / 2
@@ -206,10 +215,43 @@ def _distribution(part: Part, resamples: Resamples) -> Floats:
     return found / part.scales[:, np.newaxis]
 
 
-def _comparisons(part: Part, clusters: int, parameters: int) -> Floats:
+def _with_nu(part: Part, parameters: Floats) -> Floats:
+    """Return parameters (parameters, ...) with nu in place of log nu."""
+    if not part.likelihood.davidson:
+        return parameters
+    nu = np.where(np.isnan(parameters[-1:]), nan, exponential(np.nan_to_num(parameters[-1:])))
+    return np.concatenate([parameters[:-1], nu])
+
+
+def _influence_intervals(part: Part, units: Floats, level: float) -> list[Interval]:
+    """Return the interval of each parameter from the influence of the clusters."""
+    from scipy.special import stdtrit
+
+    estimates = part.parameters / part.scales
+    influence = influence_of(part, len(units))
+    clusters = (units > 0).sum(axis=0)
+    reach = np.full(len(estimates), nan)
+    reasons: list[str | None] = [None] * len(estimates)
+    for place, size in enumerate(clusters.tolist()):
+        error = sqrt(size / max(size - 1, 1) * float((influence[:, place] ** 2).sum()))
+        if size < 2:
+            reasons[place] = "all values are in one cluster"
+        elif error <= ROUNDING:
+            reasons[place] = "no variation among clusters"
+        else:
+            reach[place] = float(stdtrit(size - 1, (1 + level) / 2)) * error
+    low, high = _with_nu(part, estimates - reach), _with_nu(part, estimates + reach)
+    ends = zip(_with_nu(part, estimates).tolist(), low.tolist(), high.tolist(), strict=True)
+    return [
+        Interval(*three, level, "influence-t", int(units[:, place].sum()), int(clusters[place]), reasons[place])
+        for place, three in enumerate(ends)
+    ]
+
+
+def _comparisons(part: Part, clusters: int) -> Floats:
     """Return how many comparisons (clusters, parameters) of each cluster each parameter is fitted to."""
     likelihood, cells = part.likelihood, part.cells
-    found = np.zeros((clusters, parameters))
+    found = np.zeros((clusters, len(part.parameters)))
     pair = likelihood.pair_of_design()[cells.design()]
     for models in (likelihood.first, likelihood.second):
         np.add.at(found, (cells.clusters, models[pair]), cells.sizes)
@@ -217,20 +259,19 @@ def _comparisons(part: Part, clusters: int, parameters: int) -> Floats:
     return found
 
 
-def _ranks(part: Part, intervals: Sequence[Interval], distribution: Floats) -> Floats:
+def _ranks(part: Part, clusters: NDArray[np.int64], distribution: Floats, method: str, level: float) -> Floats:
     """Return the rank of each model within its group, and the ends of its interval, shape (3, models)."""
     found = np.full((3, len(part.models)), nan)
     for group in np.unique(part.likelihood.groups):
         models = np.flatnonzero(part.likelihood.groups == group)
         found[0, models] = average_ranks(-np.round(part.parameters[models], _ROUNDED))
         drawn = average_ranks(-np.round(distribution[models].T, _ROUNDED)).T
-        for model, ranks in zip(models.tolist(), drawn, strict=True):
-            interval = intervals[model]
-            if not isnan(interval.low):
-                levels = symmetric_levels(
-                    interval.level, interval.clusters if interval.method == "percentile-expanded" else None
-                )
-                found[1:, model] = np.quantile(ranks[~np.isnan(ranks)], levels, method="inverted_cdf")
+        known = drawn[:, ~np.isnan(drawn).any(axis=0)]
+        if drawn.shape[1] - known.shape[1] <= drawn.shape[1] * (1 - level) / 2:
+            for model, ranks in zip(models.tolist(), known, strict=True):
+                if (size := int(clusters[model])) > 1:
+                    levels = symmetric_levels(level, None if method == "percentile" else size)
+                    found[1:, model] = np.quantile(ranks, levels, method="inverted_cdf")
     return found
 
 

@@ -14,10 +14,10 @@ Strengths from wins are in `attune_metrics.stats.pairwise_ratings`.
 
 Conventions: tiers
 ------------------
-A tier begins with its best model and goes on down the ranking, to the last model before the first that is told apart
-from that best one. The rest begins the next tier. Members of a tier need not be equal: two of them may be told apart
-from each other, and one may not be told apart from models of the next tier, which `tier_spans` shows. So tiers never
-contradict the order of the values, and a model of whom little is known does not come to stand above better ones.
+A tier begins with its best model and ends before the first model that is significantly different from this best model;
+that model begins the next tier. Members of a tier need not be equal: two members may be significantly different, and a
+member need not be significantly different from models of the next tier, which `tier_spans` shows. Tiers therefore never
+contradict the order of the values, and a model with a wide interval never stands above better models.
 """
 
 from dataclasses import dataclass
@@ -171,13 +171,13 @@ def rank_intervals(
     ]  # fmt: skip
 
 
-def tiers(apart: ArrayLike) -> NDArray[np.intp]:
+def tiers(significant: ArrayLike) -> NDArray[np.intp]:
     """Cut a ranking into tiers.
 
     Parameters
     ----------
-    apart : array of bool, shape (models, models)
-        Whether two models are told apart, the best model first; symmetric, False on the diagonal.
+    significant : array of bool, shape (models, models)
+        Whether two models are significantly different, the best model first; symmetric, False on the diagonal.
 
     Returns
     -------
@@ -191,12 +191,12 @@ def tiers(apart: ArrayLike) -> NDArray[np.intp]:
 
     Examples
     --------
-    The first is told apart from the third, the second from neither.
+    The first model is significantly different from the third, the second from neither.
 
     >>> tiers([[False, False, True], [False, False, False], [True, False, False]]).tolist()
     [1, 1, 2]
     """
-    matrix = _matrix(apart)
+    matrix = _matrix(significant)
     found = np.empty(len(matrix), dtype=np.intp)
     best, tier = 0, 1
     for place, row in enumerate(matrix):
@@ -206,18 +206,18 @@ def tiers(apart: ArrayLike) -> NDArray[np.intp]:
     return found
 
 
-def tier_spans(apart: ArrayLike) -> NDArray[np.intp]:
-    """Say for each model among which tiers the models are that it cannot be told apart from.
+def tier_spans(significant: ArrayLike) -> NDArray[np.intp]:
+    """Return for each model the first and the last tier with a model that is not significantly different from it.
 
     Parameters
     ----------
-    apart : array of bool, shape (models, models)
+    significant : array of bool, shape (models, models)
         As for `tiers`.
 
     Returns
     -------
     array of int, shape (models, 2)
-        The first and the last tier with such a model; its own is between them, as it is not told apart from itself.
+        The first and the last tier of each model; its own tier is one of these tiers or between them.
 
     Raises
     ------
@@ -229,21 +229,22 @@ def tier_spans(apart: ArrayLike) -> NDArray[np.intp]:
     >>> tier_spans([[False, False, True], [False, False, False], [True, False, False]]).tolist()
     [[1, 1], [1, 2], [1, 2]]
     """
-    matrix, of_model = _matrix(apart), tiers(apart)
+    matrix, of_model = _matrix(significant), tiers(significant)
     ends = [(of_model[~row].min(), of_model[~row].max()) for row in matrix]
     return np.array(ends, dtype=np.intp).reshape(-1, 2)
 
 
-def _matrix(apart: ArrayLike) -> NDArray[np.bool_]:
-    matrix = np.asarray(apart)
+def _matrix(significant: ArrayLike) -> NDArray[np.bool_]:
+    matrix = np.asarray(significant)
     if matrix.size == 0:
         return np.zeros((0, 0), dtype=np.bool_)
     if matrix.dtype != np.bool_ or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise MetricInputError(f"apart has shape {matrix.shape} of {matrix.dtype}; expected booleans (models, models)")
+        shape = f"shape {matrix.shape} of {matrix.dtype}"
+        raise MetricInputError(f"significant has {shape}; expected booleans (models, models)")
     for first, second in np.argwhere(matrix != matrix.T)[:1].tolist():
         raise MetricInputError(
-            f"apart[{first}, {second}] differs from apart[{second}, {first}]; is half of it missing?"
+            f"significant[{first}, {second}] differs from significant[{second}, {first}]; is half of it missing?"
         )
     for place in np.flatnonzero(np.diagonal(matrix))[:1].tolist():
-        raise MetricInputError(f"apart[{place}, {place}] is True; no model is told apart from itself")
+        raise MetricInputError(f"significant[{place}, {place}] is True; no model differs from itself")
     return matrix

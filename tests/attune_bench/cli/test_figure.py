@@ -98,6 +98,12 @@ def test_a_mistake_is_one_line(
     assert sorted(results_csv.parent.iterdir()) == before
 
 
+def test_the_difficulty_of_units_needs_two_models(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("model,unit,value\na,q1,1\na,q2,0\n")
+    err = call("figure", tmp_path / "one.csv", "--kind", "unit_difficulty", "-o", tmp_path / "f.svg")[2]
+    assert "--kind unit_difficulty needs scores of at least two models\n" in err
+
+
 def test_several_conditions_need_one(call: Call, tmp_path: Path) -> None:
     table = tmp_path / "results.csv"
     rows = [f"m,{unit},accuracy,{unit % 2},{mode}" for mode in ("plain", "hinted") for unit in range(4)]

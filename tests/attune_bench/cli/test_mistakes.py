@@ -114,7 +114,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "score-swapped": (
         ("score", "--results", "data", "--ground-truth", "runs"),
-        "data contains conversations; expected runs, episodes, dialogues",
+        "data contains conversations; expected runs, episodes, dialogues, predictions, answers, and conversations are "
+        "data; are --results and --data swapped?",
     ),
     "score-no-overlap": (("score", "--results", "other", "--ground-truth", "data"), "none of the 1 run in other"),
     "score-data-of-another": (
@@ -250,6 +251,14 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("subset", "results.csv", "--filter", "topic = hard"),
         "no trait 'hard'; expected one of unit, cluster, topic; if hard is a value, write topic = 'hard'",
     ),
+    "subset-of-no-trait": (
+        ("subset", "results.csv"),
+        "which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT; the traits are topic",
+    ),
+    "figure-of-no-range": (
+        ("figure", "results.csv", "--kind", "profile", "-o", "f.svg"),
+        "no metric declares a finite range, which a profile draws; name metrics, as in --metric accuracy",
+    ),
     "describe-a-table": (
         ("describe", "results.csv"),
         "results.csv is a table of results, and no file of records; attune-bench report results.csv reads it",
@@ -298,7 +307,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "run-of-results": (
         ("run", "local", "m", "episodes"),
-        "episodes contains episodes; expected conversations, scenarios",
+        "episodes contains episodes; expected conversations, scenarios, items, questions, and episodes are the "
+        "results of models\n",
     ),
     "run-of-sage": (("run", "local", "m", "data", "--benchmark", "sage"), "SAGE cannot be run"),
 }
@@ -372,7 +382,7 @@ def test_an_error_of_ours_is_no_mistake_of_the_user(call: Call, files: Files, mo
     def fail(*_: object, **__: object) -> None:
         raise ValueError("a fault of the program")
 
-    monkeypatch.setattr("attune_bench.cli.records.load_records", fail)
+    monkeypatch.setattr("attune_bench.cli.sources.load_records", fail)
     with pytest.raises(ValueError, match="a fault of the program"):
         call("validate", files[0])
 
@@ -385,12 +395,15 @@ def test_turns_under_another_key_name_the_key(call: Call, folder: Path) -> None:
     path.write_text(json.dumps(record), encoding="utf-8")
     out = " ".join(call("validate", "data")[1].split())
     assert "the record has no turns; its key 'Turns' is not read: rename the key to 'turns'" in out
+    issues = "\nThe issues: attune-bench validate data\n"
+    assert call("describe", "data")[1].endswith(issues)
     # Without such a key, none is named.
     del record["Turns"]
     path.write_text(json.dumps(record), encoding="utf-8")
     assert "is not read" not in call("validate", "data")[1]
     path.write_bytes(whole)
     assert "no turns" not in call("validate", "data")[1]
+    assert "The issues" not in call("describe", "demo")[1]
 
 
 @pytest.mark.parametrize(

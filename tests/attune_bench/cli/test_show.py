@@ -254,7 +254,8 @@ def test_nothing_has_no_spread() -> None:
 def test_describe(call: Call, files: Files) -> None:
     status, out, err = call("describe", files[0])
     assert (status, err) == (0, "")
-    assert out == f"{description_text(describe(load(files[0])))}\n"
+    text = description_text(describe(load(files[0])))
+    assert out == f"{text}\n\nThe issues: attune-bench validate {files[0]}\n"
     # Each column as wide as its heading, the first as "pairwise comparisons": total, with any, min, median, max.
     assert f"\n{'yes/no judgements':<20}  {12:>5}  {2:>8}  {6:>3}  {6:>6}  {6:>3}\n" in out
 

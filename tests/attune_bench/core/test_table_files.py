@@ -233,8 +233,20 @@ def test_a_workbook_needs_the_extra_and_a_damaged_one_is_told(tmp_path: Path, mo
         with pytest.raises(ImportError, match=re.escape("pip install 'attune-bench[excel]'")):
             Scores.read(tmp_path / "results.xlsx")
     pytest.importorskip("fastexcel")
-    with pytest.raises(SourceError, match=r"results\.xlsx cannot be read as a workbook: "):
+    mend = "; give the file the ending of its format, or save it as .csv"
+    with pytest.raises(SourceError, match=rf"results\.xlsx cannot be read as a workbook: .*{re.escape(mend)}$"):
         Scores.read(tmp_path / "results.xlsx")
+
+
+@pytest.mark.parametrize(("sheets", "mend"), [(1, ""), (2, ", or move the sheet of the table to the front")])
+def test_a_sheet_that_begins_with_no_header_is_told(tmp_path: Path, sheets: int, mend: str) -> None:
+    pytest.importorskip("fastexcel")
+    path = workbook(tmp_path / "results.xlsx", *[f"Results of May,,,\n,,,\n{long_text()}"] * sheets)
+    found = (
+        "the first row of the sheet 'Sheet1' is only 'Results of May'; delete the rows above the names of the columns"
+    )
+    with pytest.raises(SourceError, match=rf"results\.xlsx: {re.escape(found + mend)}$"):
+        Scores.read(path)
 
 
 def test_a_workbook_with_another_ending_and_other_spreadsheets_are_told_what_to_do(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def test_controls_wait_for_the_script_and_offer_what_there_is(page: str) -> None
     assert [attributes for name, attributes in Tags(alone).found if name == "select"] == []
 
 
-def test_the_matrix_says_which_pairs_are_told_apart() -> None:
-    # As in the tests of tiers: a is told apart from b, c from neither.
+def test_the_matrix_says_which_pairs_differ() -> None:
+    # As in the tests of tiers: a differs from b, c from neither.
     page = page_of(scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": [2.0] * 5 + [1.0] * 5}))
     ranking, [matrix] = tables(page)[0], tables(page, figures=True)
     assert [row[2] for row in ranking[1:]] == [

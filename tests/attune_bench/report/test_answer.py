@@ -1,4 +1,4 @@
-"""What a page answers first: who leads, who is not told apart, how far random answers are; and the matrix of pairs."""
+"""What a page answers first: which model leads, which differ, how far random answers are; and the matrix of pairs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def with_chance(scores: Scores, expected: float) -> Scores:
     return replace(scores, units=scores.units.with_columns(pl.lit(expected).alias("chance.hit")))
 
 
-def test_who_leads_who_is_not_told_apart_and_who_is_below() -> None:
+def test_which_model_leads_and_which_differ_from_it() -> None:
     # Of 10 units each exchange of a and b changes the difference: p is 2 / 2^10, of a and c 2 / 2^5.
     said = answer(scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": HALF}))
     assert said.startswith("a has the highest Hits; c is not significantly different. ")
@@ -212,6 +212,32 @@ def test_random_answers_are_said_where_they_are_known() -> None:
     assert "random answers, on average 0.5" in answer(with_chance(scores, 0.5))
 
 
+def test_one_set_of_random_answers_is_set_against_their_average_where_both_are_seen() -> None:
+    one_set = (
+        "baseline/chance is one set of random answers; the average is over all sets, and the two differ by chance."
+    )
+    both = scores_of({"a": [2.0] * 10, "baseline/chance": [1.0] * 10})
+
+    def counted(scores: Scores) -> int:
+        return text_of(scores.report(format="html", resamples=50)).count(one_set)
+
+    assert counted(with_chance(both, 1.5)) == 1
+    assert counted(both) == 0
+    assert counted(with_chance(scores_of({"a": [2.0] * 10, "b": [1.0] * 10}), 1.5)) == 0
+    # The average is known of a metric of the board alone: the board says it.
+    rows = [(model, f"u{unit}", name, 1.0) for model in ("a", "baseline/chance") for unit in range(8)
+            for name in ("main", "hit")]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+    assert counted(with_chance(Scores.from_table(frame, about={"primary": "main"}), 0.5)) == 1
+
+
+def test_what_the_metric_measures_is_said_below_the_ranking_where_it_is_known() -> None:
+    described = scores_of({"a": [1.0] * 8, "b": [2.0] * 8}, source="Share of questions answered rightly")
+    said = text_of(described.report(format="html", resamples=50)).partition("Ranking by")[2]
+    assert "Hits: Share of questions answered rightly. " in said
+    assert "Hits: " not in text_of(scores_of({"a": [1.0] * 8}).report(format="html", resamples=50))
+
+
 def test_people_and_baselines_do_not_lead() -> None:
     values = {"human/ann": [4.0] * 10, "lab/m": [3.0] * 10, "lab/n": [2.0] * 10, "baseline/prior": [1.0] * 10}
     said = answer(scores_of(values))
@@ -300,7 +326,7 @@ def test_the_axis_has_round_numbers_and_says_where_it_is_broken() -> None:
     assert "possible range" not in unbounded[1]
 
 
-def test_rank_and_tier_are_told_apart() -> None:
+def test_the_page_says_how_a_rank_differs_from_a_tier() -> None:
     tiers = scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": HALF})
     page = tiers.report(format="html", resamples=2000)
     assert [row[:3:2] for row in tables(page, figures=True)[0][1:]] == [
@@ -355,7 +381,7 @@ def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     assert "few has no value that can be shown." in said
     ranking = tables(page, figures=True)[0]
     assert [row[1:3] for row in ranking[1:]] == [["1 [1, 1]", "a"], ["2 [2, 2]", "b"], ["3 [3, 3]", "c"]]
-    # Neither its place nor what it was told apart from shows.
+    # Neither its place nor its comparisons show.
     assert "few" not in [row[1] for row in tables(section(page, "Ranks"))[0]]
     matrix = tables(section(page, "Comparisons"), figures=True)[0]
     assert matrix[-1] == ["4 few", "?", "?", "?", ""]
@@ -396,7 +422,7 @@ def test_models_that_must_not_be_shown_are_why_there_is_no_comparison() -> None:
 # The matrix.
 
 
-def test_the_matrix_says_which_pairs_are_told_apart() -> None:
+def test_the_matrix_says_which_pairs_differ() -> None:
     page = scores_of({"b": [1.0] * 10, "a": [2.0] * 10, "c": HALF}).report(format="html", resamples=2000)
     [matrix] = tables(section(page, "Comparisons"), figures=True)
     assert matrix == [

@@ -200,9 +200,16 @@ def test_what_is_said_of_all_runs_is_true_of_all(temperatures: Sequence[Any], sa
     assert any("All runs: temperature" in note for note in notes) == said
 
 
-def test_intervals_are_all_bootstrap_intervals_where_none_is_of_a_share() -> None:
-    hits = {"a": [0.0, 1.0] * 6}
-    share: dict[str, Any] = {"statistic": "share", "low": 0, "high": 1}
-    for metric, said in (({}, True), (share, False)):
-        methods = text_of(section(scores_of(hits, **metric).report(format="html", resamples=50), "Methods"))
-        assert ("Intervals are 95% bootstrap intervals" in methods) == said
+def test_methods_name_the_intervals_of_shares_and_of_means_over_people() -> None:
+    def methods(people: Sequence[str] | None, **metric: Any) -> str:
+        options = metric.pop("options", {})
+        scores = scores_of({"a": SOME}, people=people, **metric)
+        return text_of(section(scores.report(format="html", resamples=50, **options), "Methods"))
+
+    assert "In brackets: 95% intervals by resampling units" in methods(None)
+    assert "Wilson" not in methods(None)
+    assert "Shares have Wilson intervals." in methods(None, **SHARE)
+    weighted = methods(TWO_EACH, options={"weight": "cluster"})
+    assert "by Student's t over clusters" in weighted
+    assert "Others: 95% intervals by resampling clusters" in weighted
+    assert "Others:" not in methods(TWO_EACH)

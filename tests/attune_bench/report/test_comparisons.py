@@ -140,7 +140,7 @@ def test_the_note_explains_the_words_of_the_title_and_of_the_intervals() -> None
         scores = scores_of({name: HIGH if name < "d" else LOW for name in models})
         frame = scores.compare_all(**OPTIONS)
         said = comparison_note(scores, frame, AnalysisOptions(**OPTIONS), 2000, full=False)
-        assert "(expanded percentile: wider for few units), not corrected." in said
+        assert "ncorrected intervals: 95% intervals by resampling units (expanded percentile: wider for few " in said
         assert "the family, the pairs that are corrected together;" in said
         assert "By the uncorrected interval: pairs with an interval that excludes 0." in said
         assert "wider" not in comparison_note(scores, frame, AnalysisOptions(interval="percentile"), 2000)

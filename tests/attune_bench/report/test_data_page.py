@@ -363,7 +363,7 @@ def test_a_comparison_is_printed_or_given_as_json(call: Call) -> None:
     ("words", "said"),
     [
         (("demo", "--compare"), "a comparison needs a group: choose one by a trait (--where)"),
-        (("demo", "--compare", "--benchmark", "eibench"), "scenarios have no measures to compare"),
+        (("demo", "--compare", "--benchmark", "eibench"), "scenarios have no measures to compare; leave out --compare"),
         (("demo", "--html", "page.txt"), "--html page.txt does not end in .html; try --html page.html"),
         (("demo", "--small-cells"), "--small-cells is for --html and --compare; leave it out"),
         (("demo", "--html", "no/page.html"), "no such folder: no"),

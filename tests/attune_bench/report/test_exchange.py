@@ -11,7 +11,10 @@ from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.report.elements import section_element
 from attune_bench.report.exchange import exchange_section
 from attune_bench.report.page_scores import PageScores
+from attune_bench.report.transcripts import records_to_quote
+from attune_bench.scores.records import ScoredRecords
 from attune_data import load, load_runs
+from attune_metrics.metric import MetricInputError
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -24,13 +27,16 @@ def demo() -> SimpleNamespace:
     return SimpleNamespace(data=list(conversations), results=runs)
 
 
-def shown(data: Any, results: Any, *, transcripts: bool = False, small_cells: bool = False, given: bool = True) -> str:
+def shown(data: Any, results: Any, *, transcripts: bool = False, small_cells: bool = False) -> str:
     scores: Scores = score(data, results)
     page = PageScores(table=scores, analyses={}, small_cells=small_cells, options={"resamples": 20})
-    records = {"data": data, "results": results} if given else {"data": None, "results": None}
-    benchmark = benchmark_in_use("attunebench")
-    found = exchange_section(page, scores, benchmark=benchmark, transcripts=transcripts, **records)
+    records = quotable(scores, data, results, is_asked=transcripts)
+    found = exchange_section(page, records, transcripts=transcripts) if records else None
     return section_element(found) if found else ""
+
+
+def quotable(scores: Scores, data: Any, results: Any, *, is_asked: bool = False) -> ScoredRecords | None:
+    return records_to_quote(scores, benchmark_in_use("attunebench"), data, results, is_asked=is_asked)
 
 
 def real(records: Any) -> list[Any]:
@@ -112,12 +118,12 @@ def test_a_long_message_is_cut_and_says_so(demo: SimpleNamespace) -> None:
 
 
 def test_nothing_without_the_records_that_were_scored(demo: SimpleNamespace) -> None:
-    assert shown(demo.data, demo.results, given=False) == ""
     scores = score(demo.data, demo.results)
-    page = PageScores(table=scores, analyses={}, small_cells=False, options={"resamples": 20})
-    benchmark = benchmark_in_use("attunebench")
-    others: dict[str, Any] = {"data": demo.data, "results": demo.results[:-1]}
-    assert exchange_section(page, scores, benchmark=benchmark, transcripts=False, **others) is None
+    assert quotable(scores, demo.data, demo.results)
+    assert quotable(scores, None, None) is None
+    assert quotable(scores, demo.data, demo.results[:-1]) is None
+    with pytest.raises(MetricInputError, match="not the runs that were scored"):
+        quotable(scores, demo.data, demo.results[:-1], is_asked=True)
 
 
 def test_people_are_quoted_only_where_transcripts_are(demo: SimpleNamespace) -> None:

@@ -26,6 +26,13 @@ def test_a_report_is_a_text_that_is_displayed_as_html(scores: Scores) -> None:
     assert not hasattr(scores.report(resamples=50, format="csv"), "_repr_html_")
 
 
+def test_a_display_has_the_intervals_that_the_report_was_asked_for(scores: Scores) -> None:
+    shown = scores.report(resamples=50, level=0.9)._repr_html_()  # type: ignore[attr-defined]
+    assert "90% intervals" in text_of(shown)
+    assert "95% intervals" not in text_of(shown)
+    assert "prints it whole" not in scores.report(resamples=50)
+
+
 def test_a_display_of_a_report_hides_few_people(scores: Scores) -> None:
     units = scores.values["unit"].unique().sort().to_list()[:3]
     few = Scores.of(scores.keep(units=units))

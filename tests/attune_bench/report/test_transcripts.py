@@ -17,7 +17,7 @@ from attune_bench.report import transcripts
 from attune_bench.report.columns import Section
 from attune_bench.report.elements import section_element
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.transcripts import TranscriptFolder, transcript_section
+from attune_bench.report.transcripts import TranscriptFolder, records_to_quote, transcript_section
 from attune_data import Conversation, Run, load, load_records, load_runs
 from attune_data.display import Compared, Part, fields_parts, parts_html
 from attune_data.kinds import ANSWER, CONVERSATION, ITEM, PREDICTION, QUESTION
@@ -31,8 +31,9 @@ def made(scores: Scores, *, small_cells: bool = False, folder: TranscriptFolder 
     """Return the section of transcripts."""
     page = PageScores(table=scores, analyses={}, small_cells=small_cells, options={"resamples": 20})
     benchmark = benchmark_in_use(scores.provenance.benchmark)
-    records = {side: given.get(side) for side in ("data", "results")}
-    return transcript_section(page, scores, benchmark=benchmark, folder=folder, **records)
+    records = records_to_quote(scores, benchmark, given.get("data"), given.get("results"), is_asked=True)
+    assert records
+    return transcript_section(page, records, folder)
 
 
 @pytest.fixture(scope="module")

@@ -322,6 +322,6 @@ def test_a_report_has_the_intervals_that_are_asked_for(name: str, options: dict[
 def test_a_page_has_the_level_that_is_asked_for(name: str) -> None:
     scores = scores_named(name)
     said = text_of(scores.keep(groups=scores.groups[:2]).report(format="html", resamples=50, level=0.5))
-    assert "50% bootstrap intervals" in said
+    assert "In brackets: 50% intervals by" in said
     assert "95%" not in said
     assert "|level:0.5|boot:50|" in said

@@ -25,7 +25,7 @@ def test_models_are_in_the_tiers_that_the_comparisons_give() -> None:
     values = {"b": [1.0] * 10, "a": [2.0] * 10, "c": [2.0] * 5 + [1.0] * 5}
     found = tiers(scores_of(values))
     rows = found.models.select("model", "rank", "tier", "tier_first", "tier_last").rows()
-    # c is not told apart from b, which begins the second tier.
+    # c does not differ significantly from b, which begins the second tier.
     assert rows == [("a", 1.0, 1, 1, 1), ("c", 2.0, 1, 1, 2), ("b", 3.0, 2, 1, 2)]
     assert found.pairs.select("model_a", "model_b", "significant").rows() == [
         ("a", "c", False),

@@ -231,10 +231,15 @@ def test_ties_only() -> None:
 
 
 def test_a_group_that_falls_apart_in_many_resamples_has_no_interval() -> None:
-    ada, _ = rated("aaaa", "bbbb", [1, 1, 1, 0])
+    ada, _ = rated("aaaa", "bbbb", [1, 1, 1, 0], method="percentile-expanded")
     assert ada.strength.estimate == pytest.approx(log(3) / 2)
     assert isnan(ada.strength.low)
     assert str(ada.reason).startswith("the statistic is undefined in ")
+    # Of the influence of clusters there is one, of the rank there is not.
+    ada, _ = rated("aaaa", "bbbb", [1, 1, 1, 0])
+    assert ada.strength.low < ada.strength.estimate < ada.strength.high
+    assert (isnan(ada.rank_low), isnan(ada.rank_high)) == (True, True)
+    assert str(ada.reason).startswith("the rank is undefined in ")
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(5, 60))

@@ -28,11 +28,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES as GENERAL
-from attune_bench.benchmarks.attunebench.conversation_score import (
-    CELLS,
-    IN_COMPOSITE,
-    POOLED,
-)
+from attune_bench.benchmarks.attunebench.conversation_score import CELLS, IN_COMPOSITE, POOLED
 from attune_bench.benchmarks.attunebench.run_analyses import (
     JUDGE_AGREEMENT,
     JUDGE_RANKS,
@@ -46,13 +42,7 @@ from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_gr
 from attune_bench.scores.columns import Analysis, Columns, FrameColumn, build_frame, columns, share, text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import TESTED, paired, tested
-from attune_bench.stats.options import (
-    AnalysisKeywords,
-    AnalysisOptions,
-    ResampleCache,
-    SamplingKeywords,
-    ScoreSeries,
-)
+from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries
 from attune_bench.stats.subgroups import strata_of, subgroups
 from attune_bench.stats.summary import summary
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN

@@ -19,7 +19,7 @@ from attune_bench.benchmarks.attunebench.profile import (
     score_profiles,
 )
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, ConversationCalls, run_file_name, settings_of
-from attune_bench.cli.options import NamedPath, check_usable, data_option, load_all, many, verb
+from attune_bench.cli.options import data_option, many, option, output_option, verb
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes
 from attune_bench.cli.run import (
     ask,
@@ -28,11 +28,11 @@ from attune_bench.cli.run import (
     limit_option,
     load_units,
     model_arguments,
-    output_option,
     run_options,
     servers_of,
     usage_errors,
 )
+from attune_bench.cli.sources import check_usable, load
 from attune_bench.runner.cache import RunError, noted_servers, noted_sources
 from attune_bench.runner.calls import OPENAI_COMPATIBLE, USUAL_URLS, Call, Endpoint, Role, provider_name
 from attune_bench.runner.task import Fields, Source, Task, recorded_settings
@@ -168,14 +168,12 @@ REJUDGE: Task[DraftedRun, AttuneBenchSettings] = Task(
 
 @verb("rejudge runs --data demo --judge-model judge --base-url http://localhost:8000/v1")
 @click.argument("directory", type=click.Path(path_type=Path))
-@many("--judge-model", required=True, help="Models that judge.")
+@many("--judge-model", "Models that judge.", required=True)
 @data_option("The conversations")
-@click.option(
-    "--judge-provider", help="Who serves the judges; by default the server that DIRECTORY notes, else openrouter."
-)
-@output_option(None, "Folder for the new run files; by default the name of the first with -rejudged.")
-@click.option("--codebook", type=click.Path(path_type=Path), help="The data set's own codebook, as for run.")
-@click.option("--prompts", type=NamedPath(path_type=Path), help="A folder with templates of your own, as for run.")
+@option("--judge-provider", "Who serves the judges; by default the server that DIRECTORY notes, else openrouter.")
+@output_option("Folder for the new run files; by default the name of the first with -rejudged.")
+@option("--codebook", "The data set's own codebook, as for run.", Path)
+@option("--prompts", "A folder with templates of your own, as for run.", Path)
 @asking_options
 @click.pass_context
 def rejudge(
@@ -206,7 +204,7 @@ def rejudge(
             (settings,) = settings_of("any", **asked)
         options = run_options(given)
         kind, sources = kind_of(BENCHMARK.results), [str(directory)]
-        runs = load_all(kind, sources, lambda _: None)
+        runs = load(kind, sources)
         if set(runs.issues["rule"]) == {"not-a-record"} and not runs:
             raise UserError(
                 f"rejudge is for run files of {BENCHMARK.title}, and {directory} contains none; of another benchmark, "
@@ -261,7 +259,7 @@ def _noted(runs: Path) -> str:
 
 @verb("profile local my-model demo --base-url http://localhost:8000/v1 --limit 2")
 @model_arguments
-@output_option("profiles", "Folder of the answers, and of all responses, by which a run goes on.")
+@output_option("Folder of the answers, and of all responses, by which a run goes on.", default="profiles")
 @limit_option
 @asking_options
 @click.pass_context

@@ -25,22 +25,12 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks.attunebench.conversation_score import (
-    BINARY_TASKS,
-    hp_asked,
-    prepare_truth,
-)
+from attune_bench.benchmarks.attunebench.conversation_score import BINARY_TASKS, hp_asked, prepare_truth
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.comparability import check_within_conditions
-from attune_bench.stats.options import (
-    AnalysisOptions,
-    ResampleCache,
-    SamplingKeywords,
-    ScoreSeries,
-    interval_ends,
-)
+from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, interval_ends
 from attune_bench.stats.rank import rank
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
@@ -250,11 +240,7 @@ def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[tuple[st
 
 
 def _agreement(
-    found: Sequence[_Judgement],
-    judges: Sequence[str],
-    rated: str,
-    series: ScoreSeries,
-    options: AnalysisOptions,
+    found: Sequence[_Judgement], judges: Sequence[str], rated: str, series: ScoreSeries, options: AnalysisOptions
 ) -> dict[str, Any]:
     """Return the columns of a group of judges."""
     both = [(conversation, said) for conversation, said in found if sum(judge in said for judge in judges) > 1]

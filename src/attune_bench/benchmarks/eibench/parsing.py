@@ -13,10 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from attune_bench.runner.task import (
-    Found,
-    find_object,
-)
+from attune_bench.runner.task import Found, find_object
 from attune_metrics import MetricInputError
 from attune_metrics.eibench import clip_delta
 

@@ -88,13 +88,7 @@ from attune_bench.runner.calls import (
     safe_name,
 )
 from attune_bench.runner.prompts import Fence, Prompts, load_prompts, read_prompts
-from attune_bench.runner.task import (
-    AnswerFormat,
-    Source,
-    Task,
-    check_answer_format,
-    settings_as_json,
-)
+from attune_bench.runner.task import AnswerFormat, Source, Task, check_answer_format, settings_as_json
 from attune_bench.scores.provenance import fingerprint
 from attune_data import Episode, Scenario
 from attune_data.eibench.records import scenes
