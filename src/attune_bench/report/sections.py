@@ -638,12 +638,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     caption = f"Which models differ significantly by {label(metric)}{words_under(table, condition)}"
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     matrix = pairs_matrix(
-        models,
-        pairs,
-        metric,
-        caption,
-        family=pairs[0]["family"],
-        exchanges=exchanges,
+        models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges,
         numbers=len(models) <= MOST_NUMBERED,
-    )
+    )  # fmt: skip
     return [Markup(element("h3", caption)), Markup(matrix)]

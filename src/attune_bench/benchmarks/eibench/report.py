@@ -195,22 +195,20 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int, is_detailed: bo
     >>> [[line.name for line in panel.lines] for panel in trajectories(states, "m", last=8).panels]
     [['anger', 'trust']]
     """
-    own = states.filter(model=model).drop_nulls("mean")
-    if own.is_empty():
+    own = states.filter(model=model)
+    if not own["mean"].count():
         raise ValueError(f"nothing to draw: no state of model {sanitize(model)!r}")
     panels = []
     for scene in own["scene"].unique(maintain_order=True):
         lines = []
         for axis, (colour, shape) in _LOOKS.items():
-            rows = {row["round"]: row for row in own.filter(scene=scene, axis=axis).iter_rows(named=True)}
-            found = [rows.get(place) for place in range(max(rows, default=-1) + 1)]
-            band = [None if row is None or row["low"] is None else (row["low"], row["high"]) for row in found]
-            means = [None if row is None else row["mean"] for row in found]
-            texts = [_said(row) if row and is_detailed else "" for row in found]
-            lines.append(
-                Line(name=axis, states=means, texts=texts, band=band, colour=colour, shape=shape if is_detailed else "")
-            )
-        panels.append(LinePanel(title=scenes()[scene].title, lines=[line for line in lines if line.states]))
+            rows = own.filter(scene=scene, axis=axis).sort("round").to_dicts()
+            lines.append(Line(
+                name=axis, states=[row["mean"] for row in rows], colour=colour, shape=shape if is_detailed else "",
+                band=[None if row["low"] is None else (row["low"], row["high"]) for row in rows],
+                texts=[_said(row) if is_detailed and row["mean"] is not None else "" for row in rows],
+            ))  # fmt: skip
+        panels.append(LinePanel(title=scenes()[scene].title, lines=[line for line in lines if line.known]))
     return LinePlot(panels=panels, last=last, height=110)
 
 
