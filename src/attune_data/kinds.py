@@ -5,9 +5,11 @@ from typing import Any
 
 from attune_data.attunebench.kinds import CONVERSATION, RUN
 from attune_data.collection import ForeignFile, Kind
+from attune_data.comparisons import COMPARISON
 from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
+from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
 from attune_data.record import Record
 from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE
@@ -15,6 +17,7 @@ from attune_data.text import columns_of_terminal
 
 __all__ = [
     "ANSWER",
+    "COMPARISON",
     "CONVERSATION",
     "DIALOGUE",
     "EPISODE",
@@ -25,6 +28,9 @@ __all__ = [
     "QUESTION",
     "RUN",
     "SCENARIO",
+    "SITUATION",
+    "TRANSCRIPT",
+    "VERDICT",
     "all_kinds",
     "kind_of",
     "kind_of_document",
@@ -32,7 +38,11 @@ __all__ = [
     "show",
 ]
 
-KINDS: tuple[Kind[Any, Any], ...] = (CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER)
+KINDS: tuple[Kind[Any, Any], ...] = (
+    *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
+    *(SITUATION, TRANSCRIPT, VERDICT),
+    COMPARISON,
+)
 """Every kind of the library."""
 
 INSTALLED: EntryPoints[Kind[Any, Any]] = EntryPoints("attune_data.kinds", Kind, {kind.noun for kind in KINDS})

@@ -43,7 +43,10 @@ Json = dict[str, Any]
 ROOT = Path(__file__).parents[2]
 RULES = re.findall(r"`([a-z0-9-]+)`", (ROOT / "docs/issues.md").read_text(encoding="utf-8"))
 
-NO_BENCHMARK = {"run": "whoever ran the model has made it"}
+NO_BENCHMARK = {
+    "run": "whoever ran the model has made it",
+    "comparison": "whoever judged has made it",
+}
 
 
 def loader_of(kind: Kind[Any, Any]) -> Callable[..., Any]:
@@ -209,6 +212,18 @@ TALKS: Mapping[str, tuple[Json, list[tuple[str, str]]]] = {
             ],
         },
         [("user", "I lost it."), ("assistant", "What did you lose?")],
+    ),
+    "transcript": (
+        {
+            "scenario_id": "s",
+            "test_model": "m",
+            "conversation_history": [
+                {"role": "system", "content": "Play."},
+                {"role": "user", "content": "Hello."},
+                {"role": "assistant", "content": "Good evening."},
+            ],
+        },
+        [("user", "Hello."), ("assistant", "Good evening.")],
     ),
 }
 

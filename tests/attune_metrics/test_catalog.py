@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from public_names import public_functions
 
+import attune_metrics.comparisons
 from attune_metrics import CATALOG, Metric, UndefinedMetricWarning, curves, eibench, emobench, eqbench, eqbench3, sage
 from attune_metrics.attunebench import (
     composite,
@@ -37,7 +38,7 @@ MODULES: dict[str, Any] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         composite, emotion, questions, preferences, panas, holistic, eibench, sage, emobench,
-        eqbench, eqbench3, curves,
+        eqbench, eqbench3, attune_metrics.comparisons, curves,
     )
 }  # fmt: skip
 # The keys of scores that have a value for each conversation, as the benchmark names them.
@@ -126,7 +127,8 @@ def test_every_key_of_scores_is_in_the_catalogue() -> None:
     shape = {"emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"}
     items = {"item_accuracy", "eu_accuracy", "ea_accuracy", "eu_emotion_accuracy", "eu_cause_accuracy"}
     judged = {f"eqbench3_{name}" for name in ("rubric", *CRITERIA["standard"], *CRITERIA["analysis"], *STYLE)}
-    benchmarks = episode | dialogue | items | question | judged
+    pairs = {"rating", "win_rate"}
+    benchmarks = episode | dialogue | items | question | judged | pairs
     assert set(CATALOG) == {*KEYS, "composite_z"} | turn_keys | components | benchmarks | shape
     assert {name for name, metric in CATALOG.items() if metric.level == "turn"} == turn_keys
     assert {name for name, metric in CATALOG.items() if metric.level == "model"} == {"composite_z", "reward_macro"}
@@ -137,6 +139,7 @@ SOURCES = {
     "sage": "SAGE (arXiv:2505.02847)",
     "emobench": "EmoBench (arXiv:2402.12071)",
     "eqbench": "EQ-Bench v2 (arXiv:2312.06281)",
+    "comparisons": "",  # no benchmark's own
     "eqbench3": "EQ-Bench 3, repository EQ-bench/eqbench3",
     "curves": "Defined in",
 }
@@ -204,6 +207,10 @@ REPORTED = {
         ("q3_follow_up_score", "Q3 what felt off", "Q3 off", 3, ()),
         ("four_branch_normalized", "Four-branch normalized", "branches", 3, ()),
     ],
+    "Comparisons": [
+        ("rating", "Rating", "rating", 0, ()),
+        ("win_rate", "Win rate", "wins", 1, ()),
+    ],
 }
 
 
@@ -266,7 +273,7 @@ def test_terms_name_the_columns_that_a_statistic_takes() -> None:
             assert (metric.statistic, metric.terms) == (score, tuple(f"{counts}.{cell}" for cell in cells))
         elif name not in {"composite_z", "reward_macro"}:
             assert metric.terms == ()
-            assert metric.statistic in {"mean", "share"}
+            assert metric.statistic in ({"pseudo_values"} if name == "rating" else {"mean", "share"})
     assert (CATALOG["composite_z"].statistic, CATALOG["composite_z"].terms) == ("z_score", ("composite_score",))
     macro = CATALOG["reward_macro"]
     assert macro.statistic == "mean_of_means"

@@ -23,10 +23,9 @@ from attune_bench.stats.comparability import check_comparable, check_within_cond
 from attune_bench.stats.compare import TESTED, paired, tested
 from attune_bench.stats.options import (
     AnalysisKeywords,
-    AnalysisOptions,
     Mask,
-    ResampleCache,
     ScoreSeries,
+    begin,
     direction,
     distribution_ends,
     interval_ends,
@@ -84,9 +83,7 @@ def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) 
     >>> found.select("metric_a", "metric_b", "rho", "models", "reason").row(0)
     ('avg_emotion_f1', 'avg_emotion_va_score', None, 2, 'fewer than 6 models')
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(scores)
-    draws = ResampleCache(series, chosen)
+    chosen, series, draws = begin(scores, options)
     metrics = chosen.names(scores, scores.headline)
     check_within_conditions(scores, metrics)
     values = {metric: series.values(metric) for metric in metrics}
@@ -165,9 +162,7 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
     >>> found.select("model_a", "model_b", "rate").rows()[0]
     ('synthetic/attentive', 'synthetic/hasty', 0.95)
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(scores)
-    draws = ResampleCache(series, chosen)
+    chosen, series, draws = begin(scores, options)
     rows: list[tuple[Any, ...]] = []
     pairs = [
         (condition, a, b) for condition, groups in series.by_condition().items() for a, b in permutations(groups, 2)
@@ -255,9 +250,7 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     >>> found.select("model", "condition", "reference", "difference").rows()
     [('synthetic/attentive', 'verbose', 'default', 0.0), ('synthetic/hasty', 'verbose', 'default', 0.0)]
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(scores)
-    draws = ResampleCache(series, chosen, weighted=True)
+    chosen, series, draws = begin(scores, options, weighted=True)
     metrics = chosen.names_of_means(scores, scores.headline)
     check_comparable(scores, metrics=metrics)
     pairs = _pairs(series)
@@ -265,9 +258,7 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
     families = [f"{called} {series.groups[a][1]!r} against {series.groups[b][1]!r}" for a, b in pairs]
     rows: dict[tuple[int, str], tuple[Any, ...]] = {}
     for metric in metrics:
-        found = paired(
-            series, series.values(metric), pairs, families, draws, chosen, series.statistic(metric), of=metric
-        )
+        found = paired(draws, series.values(metric), pairs, families, series.statistic(metric), of=metric)
         for place, ((a, b), pair, own) in enumerate(zip(pairs, found, tested(found, families, draws), strict=True)):
             rows[place, metric] = (*series.groups[a], series.groups[b][1], metric, *pair[:3], *own)
     draws.skewed.warn_of_differences()
@@ -320,9 +311,7 @@ def rank_shifts(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.D
     >>> rank_shifts(scores, resamples=200).select("model", "condition", "rank_reference", "rank", "shift").rows()
     [('synthetic/attentive', 'verbose', 1.0, 1.0, 0.0), ('synthetic/hasty', 'verbose', 2.0, 2.0, 0.0)]
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(scores)
-    draws = ResampleCache(series, chosen)
+    chosen, series, draws = begin(scores, options)
     by_conditions: dict[tuple[str | None, str | None], list[tuple[int, int]]] = {}
     for a, b in _pairs(series):
         by_conditions.setdefault((series.groups[b][1], series.groups[a][1]), []).append((b, a))

@@ -28,6 +28,7 @@ from attune_bench.stats.options import (
     Mask,
     ResampleCache,
     ScoreSeries,
+    begin,
     direction,
     interval_ends,
 )
@@ -323,9 +324,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
     >>> [(row["source"], round(row["share"], 2)) for row in found.iter_rows(named=True)]
     [('unit', 0.02), ('model', 0.85), ('residual', 0.14)]
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(scores)
-    draws = ResampleCache(series, chosen)
+    chosen, series, draws = begin(scores, options)
     metrics = chosen.names(scores, [name for name in scores.headline if name in metrics_per_unit(scores)])
     check_within_conditions(scores, metrics)
     rows: list[tuple[Any, ...]] = []
@@ -390,9 +389,7 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     >>> round(hardest["mean"], 2), round(hardest["sd"], 2), hardest["models"]
     (49.38, 7.9, 2)
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(scores)
-    ResampleCache(series, chosen)  # refuses options as every analysis does
+    chosen, series, _ = begin(scores, options)
     rows: list[tuple[Any, ...]] = []
     for condition, groups in series.by_condition().items():
         for metric in chosen.names(scores, [scores.primary]):

@@ -19,6 +19,7 @@ from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
+from attune_bench.scores.pair_tables import PAIR_COLUMNS
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import TABLES_ALONE
@@ -376,10 +377,12 @@ def columns_of(given: str | None) -> dict[str, str] | None:
     if given is None:
         return None
     found: dict[str, str] = {}
-    for part in re.split(rf",\s*(?=(?:{'|'.join(COLUMNS)})=)", given):
+    known = tuple(dict.fromkeys((*COLUMNS, *PAIR_COLUMNS)))
+    for part in re.split(rf",\s*(?=(?:{'|'.join(known)})=)", given):
         name, equals, column = part.partition("=")
-        if not equals or not column or name not in COLUMNS:
-            raise UserError(f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {', '.join(COLUMNS)}")
+        if not equals or not column or name not in known:
+            names = f"{', '.join(COLUMNS)}; of comparisons in pairs {', '.join(PAIR_COLUMNS)}"
+            raise UserError(f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {names}")
         if name in found:
             raise UserError(f"--columns {given!r}: {name} is named twice")
         found[name] = column

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -19,6 +19,7 @@ from attune_bench.cli.options import option, scores_argument_of, where_traits
 from attune_bench.cli.output import (
     Phase,
     UserError,
+    command_line,
     emit,
     first_issue,
     kind_of,
@@ -31,9 +32,11 @@ from attune_bench.report.document import render
 from attune_bench.report.text import ranking_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
+from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
 from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
 from attune_bench.scores.table_files import TABLES_ALONE, read_table
 from attune_data.collection import Collection, Kind
+from attune_data.comparisons import COMPARISON
 from attune_data.io.documents import read_input
 from attune_data.issues import SourceError, count_severities
 from attune_data.kinds import KINDS
@@ -52,13 +55,6 @@ baselines_option = option(
 )
 
 
-def call_of(command: str, source: str, benchmark: str | None, kind: str | None, where: tuple[str, ...] = ()) -> str:
-    """Return a command line about a source, with the benchmark, the kind and the traits if the user gave them."""
-    given = [("--benchmark", benchmark), ("--kind", kind), *(("--where", trait) for trait in where)]
-    options = [word for name, value in given if value for word in (name, value)]
-    return shlex.join(["attune-bench", command, source, *options])
-
-
 def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:
     """Return the kind of the records in a source: by noun, else by the benchmark named, else by content.
 
@@ -67,6 +63,8 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     UserError
         Where it is a file of scores or a table of results.
     """
+    if _is_table_of_comparisons(source):
+        return COMPARISON
     if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
         raise UserError(scores_instead(source) or _reads(source, "a table"))
     if noun is not None:
@@ -79,6 +77,10 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
         return recognise(source, kinds)
     except SourceError as error:
         raise UserError(scores_instead(source) or str(error)) from None
+
+
+def _is_table_of_comparisons(source: str) -> bool:
+    return source.lower().endswith(TABLES_ALONE) and is_comparison_file(source)
 
 
 def _reads(source: str, what: str) -> str:
@@ -172,7 +174,16 @@ def load(kind: Kind[Any, Any], sources: Sequence[str], phase: Phase | None = Non
     """Return the records of a kind in sources, in one collection, which may be empty; `phase` begins a phase."""
     with progress() if phase is None else nullcontext(phase) as begin:
         step = begin(f"reading {kind.plural}", None)
-        found: Collection[Any] = reduce(or_, (load_records(source, kind, progress=step) for source in sources))
+        found: Collection[Any] = reduce(or_, (_load_source(source, kind, step) for source in sources))
+    return found
+
+
+def _load_source(source: str, kind: Kind[Any, Any], step: Callable[[int], object]) -> Collection[Any]:
+    """Return the records of a source, which may be a table of comparisons."""
+    if kind is COMPARISON and _is_table_of_comparisons(source):
+        with mistakes():
+            return read_comparisons(source)[0]
+    found: Collection[Any] = load_records(source, kind, progress=step)
     return found
 
 
@@ -205,7 +216,7 @@ def loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[A
     kind = kind_of_source(source, benchmark, name)
     records = load(kind, [source])
     if not records:
-        see = call_of("validate", source, benchmark, name)
+        see = command_line("validate", [source], {"--benchmark": benchmark, "--kind": name})
         raise UserError(f"no usable {kind.noun} in {source}; see: {see}")
     return kind, records
 

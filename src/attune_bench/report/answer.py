@@ -119,6 +119,8 @@ class Answer:
             first = [row["model"] for row in self.rows if row["value"] == self.rows[0]["value"]]
             lead = f"{_are(first if self.among else best, 'has', 'have')} the {extreme} value"
             lead += f", {_listed(best)} the {extreme}{self.among}" if self.among else ""
+            if self.rows[0]["value"] == self.rows[-1]["value"]:
+                lead = "all have the same value"
             return f"{none} in {measured}; {lead}"
         found = f"{_are(best, 'has', 'have')} the {extreme} {measured}{self.among}"
         if not signs:
@@ -127,7 +129,7 @@ class Answer:
             worse = f"{_marked_name(others[0])} is" if len(others) == 1 else "all others are"
             return f"{found}, and {worse} {_VERDICTS[1]}"
         rest = [one for one in others if one not in best]
-        return "; ".join([found, *self._verdicts(best[0], rest, (-1, 0))])
+        return "; ".join([found, *self._verdicts(best[0], rest, (-1, 0, None))])
 
     def details(self) -> list[str]:
         """Return the sentences below a finding: value, comparisons, random answers, models without a value."""
@@ -205,17 +207,14 @@ class Answer:
         return f"{few} {'is' if few.startswith('1 ') else 'are'} too few to compare {compared}" if few else ""
 
     def _compared(self) -> list[str]:
-        """Return sentences: which others are significantly worse than the best, and which were not compared with it.
-
-        Empty where no test compares the models.
-        """
+        """Return sentences: which others are significantly worse than the best, and whether any difference can be."""
         table = self.page.table
         if not self.signs:
             return []
         found = []
-        if said := [] if self.all_worse else self._verdicts(self.best[0], self.others, (1, None)):
+        if said := [] if self.all_worse else self._verdicts(self.best[0], self.others, (1,)):
             both = f"on the {pluralize(table.provenance.unit)} that both have"
-            found = [f"Compared with {_marked_name(self.best[0])} {both}: {'; '.join(said)}."]
+            found = [f"Compared with {_marked_name(self.best[0])} {both}: {said[0]}."]
         pairs = self.pairs.drop_nulls("p_min")
         possible = (pairs["p_min"] * pairs["family"] < ALPHA).any()
         if not (pairs.is_empty() or possible or self._too_few()):

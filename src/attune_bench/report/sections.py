@@ -34,7 +34,7 @@ from attune_bench.report.columns import (
 from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
-from attune_bench.report.notes import chance_notes, people_notes, settings_notes
+from attune_bench.report.notes import chance_notes, standing_notes
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
@@ -261,8 +261,7 @@ def _scores(page: PageScores) -> Section:
     table = page.table
     of_board = board(table, page.summary, table.headline, page.chosen)
     random = chance_notes(table, page.chance)
-    about = (*table.provenance.notes, *people_notes(table), *settings_notes(table))
-    notes = (*of_board.notes, *_missing(table), *random, *about)
+    notes = (*of_board.notes, *_missing(table), *random, *standing_notes(table, with_synthetic=False))
     return Section("Scores", [_in_order(page, replace(of_board, title="", notes=notes))])
 
 

@@ -24,10 +24,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from attune_bench._version import __version__
 from attune_bench.runner.cache import Cache, RunError, cache_key, disk_errors, locked
+from attune_bench.runner.cached import Asked, CachedCalls
 from attune_bench.runner.calls import Call, CallFailedError, Endpoint, Response, Role
 from attune_bench.runner.client import LARGEST, TOO_LARGE, Fault, read_response, request_body
 from attune_bench.runner.cost import Job, Meter, Price, RunOptions, RunOutcome, Skipped
-from attune_bench.runner.running import CACHE, Asked, CachedCalls, check_results, execute, plan_jobs
+from attune_bench.runner.running import CACHE, check_results, execute, plan_jobs
 from attune_bench.runner.task import S, Task, U
 from attune_data.io.documents import check_input, is_nested_too_deeply, read_input, whole_file, write_whole
 from attune_data.issues import shown

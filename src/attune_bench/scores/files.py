@@ -39,10 +39,10 @@ from attune_data.record import panics_as_errors
 from attune_data.text import did_you_mean, plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
-from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
+from attune_metrics.stats.bootstrap import PER_UNIT, PSEUDO_VALUES, STATISTICS
 
 _COUNTED = ("coverage.", "calls.", "failed.")
-_OF_ONE = (*PER_UNIT, "z_score")
+_OF_ONE = (*PER_UNIT, PSEUDO_VALUES, "z_score")
 _MOST = 2**53  # beyond it a float is no count
 _ROUNDING = 1e-9
 
@@ -160,7 +160,7 @@ def _ranges(table: ScoreTable, count: Kind) -> Iterator[Range]:
     """Yield the range of every column of numbers; `count` is what a number of things is."""
     for metric in table.metrics.values():
         columns = term_columns(metric)
-        if metric.statistic in PER_UNIT:
+        if metric.statistic in (*PER_UNIT, PSEUDO_VALUES):
             yield columns[0], metric.low, metric.high, "trial" if metric.statistic == "share" else "score"
         elif metric.statistic == "mean_of_means":
             for place, column in enumerate(columns):

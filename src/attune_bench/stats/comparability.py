@@ -57,14 +57,13 @@ def differences(
     {}
     """
     models = _models(table, groups)
-    comparability_keys = _comparability_keys(table, models)
-    of_all, of_some = _by_reach(table, metrics, comparability_keys)
-    found = {comparability_keys[name]: _values(models, name) for name in of_all}
+    called, of_all, of_some = _by_reach(table, metrics, models)
+    found = {called[name]: _values(models, name) for name in of_all}
     for name, resting in of_some.items():
         valued = _valued(table, resting)
         labels = ", ".join(table.metrics[metric].label for metric in resting)
         own = {group: settings for group, settings in models.items() if group in valued}
-        found[f"{comparability_keys[name]} (for {labels})"] = _values(own, name)
+        found[f"{called[name]} (for {labels})"] = _values(own, name)
     return {what: _named(values) for what, values in found.items() if len(values) > 1}
 
 
@@ -127,14 +126,13 @@ def common_settings(table: ScoreTable) -> tuple[dict[str, str], list[str]]:
     if not models:
         return {}, []
     common, unknown = {}, []
-    comparability_keys = _comparability_keys(table, models)
-    of_all, of_some = _by_reach(table, None, comparability_keys)
+    called, of_all, of_some = _by_reach(table, None, models)
     for name in (*of_all, *of_some):
         values = list(_values(models, name))
         if values == [NOT_RECORDED]:
-            unknown += [comparability_keys[name]] if name in of_all else []
+            unknown += [called[name]] if name in of_all else []
         elif len(values) == 1:
-            common[comparability_keys[name]] = values[0]
+            common[called[name]] = values[0]
     return common, unknown
 
 
@@ -145,7 +143,7 @@ def settings_mark(table: ScoreTable, metrics: Sequence[str], *, groups: Iterable
     it is not recorded, ``mixed`` where models differ.
     """
     models = _models(table, groups)
-    of_all, of_some = _by_reach(table, metrics, _comparability_keys(table, models))
+    _, of_all, of_some = _by_reach(table, metrics, models)
     values = {name: sorted(_values(models, name)) for name in (*of_all, *of_some)}
     if not models or not values:
         return None
@@ -180,13 +178,12 @@ def settings_by_group(
     ('not recorded',)
     """
     models = _models(table, None)
-    comparability_keys = _comparability_keys(table, models, *(_models(other, None) for other in beside))
-    of_all, of_some = _by_reach(table, None, comparability_keys)
+    called, of_all, of_some = _by_reach(table, None, models, *(_models(other, None) for other in beside))
     valued = {name: _valued(table, resting) for name, resting in of_some.items()}
     found: dict[Group, dict[str, tuple[str, ...]]] = {}
     for group in models:
         names = [*of_all, *(name for name in of_some if group in valued[name])]
-        values = {comparability_keys[name]: tuple(_values({group: models[group]}, name)) for name in names}
+        values = {called[name]: tuple(_values({group: models[group]}, name)) for name in names}
         found[group] = {name: value for name, value in values.items() if value}
     return found
 
@@ -226,26 +223,25 @@ def _models(table: ScoreTable, groups: Iterable[Group] | None) -> Models:
     return {group: table.settings.get(group) for group in chosen if kind_of_group(group[0]) == "model"}
 
 
-def _comparability_keys(table: ScoreTable, *compared: Models) -> dict[str, str]:
-    """Return the comparability settings: the benchmark's, and the settings of `SENT_WHERE_SET` that a model records."""
+def _by_reach(
+    table: ScoreTable, metrics: Sequence[str] | None, *compared: Models
+) -> tuple[dict[str, str], list[str], dict[str, list[str]]]:
+    """Return how each comparability setting is called; which count for any metric; and for which metrics others count.
+
+    The settings are the benchmark's, and the settings of `SENT_WHERE_SET` that a model records.
+    """
     recorded = {name for models in compared for own in models.values() for name in own or ()}
     sent = {name: label for name, (label, _) in SENT_WHERE_SET.items() if name in recorded}
-    return table.provenance.comparability_keys | sent
-
-
-def _by_reach(
-    table: ScoreTable, metrics: Sequence[str] | None, comparability_keys: Iterable[str]
-) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the comparability settings that count for any metric, and those that count for some, with these."""
+    called = table.provenance.comparability_keys | sent
     some = {name for metric in table.metrics.values() for name in metric.depends_on}
     chosen = table.metrics if metrics is None else metrics
     resting = {
         name: [metric for metric in chosen if name in table.metric(metric).depends_on]
-        for name in comparability_keys
+        for name in called
         if name in some
     }
-    of_all = [name for name in comparability_keys if name not in some]
-    return of_all, {name: metrics for name, metrics in resting.items() if metrics}
+    of_all = [name for name in called if name not in some]
+    return called, of_all, {name: metrics for name, metrics in resting.items() if metrics}
 
 
 def _valued(table: ScoreTable, metrics: Sequence[str]) -> set[Group]:

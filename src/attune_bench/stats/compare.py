@@ -130,12 +130,10 @@ def enough_exchanges(pairs: int, resamples: int) -> int:
 
 
 def paired(
-    series: ScoreSeries,
+    draws: ResampleCache,
     values: Floats,
     places: ArrayLike,
     families: Sequence[str],
-    draws: ResampleCache,
-    options: AnalysisOptions,
     statistic: Statistic = mean_of_sums,
     *,
     margin: float | None = None,
@@ -152,6 +150,7 @@ def paired(
     `only_tests`, the pairs have no interval and no minimum detectable effect, and nothing is added.
     """
     found: dict[int, Paired] = {}
+    series, options = draws.series, draws.options
     both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
     present = have_values(values)
     n_permutations = enough_exchanges(max(Counter(families).values(), default=0), options.resamples)
@@ -180,7 +179,7 @@ def paired(
         elif weighs:
             intervals = _by_student(part[:, 0], sides, pairs, labels, options.level)
         else:
-            intervals, same = _by_resampling(part, sides, mask, draws, options, statistic, tests, margin)
+            intervals, same = _by_resampling(part, sides, mask, draws, statistic, tests, margin)
         points = pairs.estimates(statistic)
         former, latter = points[pairs.first].tolist(), points[pairs.second].tolist()
         for place, first, second, interval, test, mde, p_same in zip(
@@ -303,7 +302,6 @@ def _by_resampling(
     sides: NDArray[np.intp],
     mask: Mask,
     draws: ResampleCache,
-    options: AnalysisOptions,
     statistic: Statistic,
     tests: Sequence[PermutationTest],
     margin: float | None,
@@ -312,7 +310,7 @@ def _by_resampling(
 
     Only some pairs are computed at a time: with many models, the resamples of all pairs do not fit in memory.
     """
-    labels, resamples = draws.labels(mask), draws.of(mask)
+    labels, resamples, options = draws.labels(mask), draws.of(mask), draws.options
     intervals: list[Interval] = []
     same: list[float | None] = []
     step = max(1, _MOST_DIFFERENCES // options.resamples)
@@ -748,8 +746,8 @@ def compare_pairs(
     for name in names:
         of_metric = margins.get(name)
         found = paired(
-            series, series.values(name), sides, families, draws, options, series.statistic(name), margin=of_metric,
-            of=name, checked_from=checked_from, only_tests=only_tests,
+            draws, series.values(name), sides, families, series.statistic(name), margin=of_metric, of=name,
+            checked_from=checked_from, only_tests=only_tests,
         )  # fmt: skip
         columns_of = tested(found, families, draws)
         if of_metric is not None:

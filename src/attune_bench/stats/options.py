@@ -31,6 +31,7 @@ from attune_metrics.stats.bootstrap import (
     MOST_KEPT,
     MOST_RESAMPLES,
     PER_UNIT,
+    PSEUDO_VALUES,
     STATISTICS,
     Interval,
     Method,
@@ -163,10 +164,9 @@ class AnalysisOptions:
         MetricInputError
             Where the table has no such metric.
         """
-        chosen = self.metrics if self.metrics is not None else default
-        return (
-            tuple(table.metrics) if chosen is None else tuple(dict.fromkeys(table.metric(name).name for name in chosen))
-        )
+        chosen = default if self.metrics is None else self.metrics
+        names = table.metrics if chosen is None else (table.metric(name).name for name in chosen)
+        return tuple(dict.fromkeys(names))
 
     def names_of_means(self, table: ScoreTable, default: Sequence[str]) -> tuple[str, ...]:
         """Return the same as `names`, but where clusters count once only the metrics that have a mean of cluster means.
@@ -193,6 +193,8 @@ class AnalysisOptions:
             return None
         if statistic not in STATISTICS:
             return "depends on all models' results"
+        if statistic == PSEUDO_VALUES:
+            return f"fitted to all {pluralize(table.provenance.unit)} together"
         of = "of groups' means" if statistic == "mean_of_means" else "of pooled counts"
         return f"{of}: each {table.provenance.unit} counts"
 
@@ -550,6 +552,8 @@ class ResampleCache:
 
     Attributes
     ----------
+    series, options
+        As given.
     drawn : str
         The resampling unit, in the singular: the scores' word for a cluster, or for a unit.
     warned : set of type
@@ -563,8 +567,9 @@ class ResampleCache:
         if options.weighs_clusters(series.table) and not weighted:
             raise MetricInputError(f"this counts each {held.unit} once, not each {held.cluster}; leave out weight")
         self.drawn: str = held.cluster if options.draws_clusters(series.table) else held.unit
+        self.series = series
+        self.options = options
         self._labels = cluster_index(series.clusters(options))
-        self._options = options
         self._drawn: dict[int, Weights] = {}
         self.warned: set[type[Warning]] = set()
         self.skewed: SkewedMeans = SkewedMeans()
@@ -613,7 +618,7 @@ class ResampleCache:
             if sum(held) > MOST_KEPT:
                 self._drawn.clear()
             self._drawn[size] = draw_resamples(
-                np.arange(size), n_resamples=self._options.resamples, seed=self._options.seed
+                np.arange(size), n_resamples=self.options.resamples, seed=self.options.seed
             ).counts
         return Resamples(labels, self._drawn[size])
 
@@ -626,7 +631,18 @@ class ResampleCache:
             ``of(values, resamples, *, method, level, **more)``, such as `attune_metrics.stats.bootstrap.bootstrap`.
         """
         with warn_once(self.warned):
-            return of(values, self.of(mask), method=self._options.interval, level=self._options.level, **more)
+            return of(values, self.of(mask), method=self.options.interval, level=self.options.level, **more)
+
+
+def begin(
+    table: ScoreTable, options: SamplingKeywords, *, weighted: bool = False
+) -> tuple[AnalysisOptions, ScoreSeries, ResampleCache]:
+    """Return what an analysis begins with: its options, checked, the series of the scores, and their resamples.
+
+    `weighted` is as for `ResampleCache`.
+    """
+    chosen, series = AnalysisOptions(**options), ScoreSeries(table)
+    return chosen, series, ResampleCache(series, chosen, weighted=weighted)
 
 
 Ends = tuple[float | None, float | None, str | None]

@@ -15,11 +15,9 @@ from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import compare_all
 from attune_bench.stats.options import (
     AnalysisKeywords,
-    AnalysisOptions,
     Mask,
-    ResampleCache,
     SamplingKeywords,
-    ScoreSeries,
+    begin,
     direction,
     distribution_ends,
     interval_ends,
@@ -158,9 +156,7 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
     >>> found.select("model", "rank", "low", "high").rows()
     [('synthetic/attentive', 1.0, 1.0, 1.0), ('synthetic/hasty', 2.0, 2.0, 2.0)]
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(table)
-    draws = ResampleCache(series, chosen, weighted=True)
+    chosen, series, draws = begin(table, options, weighted=True)
     rows: list[tuple[Any, ...]] = []
     names = chosen.names_of_means(table, [table.primary])
     check_within_conditions(table, names)
@@ -261,9 +257,7 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     >>> found.select("model", "wins", "ties", "losses", "group", "rank").rows()
     [('synthetic/attentive', 32, 0, 8, 1, 1.0), ('synthetic/hasty', 8, 0, 32, 1, 2.0)]
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(table)
-    draws = ResampleCache(series, chosen)
+    chosen, series, draws = begin(table, options)
     names = chosen.names(table, [table.primary])
     check_within_conditions(table, names)
     if chosen.interval == "bca":

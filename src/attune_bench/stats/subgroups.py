@@ -25,6 +25,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import build_frame, columns
+from attune_bench.scores.pairwise import is_fitted, on_units
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable
 from attune_bench.stats.compare import all_pairs, compare_pairs, options_and_margin, pairs_of
 from attune_bench.stats.options import (
@@ -38,12 +39,13 @@ from attune_bench.stats.options import (
     ResampleCache,
     ScoreSeries,
     SkewedMeans,
+    begin,
     have_values,
     too_few,
     warn_once,
     warn_out_of_reach,
 )
-from attune_bench.stats.summary import intervals_of
+from attune_bench.stats.summary import Summarised, intervals_of
 from attune_data.columns import Column
 from attune_data.query import Queryable, Unit
 from attune_data.tables import Frames
@@ -236,8 +238,7 @@ def subgroups(
     >>> found.select("stratum", "model", "n").row(0)
     ('half', 'synthetic/attentive', 20)
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(table)
+    chosen, series, draws = begin(table, options, weighted=True)
     among = series.mask(set(known))
     masks = {name: series.mask(set(units)) for name, units in strata.items()}
     if not any(mask.any() for mask in (among, *masks.values())):
@@ -245,23 +246,28 @@ def subgroups(
         raise MetricInputError(
             f"none of the {plural(len(series.units), unit)} scored is in the data; do both belong to one data set?"
         )
-    draws = ResampleCache(series, chosen, weighted=True)
     rows: list[tuple[Any, ...]] = []
     families: dict[str, list[_Difference]] = {}
     made_of_units = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
     names = chosen.names_of_means(table, made_of_units)
-    for name in names:
+    named = [table.metrics[name] for name in names]
+    refitted = [_Refitted(draws, mask) for mask in masks.values()] if any(map(is_fitted, named)) else []
+    for name, metric in zip(names, named, strict=True):
         values, statistic = series.values(name), series.statistic(name)
-        cells = [
-            # Smaller ones are marked.
-            intervals_of(series, name, series.scored & mask, draws, chosen, checked_from=FEW)
-            for mask in masks.values()
-        ]
-        gaps = [
-            _differences(series, values, series.scored & (among | mask), mask, draws, chosen, statistic)
-            for mask in masks.values()
-            if compare
-        ]
+        if is_fitted(metric):
+            cells = [part.intervals_of(name) for part in refitted]
+            gaps = [[_APART] * len(series.groups) for _ in masks if compare]
+        else:
+            cells = [
+                # Smaller ones are marked.
+                intervals_of(draws, name, series.scored & mask, checked_from=FEW)
+                for mask in masks.values()
+            ]
+            gaps = [
+                _differences(draws, values, series.scored & (among | mask), mask, statistic)
+                for mask in masks.values()
+                if compare
+            ]
         for group, (model, condition) in enumerate(series.groups):
             family = [of_stratum[group] for of_stratum in gaps]
             corrected = holm([gap.p for gap in family]).tolist()
@@ -299,16 +305,32 @@ class _Difference:
     drawn: int = 0  # clusters of the smaller side
 
 
+_APART = _Difference(None, None, None, nan, "the ratings of two sets of units are fitted apart")
+
+
+class _Refitted:
+    """Fitted metrics on a part of the units, from a fit of their own."""
+
+    def __init__(self, draws: ResampleCache, mask: Mask) -> None:
+        self._all = draws.series
+        units = [unit for unit, is_in in zip(self._all.units, mask, strict=True) if is_in]
+        self._draws = ResampleCache(ScoreSeries(on_units(self._all.table, units)), draws.options, weighted=True)
+        self._draws.warned, self._draws.skewed = draws.warned, draws.skewed  # one warning of each kind
+
+    def intervals_of(self, name: str) -> list[Summarised]:
+        """Return what `attune_bench.stats.summary.intervals_of` does, for the series of all units."""
+        series = self._draws.series
+        found = dict(zip(series.groups, intervals_of(self._draws, name, series.scored, checked_from=FEW), strict=True))
+        why = f"no finite fit to these {pluralize(self._all.table.provenance.unit)}"
+        without: Summarised = (None, None, None, 0, 0, why)
+        return [found[group] if group in found and found[group][3] else without for group in self._all.groups]
+
+
 def _differences(
-    series: ScoreSeries,
-    values: Floats,
-    scored: Mask,
-    stratum: Mask,
-    draws: ResampleCache,
-    options: AnalysisOptions,
-    statistic: Statistic,
+    draws: ResampleCache, values: Floats, scored: Mask, stratum: Mask, statistic: Statistic
 ) -> list[_Difference]:
     """Return each group's difference between its units `scored` (groups, units) inside and outside a stratum."""
+    series, options = draws.series, draws.options
     if options.weighs_clusters(series.table):
         # A cluster with units on both sides counts once on each.
         mine, others = (np.where((scored & side)[:, np.newaxis], values, np.nan) for side in (stratum, ~stratum))
@@ -374,18 +396,14 @@ def _p_value(share: float, clusters: int) -> float:
 
 def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, draws: ResampleCache) -> None:
     """Warn of the family with the largest smallest possible corrected p-value, where it is not below 0.05."""
-    worst: tuple[float, int, int, str] | None = None
-    for name, family in families.items():
-        tested = [gap for gap in family if not isnan(gap.p)]
-        if tested:
-            least = len(tested) * min(gap.smallest for gap in tested)
-            candidate = least, len(tested), max(gap.drawn for gap in tested), name
-            worst = candidate if worst is None or least > worst[0] else worst
-    if worst is None or worst[0] < ALPHA:
+    tested = {name: [gap for gap in family if not isnan(gap.p)] for name, family in families.items()}
+    smallest = {name: len(gaps) * min(gap.smallest for gap in gaps) for name, gaps in tested.items() if gaps}
+    name = max(smallest, key=smallest.__getitem__, default="")
+    if smallest.get(name, 0) < ALPHA:
         return
     from scipy.special import stdtrit
 
-    least, size, clusters, name = worst
+    least, size, clusters = smallest[name], len(tested[name]), max(gap.drawn for gap in tested[name])
     share = _NORMAL.cdf(_widening(clusters) * float(stdtrit(clusters - 1, ALPHA / size / 2)))
     advice = f"use at least {int(1 / share)}" if share > 1e-6 else "the strata are too small, or too many"
     compared = f"{name}, at most {plural(clusters, draws.drawn)} on the smaller side"
@@ -441,7 +459,7 @@ def compare_by(
     strata = strata_of(asked(table, data), trait)
     parts, warned, skewed = [], set[type[Warning]](), SkewedMeans()
     for name, units in {"overall": None, **strata}.items():
-        part = table if units is None else table.keep(units=units)
+        part = table if units is None else on_units(table, units)
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
         within, fewest = ("", MIN_CLUSTERS) if units is None else (f", {trait} {name!r}", FEW)
         with warn_once(warned):

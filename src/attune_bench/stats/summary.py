@@ -13,10 +13,10 @@ from attune_bench.scores.table import CHANCE, ScoreTable, metrics_per_unit
 from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisKeywords,
-    AnalysisOptions,
     Mask,
     ResampleCache,
     ScoreSeries,
+    begin,
     have_values,
     interval_ends,
     interval_method,
@@ -24,7 +24,7 @@ from attune_bench.stats.options import (
     warn_once,
 )
 from attune_metrics.metric import Metric, MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
+from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
 from attune_metrics.stats.sums import Floats
 
@@ -74,13 +74,11 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     >>> row["low"] < row["value"] < row["high"], row["n"], row["clusters"]
     (True, 40, 24)
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(table)
-    draws = ResampleCache(series, chosen, weighted=True)
+    chosen, series, draws = begin(table, options, weighted=True)
     covered, expected = coverage(table), table.provenance.expected
     rows: list[tuple[Any, ...]] = []
     names = chosen.names(table)
-    found = {name: intervals_of(series, name, series.scored, draws, chosen) for name in names}
+    found = {name: intervals_of(draws, name, series.scored) for name in names}
     draws.skewed.warn_of_means()
     for place, group in enumerate(series.groups):
         for name in names:
@@ -97,18 +95,13 @@ Summarised = tuple[float | None, float | None, float | None, int, int, str | Non
 
 
 def intervals_of(
-    series: ScoreSeries,
-    name: str,
-    scored: Mask,
-    draws: ResampleCache,
-    options: AnalysisOptions,
-    *,
-    checked_from: int = MIN_CLUSTERS,
+    draws: ResampleCache, name: str, scored: Mask, *, checked_from: int = MIN_CLUSTERS
 ) -> list[Summarised]:
     """Return value, low, high, n, clusters and reason of a metric for each series on its units (groups, units).
 
     Means of so many clusters, `checked_from`, are added to those that `draws` warns of where they are too skewed.
     """
+    series, options = draws.series, draws.options
     table = series.table
     metric = table.metric(name)
     why = options.lacks_weight(table, name)
@@ -140,7 +133,7 @@ def intervals_of(
                 intervals = bootstrap(
                     part, draws.of(mask), statistic=statistic, method=options.interval, level=options.level
                 )
-        if metric.statistic == "mean" and intervals[0].method != "logit-t":
+        if metric.statistic in ("mean", PSEUDO_VALUES) and intervals[0].method != "logit-t":
             given = [size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)]
             draws.skewed.add(
                 part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn, as_share=_can_be_share(table, values)
@@ -169,12 +162,10 @@ def _trials(values: Floats, level: float) -> Interval:
 
 def _of_models(series: ScoreSeries, metric: Metric) -> list[Summarised]:
     """Return the values of a metric that depends on all models' results; it has no interval."""
-    scored = [int(row.sum()) for row in series.scored]
-    clusters = [series.count(row) for row in series.scored]
     why = "depends on all models' results"
     return [
-        (value, None, None, n, held, why)
-        for value, n, held in zip(z_scores(series, metric), scored, clusters, strict=True)
+        (value, None, None, int(scored.sum()), series.count(scored), why)
+        for value, scored in zip(z_scores(series, metric), series.scored, strict=True)
     ]
 
 

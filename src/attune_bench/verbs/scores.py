@@ -17,11 +17,16 @@ from attune_bench.report import figures
 from attune_bench.report.document import Format, render
 from attune_bench.report.notebook import Report, framed, report_html, scores_html
 from attune_bench.report.text import report_document
+from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
+from attune_bench.scores.pair_tables import is_comparisons, read_comparisons
+from attune_bench.scores.pairwise import described
+from attune_bench.scores.records import score_records
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import read_description, read_table, unreadable
-from attune_bench.scores.tables_in import long_table, score_table, write_long_table
+from attune_bench.scores.tables_in import score_table
+from attune_bench.scores.tables_out import long_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.compare import compare, compare_all
 from attune_bench.stats.debias import Source, debias, debias_pairs
@@ -31,7 +36,8 @@ from attune_bench.stats.rank import rank, ratings
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import by
 from attune_bench.stats.summary import summary
-from attune_data.collection import Collection, chosen_places
+from attune_data.collection import Collection, Kind, chosen_places
+from attune_data.comparisons import COMPARISON
 from attune_data.export import to_pandas
 from attune_data.io.documents import check_input, read_input
 from attune_data.io.sources import frame_code, type_of_table
@@ -160,7 +166,10 @@ class Scores(ScoreTable):
         about: Mapping[str, Any] | None,
         columns: Mapping[str, str] | None,
     ) -> Self:
-        table, first_row, assumed = read_table(path, names=(*COLUMNS, *(columns or {}).values()))
+        found = read_table(path, names=(*COLUMNS, *(columns or {}).values()))
+        if is_comparisons(found, columns):
+            return cls._of_comparisons(path, metrics, about, columns)
+        table, first_row, assumed = found
         name, beside = str(path), path.with_suffix(".toml")
         if (metrics is None or about is None) and os.path.lexists(beside):  # A link to nothing is an error, too.
             of_metrics, of_table = read_description(beside)
@@ -170,6 +179,22 @@ class Scores(ScoreTable):
             table, metrics=metrics, about=about, columns=columns, name=name, first_row=first_row, assumed=assumed
         )
         return cls.of(made)
+
+    @classmethod
+    def _of_comparisons(
+        cls,
+        path: Path,
+        metrics: Mapping[str, Any] | None,
+        about: Mapping[str, Any] | None,
+        columns: Mapping[str, str] | None,
+    ) -> Self:
+        comparisons, assumed = read_comparisons(path, columns=columns)
+        beside = path.with_suffix(".toml")
+        if (metrics is None or about is None) and os.path.lexists(beside):
+            of_metrics, of_table = read_description(beside)
+            metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
+        scored = score_records(_of_kind(COMPARISON), comparisons, None)
+        return cls.of(described(scored, metrics or {}, about or {}, str(path), assumed))
 
     @classmethod
     def from_lm_eval(
@@ -309,7 +334,7 @@ class Scores(ScoreTable):
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the value of every unit to a CSV file, and what its metrics are to a TOML file of the same name.
 
-        A row is a model, condition, unit and metric; see `attune_bench.scores.tables_in.long_table` for the columns.
+        A row is a model, condition, unit and metric; see `attune_bench.scores.tables_out.long_table` for the columns.
         What `from_table`, and every command that takes scores, reads back gives equal results. Left out are
         metrics of pooled counts, settings of runs, and what random answers score: `write` keeps all.
 
@@ -336,7 +361,7 @@ class Scores(ScoreTable):
         write_long_table(self, path)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rows that `to_csv` writes; see `attune_bench.scores.tables_in.long_table` for the columns.
+        """Return the rows that `to_csv` writes; see `attune_bench.scores.tables_out.long_table` for the columns.
 
         Raises
         ------
@@ -554,6 +579,11 @@ class Scores(ScoreTable):
             self, within=within, question=question, models=models, labels=labels, margin=margin, exchanges=exchanges,
             of=of, **options,
         )  # fmt: skip
+
+
+def _of_kind(kind: Kind[Any, Any]) -> Benchmark:
+    """Return the benchmark that scores records of a kind."""
+    return next(one for one in all_benchmarks() if one.results is not None and resolve(one.results) is kind)
 
 
 def _path_of_scores(given: object, what: str) -> Path:

@@ -142,10 +142,14 @@ def mean_of_means(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the s
     return mean
 
 
+PSEUDO_VALUES = "pseudo_values"
+"""Name of the statistic of an estimate from all units together: the mean of the pseudo-values of the units."""
+
 STATISTICS: Mapping[str, Statistic] = MappingProxyType(
     {
         "mean": mean_of_sums,
         "share": mean_of_sums,
+        PSEUDO_VALUES: mean_of_sums,
         "mean_of_means": mean_of_means,
         "accuracy": _of_counts(lambda c: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn)),
         "precision": _of_counts(lambda c: (c.tp, c.tp + c.fp)),

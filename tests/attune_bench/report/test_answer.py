@@ -97,14 +97,23 @@ def test_too_few_units_to_compare_so_many() -> None:
 
 def test_many_units_on_which_models_do_not_differ() -> None:
     said = answer(scores_of({"a": [1.0, 2.0] * 30, "b": [1.0, 2.0] * 30}))
-    assert "No two models differ significantly in Hits; a and b have the highest value." in said
+    assert "No two models differ significantly in Hits; all have the same value." in said
     assert "The value of a and b in Hits is 1.5. No two models have different values for enough units" in said
 
 
 def test_models_of_one_value_without_a_unit_in_common() -> None:
     said = answer(scores_of({"a": [2.0] * 10 + [None] * 10, "b": [None] * 10 + [2.0] * 10}))
     assert said.startswith("a and b have the highest Hits. ")
-    assert "Compared with a on the units that both have: b is not compared." in said
+    assert "Compared with" not in said
+
+
+def test_models_that_were_not_compared_with_the_best_are_in_the_title() -> None:
+    said = answer(scores_of({"a": [2.0] * 10 + [None] * 10, "b": [None] * 10 + [1.0] * 10, "c": [1.5] * 10}))
+    assert said.startswith("a has the highest Hits; b is not compared. ")
+    assert "Compared with a on the units that both have: c is significantly worse." in said
+    few = answer(scores_of({"a": [2.0], "b": [1.0], "c": [1.0]}))
+    assert few.startswith("a has the highest Hits; b and c are not compared. ")
+    assert "Compared with" not in few
 
 
 def test_a_model_without_a_value_is_named() -> None:
@@ -374,7 +383,7 @@ def private(scores: Scores) -> Scores:
 def test_a_hidden_value_is_in_no_sentence_no_rank_and_no_tier() -> None:
     few: list[float | None] = [9.0] * 4 + [None] * 8
     scores = scores_of({"few": few, "a": [3.0] * 12, "b": [2.0] * 12, "c": [1.0] * 12})
-    assert answer(scores).startswith("few has the highest Hits")
+    assert answer(scores).startswith("few has the highest Hits; a , b and c are not significantly different. ")
     page = private(scores).report(format="html", resamples=2000)
     said = text_of(page)
     assert said.startswith("a has the highest Hits, and all others are significantly worse")

@@ -11,8 +11,8 @@ from slow_cases import slow_after
 
 from attune_bench.runner import Call, Complete, Decoding, Endpoint, Job, Meter
 from attune_bench.runner.cache import Cache
+from attune_bench.runner.cached import CachedClient
 from attune_bench.runner.client import Client
-from attune_bench.runner.running import CachedClient
 from attune_data.record import Record
 
 CALL = Call("turn-1/draft", "m", "model", ({"role": "user", "content": "Hello"},), {}, "draft")

@@ -42,7 +42,12 @@ from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_gr
 from attune_bench.scores.columns import Analysis, Columns, FrameColumn, build_frame, columns, share, text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import TESTED, paired, tested
-from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries
+from attune_bench.stats.options import (
+    AnalysisKeywords,
+    AnalysisOptions,
+    SamplingKeywords,
+    begin,
+)
 from attune_bench.stats.subgroups import strata_of, subgroups
 from attune_bench.stats.summary import summary
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
@@ -106,22 +111,20 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     >>> row["n"], row["low"] < row["drift"] < row["high"]
     (40, True)
     """
-    chosen = AnalysisOptions(**options)
+    chosen, series, draws = begin(scores, options)
     metrics = chosen.names(scores, DRIFTING)
     for metric in metrics:
         if metric not in TURN_KEYS:
             raise MetricInputError(f"turns do not have {metric!r}; expected one of {', '.join(TURN_KEYS)}")
-    series = ScoreSeries(scores)
     grid = record_grid(scores, series)
-    draws = ResampleCache(series, chosen)
     thirds = [_thirds(of_group[unit] for of_group in grid) for unit in range(len(series.units))]
     families = [f"the models of mode {mode!r}" for _, mode in series.groups]
     rows: dict[tuple[int, str], tuple[Any, ...]] = {}
     for metric in metrics:
         statistic = series.statistic(metric)
         early, middle, late = _values(grid, thirds, metric)
-        thirds_of = np.concatenate([late, early]), [(group, len(late) + group) for group in range(len(late))]
-        found = paired(series, *thirds_of, families, draws, chosen, statistic, of=metric)
+        both = [(group, len(late) + group) for group in range(len(late))]
+        found = paired(draws, np.concatenate([late, early]), both, families, statistic, of=metric)
         tests = tested(found, families, draws)
         between = point_estimate(np.where(np.isnan(early + late), np.nan, middle), statistic=statistic).tolist()
         for group, (identity, pair, own) in enumerate(zip(series.groups, found, tests, strict=True)):
@@ -200,7 +203,7 @@ def perspective_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> 
     [('synthetic/attentive', 0.09), ('synthetic/hasty', 0.06)]
     """
     metrics = "avg_binary_om_accuracy", "avg_binary_human_accuracy"
-    return _gap(scores, metrics, PERSPECTIVE_GAP, AnalysisOptions(**options))
+    return _gap(scores, metrics, PERSPECTIVE_GAP, options)
 
 
 _OBSERVER = share("Accuracy where the question is asked as of an observer.")
@@ -238,17 +241,16 @@ def phrasing_gap(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.
     [('synthetic/attentive', 0.001), ('synthetic/hasty', 0.007)]
     """
     metrics = "avg_binary_human_accuracy", "avg_binary_human_accuracy_hp"
-    return _gap(scores, metrics, PHRASING_GAP, AnalysisOptions(**options))
+    return _gap(scores, metrics, PHRASING_GAP, options)
 
 
-def _gap(scores: ScoreTable, metrics: tuple[str, str], of: Columns, options: AnalysisOptions) -> pl.DataFrame:
+def _gap(scores: ScoreTable, metrics: tuple[str, str], of: Columns, options: SamplingKeywords) -> pl.DataFrame:
     """Return the frame, with the columns `of`, that compares two metrics of the same models."""
-    series = ScoreSeries(scores)
-    draws = ResampleCache(series, options, weighted=True)
+    _, series, draws = begin(scores, options, weighted=True)
     both = np.concatenate([series.values(metric) for metric in metrics])
     groups = len(series.groups)
     families = [f"the models of mode {mode!r}" for _, mode in series.groups]
-    found = paired(series, both, [(one, groups + one) for one in range(groups)], families, draws, options)
+    found = paired(draws, both, [(one, groups + one) for one in range(groups)], families)
     tests = tested(found, families, draws)
     draws.skewed.warn_of_differences()
     rows = [(*group, *pair[:3], *own) for group, pair, own in zip(series.groups, found, tests, strict=True)]

@@ -30,7 +30,13 @@ from attune_bench.scores.columns import FrameColumn, build_frame, columns, share
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.comparability import check_within_conditions
-from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, interval_ends
+from attune_bench.stats.options import (
+    AnalysisOptions,
+    SamplingKeywords,
+    ScoreSeries,
+    begin,
+    interval_ends,
+)
 from attune_bench.stats.rank import rank
 from attune_data import Conversation, Run
 from attune_data.attunebench.codebook import load_codebook
@@ -131,9 +137,7 @@ def judge_agreement(scores: ScoreTable, *, results: Iterable[Run], **options: Un
     >>> judge_agreement(score(load("demo"), runs), results=runs).height
     0
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(scores)
-    ResampleCache(series, chosen)  # refuses what this analysis does not do
+    chosen, series, _ = begin(scores, options)
     judgements: dict[tuple[str, str], list[_Judgement]] = {}
     for mode, rated, conversation, said in sorted(_judgements(scores, results), key=itemgetter(0, 2)):
         judgements.setdefault((mode, rated), []).append((conversation, said))
@@ -185,8 +189,7 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
     >>> judge_ranks(score(load("demo"), runs), results=runs).height
     0
     """
-    chosen = AnalysisOptions(**options)
-    ResampleCache(ScoreSeries(scores), chosen, weighted=True)
+    begin(scores, options, weighted=True)  # refuses options that do not fit, whatever the runs have
     clusters = dict(scores.units.select("unit", "cluster").iter_rows())
     by_judge: dict[str, list[tuple[str, str, str, float]]] = {}
     for run in scored_runs(scores, results):
@@ -315,10 +318,8 @@ def question_agreement(
     >>> found.select("task", "question", "answers", "n").rows()[0]
     ('binary_om', 'B1', 147, 38)
     """
-    chosen = AnalysisOptions(**options)
-    series = ScoreSeries(scores)
+    _, series, draws = begin(scores, options)
     counts = _counts(scores, series, data, results)
-    draws = ResampleCache(series, chosen)
     rows: list[tuple[Any, ...]] = []
     known = {question: place for place, question in enumerate(load_codebook().binary)}
     for task in BINARY_TASKS:

@@ -1,0 +1,429 @@
+"""Analyses of comparisons in pairs: what decides beside the models, how far orders agree, and how far judges do.
+
+Points are points of Elo: 400 for odds of 10 to 1. Every interval resamples clusters of units.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from math import exp
+from typing import Any
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.report.columns import Section, with_note
+from attune_bench.report.page_scores import PageScores
+from attune_bench.report.tables import analysis_note, analysis_tables
+from attune_bench.scores.columns import Analysis, FrameColumn, build_frame, columns, share, text
+from attune_bench.scores.pairwise import (
+    ELO,
+    MEAN_RATING,
+    comparisons_of,
+    fit_of,
+    fitted,
+    largest_group,
+    whole_verdicts,
+)
+from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, interval_ends
+from attune_bench.stats.summary import summary
+from attune_data.comparisons import is_human
+from attune_metrics.metric import Metric, MetricInputError, nan_to_none
+from attune_metrics.stats.agreement import cohen_kappa_interval
+from attune_metrics.stats.bootstrap import PSEUDO_VALUES
+from attune_metrics.stats.pairwise import ComparisonFit
+from attune_metrics.stats.sums import Floats
+
+Terms = Mapping[str, Floats]
+_ALL = "all models"
+
+
+def _parts(scores: ScoreTable) -> Iterator[tuple[str | None, pl.DataFrame]]:
+    """Yield each condition with its verdicts on answers as a whole, people first."""
+    verdicts = whole_verdicts(comparisons_of(scores), fit_of(scores))
+    for condition in scores.conditions:
+        yield condition, verdicts.filter(pl.col("condition").eq_missing(pl.lit(condition)))
+
+
+def _terms(part: pl.DataFrame) -> tuple[dict[str, Floats], dict[str, str]]:
+    """Return the terms that the verdicts allow, with ``a`` on the left, and why others are left out."""
+    terms: dict[str, Floats] = {}
+    why: dict[str, str] = {}
+    unknown = part["shown"].null_count()
+    if unknown:
+        why["position"] = f"{unknown} of {part.height} comparisons do not say which answer was shown first"
+    else:
+        terms["position"] = np.where(part["shown"] == part["a"], 1.0, -1.0)
+    known = (part["length_a"] > 0) & (part["length_b"] > 0)
+    if not known.fill_null(value=False).all():
+        why["length"] = f"{part.height - known.sum()} of {part.height} comparisons have no two lengths above 0"
+    else:
+        terms["length"] = (part["length_a"] / part["length_b"]).log(2).to_numpy()
+    return terms, why
+
+
+def _table(scores: ScoreTable, rows: Sequence[Mapping[str, Any]], statistic: str, names: Sequence[str]) -> ScoreTable:
+    """Return values of units as scores, so that they are summarised as any scores are."""
+    schema = dict.fromkeys(KEYS, pl.String) | dict.fromkeys(names, pl.Float64)
+    metrics = {name: Metric(name=name, label=name, statistic=statistic) for name in names}
+    provenance = scores.provenance.model_copy(update={"primary": names[0], "headline": ()})
+    values = pl.DataFrame(rows, schema=schema)
+    return ScoreTable(values=values, units=scores.units, metrics=metrics, provenance=provenance)
+
+
+def _pseudo_values(fit: ComparisonFit, value: float, influence: Floats, scale: float) -> list[float]:
+    found: list[float] = (scale * (value + len(fit.clusters) * influence)).tolist()
+    return found
+
+
+BIAS = columns(
+    "condition term value low high chance n clusters reason",
+    term=text("`position`: the answer shown first. `length`: an answer twice as long."),
+    value=FrameColumn("What the term adds to the side that has it, in points.", shown="rank", signed=True),
+    chance=share("How often the side that has it wins against an equal answer, ties half."),
+    n="How many units were judged.",
+)
+
+
+def bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return what decides beside the models, for each judge: the position shown first, and the length.
+
+    Both are estimated in one fit with the strengths of the models, so that a model that is long and good is not taken
+    for a judge who prefers length.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        Scores of comparisons.
+    **options
+        ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see `AnalysisOptions`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `BIAS`.
+
+    Raises
+    ------
+    MetricInputError
+        Where the scores are not of comparisons, or an option is unknown.
+    """
+    rows: list[dict[str, Any]] = []
+    without: dict[tuple[str | None, str], str] = {}
+    names = ("position", "length")
+    for condition, part in _parts(scores):
+        terms, why = _terms(part)
+        without |= {(condition, name): reason for name, reason in why.items()}
+        fit, refused = _fit(part, scores, terms)
+        without |= {(condition, name): refused for name in terms if refused}
+        if fit is None:
+            continue
+        found = {name: _pseudo_values(fit, fit.terms[name], fit.term_influence[name], ELO) for name in terms}
+        for place, unit in enumerate(fit.clusters):
+            of_unit = {name: values[place] for name, values in found.items()}
+            rows.append({"model": _ALL, "condition": condition, "unit": unit, **of_unit})
+    made: dict[tuple[str | None, str], Mapping[str, Any]] = {}
+    if rows:
+        frame = summary(_table(scores, rows, PSEUDO_VALUES, names), **options)
+        made = {(row["condition"], row["metric"]): row for row in frame.iter_rows(named=True)}
+    result = []
+    for condition in scores.conditions:
+        for name in names:
+            row = made.get((condition, name), {})
+            value = row.get("value")
+            chance = None if value is None else 1 / (1 + exp(-value / ELO))
+            reason = without.get((condition, name), row.get("reason"))
+            result.append(
+                (condition, name, value, row.get("low"), row.get("high"), chance, row.get("n", 0),
+                 row.get("clusters", 0), reason)
+            )  # fmt: skip
+    return build_frame(BIAS, result)
+
+
+def _fit(part: pl.DataFrame, scores: ScoreTable, terms: Terms) -> tuple[ComparisonFit | None, str]:
+    """Return the fit of verdicts with terms, and why there is none."""
+    if not terms:
+        return None, ""
+    try:
+        fit = fitted(part, fit_of(scores), terms)
+    except MetricInputError as error:
+        return None, str(error)
+    if not largest_group(fit):
+        return None, "no two models are joined by chains of wins"
+    return fit, ""
+
+
+WITHOUT_BIAS = columns(
+    "condition model rating value low high shift shift_low shift_high n clusters reason",
+    rating=FrameColumn("The rating as judged.", shown="rank"),
+    value=FrameColumn("The rating of equally long answers, each shown first as often.", shown="rank"),
+    shift=FrameColumn("The rating without bias minus the rating as judged.", shown="rank", signed=True),
+    shift_low=FrameColumn("Lower end of the interval of the shift.", shown="rank", signed=True),
+    shift_high=FrameColumn("Upper end of the interval of the shift.", shown="rank", signed=True),
+    n="How many units were judged.",
+)
+
+
+def ratings_without_bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return the ratings of models with the bias of each judge removed, as far as its comparisons tell it.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `bias`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `WITHOUT_BIAS`, by judge and rating without bias. Judges whose comparisons tell neither position nor
+        length are left out; `bias` says why.
+
+    Raises
+    ------
+    MetricInputError
+        As `bias`.
+    """
+    rows: list[dict[str, Any]] = []
+    ratings: dict[tuple[str | None, str], float] = {}
+    for condition, part in _parts(scores):
+        fit, _ = _fit(part, scores, _terms(part)[0])
+        if fit is None:
+            continue
+        plain = fitted(part, fit_of(scores))
+        kept = largest_group(fit)
+        for place in kept:
+            model = str(fit.labels[place])
+            without, as_judged = (
+                _pseudo_values(one, one.strengths[place] - one.strengths[kept].mean(), one.influence[:, place], ELO)
+                for one in (fit, plain)
+            )
+            ratings[condition, model] = MEAN_RATING + float(np.mean(as_judged))
+            rows += [
+                {"model": model, "condition": condition, "unit": unit, "value": MEAN_RATING + one, "shift": one - its}
+                for unit, one, its in zip(fit.clusters, without, as_judged, strict=True)
+            ]
+    if not rows:
+        return build_frame(WITHOUT_BIAS, [])
+    frame = summary(_table(scores, rows, PSEUDO_VALUES, ("value", "shift")), **options)
+    shifts = {(row["condition"], row["model"]): row for row in frame.filter(metric="shift").iter_rows(named=True)}
+    result = []
+    for row in frame.filter(metric="value").iter_rows(named=True):
+        shift = shifts[row["condition"], row["model"]]
+        result.append(
+            (row["condition"], row["model"], ratings[row["condition"], row["model"]], row["value"], row["low"],
+             row["high"], shift["value"], shift["low"], shift["high"], row["n"], row["clusters"], row["reason"])
+        )  # fmt: skip
+    order = {condition: place for place, condition in enumerate(scores.conditions)}
+    result.sort(key=lambda row: (order[row[0]], -row[3], row[1]))
+    return build_frame(WITHOUT_BIAS, result)
+
+
+ORDERS = columns(
+    "condition outcome value low high n clusters reason",
+    outcome=text(
+        "`same verdict` in both orders; `first both times`, `second both times`: the answer in this place won in both "
+        "orders; `a tie once`: one of the orders was a tie."
+    ),
+    value=share("The share of pairs of answers that were judged in both orders."),
+    n="How many pairs of answers were judged in both orders.",
+)
+_OUTCOMES = ("same verdict", "first both times", "second both times", "a tie once")
+
+
+def orders(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return how often judges say the same of two answers in both orders.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `bias`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `ORDERS`, four rows a judge. Judges without a pair of answers in both orders are left out.
+
+    Raises
+    ------
+    MetricInputError
+        As `bias`.
+    """
+    frame = comparisons_of(scores).drop_nulls("shown")
+    keys = ["condition", "judge", "criterion", "unit", "one", "other", "repeat"]
+    one = pl.min_horizontal("a", "b")
+    sided = frame.with_columns(
+        one.alias("one"),
+        pl.max_horizontal("a", "b").alias("other"),
+        pl.when(pl.col("a") == one).then("outcome").otherwise(1 - pl.col("outcome")).alias("won"),
+    )
+    first = pl.col("shown") == pl.col("one")
+    both = (
+        sided.group_by(keys, maintain_order=True)
+        .agg(pl.col("won").filter(first).first().alias("x"), pl.col("won").filter(~first).first().alias("y"))
+        .drop_nulls(["x", "y"])
+    )
+    x, y = pl.col("x"), pl.col("y")
+    found = both.with_columns(
+        (x == y).alias(_OUTCOMES[0]),
+        ((x == 1) & (y == 0)).alias(_OUTCOMES[1]),
+        ((x == 0) & (y == 1)).alias(_OUTCOMES[2]),
+        ((x - y).abs() == 1 / 2).alias(_OUTCOMES[3]),
+    ).with_row_index("pair")
+    if found.is_empty():
+        return build_frame(ORDERS, [])
+    made = summary(_of_pairs(scores, found, _OUTCOMES), **options)
+    rows = [
+        (row["condition"], row["metric"], *(row[name] for name in ("value", "low", "high", "n", "clusters", "reason")))
+        for condition in scores.conditions
+        for row in made.filter(pl.col("condition").eq_missing(pl.lit(condition))).iter_rows(named=True)
+    ]
+    return build_frame(ORDERS, rows)
+
+
+def _of_pairs(scores: ScoreTable, pairs: pl.DataFrame, shares: Sequence[str]) -> ScoreTable:
+    """Return shares of pairs of answers as scores: a pair is a unit, what it was drawn with is its cluster.
+
+    `pairs` has ``pair``, a number, ``condition``, ``unit`` and a column of true and false for each share.
+    """
+    clusters = scores.units.select("unit", pl.coalesce("cluster", "unit").alias("cluster"))
+    named = pairs.with_columns(pl.lit(_ALL).alias("model"), pl.col("pair").cast(pl.String)).join(clusters, on="unit")
+    units = named.select(unit="pair", cluster="cluster")
+    values = named.select("model", "condition", unit="pair", **{name: pl.col(name).cast(pl.Float64) for name in shares})
+    table = _table(scores, values.to_dicts(), "share", shares)
+    provenance = table.provenance.model_copy(update={"unit": "pair", "cluster": scores.provenance.cluster})
+    return replace(table, units=units, provenance=provenance)
+
+
+JUDGES = columns(
+    "judge_a judge_b value low high kappa kappa_low kappa_high n clusters reason",
+    judge_a=text("The first judge; `human` are all people together, by majority.", "A"),
+    judge_b=text("The second judge.", "B"),
+    value=share("Accuracy: the share of pairs of answers on which both say the same: one side, the other, or a tie."),
+    kappa=FrameColumn("Cohen's kappa: agreement beyond chance; 0 is chance, 1 perfect.", high=1, shown="plain"),
+    kappa_low=FrameColumn("Lower end of the interval of kappa.", high=1, shown="plain"),
+    kappa_high=FrameColumn("Upper end of the interval of kappa.", high=1, shown="plain"),
+    n="How many pairs of answers both judged.",
+)
+
+
+def judges(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return how often every two judges say the same of the same two answers.
+
+    A judge's verdict on two answers is the mean over orders and repeats: the side above one half won. People, judges
+    called ``human`` or ``human/NAME``, are one judge, so that the verdict is their majority's.
+
+    Parameters
+    ----------
+    scores, **options
+        As for `bias`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `JUDGES`, people first.
+
+    Raises
+    ------
+    MetricInputError
+        As `bias`.
+    """
+    chosen = AnalysisOptions(**options)
+    frame = comparisons_of(scores).drop_nulls("judge")
+    one = pl.min_horizontal("a", "b")
+    judge = pl.col("judge").map_elements(lambda name: "human" if is_human(name) else name, return_dtype=pl.String)
+    keys: list[Any] = ["unit", "criterion", one.alias("one"), pl.max_horizontal("a", "b").alias("other")]
+    won = pl.when(pl.col("a") == one).then("outcome").otherwise(1 - pl.col("outcome"))
+    verdicts = frame.group_by(judge.alias("judge"), *keys).agg((won.mean() - 1 / 2).sign().alias("verdict"))
+    on = ["unit", "criterion", "one", "other"]
+    names = sorted(verdicts["judge"].unique(), key=lambda name: (name != "human", name))
+    rows: list[tuple[Any, ...]] = []
+    for a, b in combinations(names, 2):
+        both = (
+            verdicts.filter(judge=a).join(verdicts.filter(judge=b), on=on, nulls_equal=True, suffix="_b").sort(on)
+        ).with_row_index("pair")
+        if both.is_empty():
+            rows.append((a, b, None, None, None, None, None, None, 0, 0, "no two answers that both judged"))
+            continue
+        agreed = both.select(
+            "pair", "unit", pl.lit(None, dtype=pl.String).alias("condition"),
+            (pl.col("verdict") == pl.col("verdict_b")).alias("agreement"),
+        )  # fmt: skip
+        table = _of_pairs(scores, agreed, ("agreement",))
+        row = summary(table, **options).row(0, named=True)
+        series = ScoreSeries(table)
+        order = both[[int(unit) for unit in series.units]]
+        drawn = ResampleCache(series, chosen).of(np.ones(both.height, dtype=np.bool_))
+        kappa = cohen_kappa_interval(
+            order["verdict"].to_list(), order["verdict_b"].to_list(), drawn, method=chosen.interval,
+            confidence=chosen.level,
+        )  # fmt: skip
+        low, high, why = interval_ends(kappa, row["clusters"], table)
+        rows.append(
+            (a, b, row["value"], row["low"], row["high"], nan_to_none(kappa.estimate), low, high, row["n"],
+             row["clusters"], row["reason"] or why)
+        )  # fmt: skip
+    return build_frame(JUDGES, rows)
+
+
+_OF_JUDGES = "comparisons that name at least two judges"
+
+ANALYSES: Mapping[str, Analysis] = {
+    "bias": Analysis(
+        function=bias,
+        title="Bias of judges",
+        note="Value: what the term adds to the side that has it, in points (400 are odds of 10 to 1), in one fit with "
+        "the models. Chance: how often that side wins against an equal answer.",
+        takes_metrics=False,
+        estimate="value",
+        row="a judge and term",
+        columns=BIAS,
+    ),
+    "ratings_without_bias": Analysis(
+        function=ratings_without_bias,
+        title="Ratings without bias",
+        note="Value: the rating of equally long answers, each shown first as often; position and length are estimated "
+        "in the same fit. Shift: the rating without bias minus the rating as judged.",
+        takes_metrics=False,
+        rows_need="comparisons that say which answer was shown first, or how long the answers are",
+        estimate="value",
+        row="a judge and model",
+        columns=WITHOUT_BIAS,
+    ),
+    "orders": Analysis(
+        function=orders,
+        title="Agreement of the two orders",
+        note="Value: the share of pairs of answers that were judged in both orders.",
+        takes_metrics=False,
+        rows_need="pairs of answers that were judged in both orders",
+        estimate="value",
+        row="a judge and outcome",
+        columns=ORDERS,
+    ),
+    "judges": Analysis(
+        function=judges,
+        title="Agreement of judges",
+        note="Value: the share of pairs of answers on which both judges say the same; orders and repeats of a judge "
+        "are one verdict, people one judge. rank_shifts says how far ranks move by judge.",
+        takes_metrics=False,
+        rows_need=_OF_JUDGES,
+        estimate="value",
+        row="a pair of judges",
+        columns=JUDGES,
+    ),
+}
+
+
+def sections(page: PageScores, *, data: object, results: object) -> list[Section]:
+    """Return what a page says of the judges: bias, ratings without it, agreement of orders and of judges."""
+    del data, results
+    found = []
+    for name, entry in ANALYSES.items():
+        frame = page.hide_small_cells(entry.function(page.table, **page.options))
+        if frame.is_empty():
+            found.append(Section(entry.title, left_out=f"needs {entry.rows_need}"))
+            continue
+        tables = analysis_tables(page.table, name, entry, frame)
+        found.append(Section(entry.title, with_note(tables, analysis_note(page.table, entry, frame, page.chosen))))
+    return found

@@ -1,0 +1,438 @@
+"""Scores of comparisons in pairs: a rating fitted to all verdicts, and the share of comparisons that a model won.
+
+A rating is no mean of values of units, but it is nearly one: the fit says how much each unit moved each model's
+strength (its influence), and a unit's pseudo-value is the strength plus that influence times the number of units. The
+mean of the pseudo-values is the rating, their spread its sampling error. So ratings are compared, ranked and reported
+as any metric, on all units of a fit. A part of the units has ratings of its own, see `on_units`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import isnan, log
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+
+import polars as pl
+from numpy.typing import ArrayLike
+
+from attune_bench.scores.table import KEYS, JsonColumn, Provenance, ScoreTable
+from attune_data.text import did_you_mean, listed, plural
+from attune_metrics.comparisons import RATING, WIN_RATE
+from attune_metrics.metric import Metric, MetricInputError
+from attune_metrics.stats.bootstrap import PSEUDO_VALUES
+from attune_metrics.stats.pairwise import ComparisonFit, fit_comparisons
+
+if TYPE_CHECKING:
+    from attune_data.comparisons import Comparison
+
+T = TypeVar("T", bound=ScoreTable)
+
+Judges = Literal["each", "pooled"]
+Margins = Literal["verdicts", "weights"]
+Ties = Literal["half", "davidson"]
+
+ELO = 400 / log(10)
+"""Points of Elo in a unit of log odds: 400 for odds of 10 to 1."""
+
+MEAN_RATING = 1000.0
+"""The mean rating of the models of a fit."""
+
+PEOPLE = "human"
+"""The judge that others are set against, where there is one of this name."""
+
+_FRAME = {
+    "unit": pl.String,
+    "a": pl.String,
+    "b": pl.String,
+    "outcome": pl.Float64,
+    "margin": pl.Float64,
+    "shown": pl.String,
+    "judge": pl.String,
+    "criterion": pl.String,
+    "length_a": pl.Float64,
+    "length_b": pl.Float64,
+    "repeat": pl.Int64,
+}
+_OF_ROW = ("unit", "a")  # what the row of `values` says in which a comparison is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How ratings are fitted: the choices of `score`."""
+
+    judges: Judges = "each"
+    margins: Margins = "verdicts"
+    ties: Ties = "half"
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in (("judges", Judges), ("margins", Margins), ("ties", Ties)):
+            if getattr(self, name) not in get_args(known):
+                raise MetricInputError(f"{name} is {getattr(self, name)!r}; expected {' or '.join(get_args(known))}")
+
+    @property
+    def protocol(self) -> str:
+        """The choices in words, as signatures state them."""
+        ties = "half" if self.ties == "half" else "by Davidson"
+        weights = ", margins as weights" if self.margins == "weights" else ""
+        pooled = ", judges pooled" if self.judges == "pooled" else ""
+        penalty = "" if self.penalty is None else f", penalty {self.penalty:g}"
+        return f"Bradley-Terry, ties {ties}{weights}{pooled}{penalty}"
+
+
+def score(
+    comparisons: "Iterable[Comparison]",
+    *,
+    judges: Judges = "each",
+    margins: Margins = "verdicts",
+    ties: Ties = "half",
+    penalty: float | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> ScoreTable:
+    """Score comparisons in pairs.
+
+    Parameters
+    ----------
+    comparisons : iterable of Comparison
+        The verdicts of any number of judges. Comparisons without a verdict are left out, and a note counts them.
+    judges : {"each", "pooled"}
+        Whether each judge is a condition of its own, with ratings of its own, or all verdicts are one set.
+    margins : {"verdicts", "weights"}
+        Whether a win counts 1, or as much as its margin. A tie has no margin and counts 1 either way.
+    ties : {"half", "davidson"}
+        Whether a tie is half a win for each side, or an outcome of its own in Davidson's model.
+    penalty : float, optional
+        Above 0, the precision of a normal prior of the strengths in log odds: it gives models that won, or lost, every
+        comparison a rating, and draws all ratings together. Without it such models have none, and a note names them.
+    progress : callable, optional
+        Called with the number of comparisons in the end.
+
+    Returns
+    -------
+    ScoreTable
+        The metrics ``rating`` and ``win_rate``, with several criteria also ``rating_<criterion>`` and
+        ``win_rate_<criterion>``. A row is a model and a unit; a model has a pseudo-value of the rating on every unit.
+
+    Raises
+    ------
+    MetricInputError
+        Where a comparison has a `fault`, only some name their judge, a margin lacks, a unit has two clusters, or an
+        option is unknown. The text names the comparison, with its place where the records know it.
+    """
+    fit = Fit(judges, margins, ties, penalty)
+    given = list(comparisons)
+    places: Mapping[str, str] = getattr(comparisons, "files", {})
+    for one in given:
+        if one.fault:
+            raise MetricInputError(f"{places.get(one.id, 'a comparison')}: {one.fault} ({one.id})")
+    decided = [one for one in given if one.outcome is not None]
+    if not decided:
+        raise MetricInputError(f"none of {plural(len(given), 'comparison')} has a verdict: a winner or a margin")
+    units, left_out = _units(decided)
+    frame = comparison_frame(decided)
+    made = rated(frame, fit=fit, units=units, by_judge=judges == "each" and frame["judge"].n_unique() > 1)
+    if progress:
+        progress(len(given))
+    notes = _on_judges(frame["judge"], fit)
+    if undecided := len(given) - len(decided):
+        notes.append(f"Left out: {plural(undecided, 'comparison')} without a verdict.")
+    if _one_order(frame):
+        notes.append(
+            "Each pair of models was shown in one order only, so that what the order adds cannot be separated from the "
+            "models."
+        )
+    if left_out:
+        notes.append(f"Columns left out, as they differ between the comparisons of a unit: {listed(left_out, 12)}.")
+    return made.note(*notes) if notes else made
+
+
+def _on_judges(judges: pl.Series, fit: Fit) -> list[str]:
+    """Return the sentence about several judges."""
+    found = judges.unique().sort()
+    if len(found) == 1:
+        return []
+    if found.null_count():
+        raise MetricInputError("judge is empty in some comparisons; every comparison names its judge, or none does")
+    if fit.judges == "each":
+        return [f"{len(found)} judges, each with ratings of its own: {listed(found.to_list(), 6)}."]
+    return [f"The verdicts of {len(found)} judges are pooled: {listed(found.to_list(), 6)}."]
+
+
+def comparison_frame(comparisons: "Iterable[Comparison]") -> pl.DataFrame:
+    """Return comparisons as a frame: ``unit, a, b``, the ``outcome`` for ``a``, and what else they say."""
+    rows = [[getattr(one, name) for name in _FRAME] for one in comparisons]
+    return pl.DataFrame(rows, schema=_FRAME, orient="row")
+
+
+def _one_order(frame: pl.DataFrame) -> bool:
+    """Tell whether the order is known, and each pair of models always had the same one."""
+    known = frame.drop_nulls("shown")
+    pair = pl.concat_list("a", "b").list.sort()
+    orders = known.group_by(pair.alias("pair")).agg(pl.col("shown").n_unique())
+    return not known.is_empty() and bool((orders["shown"] == 1).all())
+
+
+def _units(comparisons: "Sequence[Comparison]") -> tuple[pl.DataFrame, list[str]]:
+    """Return units with their clusters and traits, and the names of columns that are no traits of units."""
+    found: dict[str, dict[str, Any]] = {}
+    differing: dict[str, None] = {}
+    for one in comparisons:
+        own = {name: value for name, value in (one.model_extra or {}).items() if isinstance(value, str | int | float)}
+        unit = found.setdefault(one.unit, {"unit": one.unit, "cluster": one.cluster, **own})
+        if unit["cluster"] != one.cluster:
+            raise MetricInputError(
+                f"cluster of unit {one.unit!r} is {unit['cluster']!r} and {one.cluster!r}; a unit is in one cluster"
+            )
+        differing |= {name: None for name, value in own.items() if unit.setdefault(name, value) != value}
+    names = dict.fromkeys(name for unit in found.values() for name in unit if name not in differing)
+    rows = [{name: unit.get(name) for name in names} for unit in found.values()]
+    frame = pl.DataFrame(rows, schema_overrides={"unit": pl.String, "cluster": pl.String}, infer_schema_length=None)
+    return frame.sort("unit"), [*differing]
+
+
+def rated(frame: pl.DataFrame, *, fit: Fit, units: pl.DataFrame, by_judge: bool) -> ScoreTable:
+    """Return the scores of comparisons.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        As from `comparison_frame`.
+    fit : Fit
+        How ratings are fitted.
+    units : polars.DataFrame
+        The units: ``unit, cluster``, then their traits.
+    by_judge : bool
+        Whether each judge is a condition with ratings of its own.
+    """
+    condition = pl.col("judge") if by_judge else pl.lit(None, dtype=pl.String)
+    frame = frame.with_columns(condition.alias("condition"))
+    criteria = frame["criterion"].drop_nulls().unique(maintain_order=True).to_list()
+    weighted = frame.with_columns(_weights(frame, fit).alias("weight"))
+    parts = {"": whole_verdicts(frame, fit)} | {f"_{one}": weighted.filter(criterion=one) for one in criteria}
+    metrics: dict[str, Metric] = {}
+    notes: list[str] = []
+    columns: list[pl.DataFrame] = []
+    for suffix, part in parts.items():
+        for metric in (RATING, WIN_RATE):
+            name, by = f"{metric.name}{suffix}", suffix.removeprefix("_")
+            named = replace(metric, name=name, label=f"{metric.label}, {by}", short=f"{metric.short} {by}")
+            metrics[name] = named if suffix else metric
+        ratings, unrated = _ratings(part, fit, f"{RATING.name}{suffix}")
+        columns.append(ratings)
+        notes += unrated
+        columns.append(_win_rates(part, f"{WIN_RATE.name}{suffix}"))
+    values = columns[0]
+    for other in columns[1:]:
+        values = values.join(other, on=KEYS, how="full", coalesce=True, nulls_equal=True)
+    values = values.select(*KEYS, *metrics).sort(KEYS)
+    provenance = Provenance(
+        title="Comparisons",
+        protocol=fit.protocol,
+        unit="prompt",
+        condition="judge",
+        primary=RATING.name,
+        reference=PEOPLE if by_judge and PEOPLE in frame["judge"] else None,
+        notes=tuple(notes),
+        fit=asdict(fit),
+    )
+    if units["cluster"].is_null().all():
+        provenance = provenance.model_copy(update={"cluster": provenance.unit})
+    kept = units.filter(pl.col("unit").is_in(values["unit"].implode()))
+    return ScoreTable(values=values, units=kept, metrics=metrics, provenance=provenance, detail=_detail(values, frame))
+
+
+def _weights(frame: pl.DataFrame, fit: Fit) -> pl.Series:
+    """Return how much each comparison counts."""
+    if fit.margins == "verdicts":
+        return pl.repeat(1.0, frame.height, eager=True)
+    for row in frame.filter(pl.col("margin").is_null()).head(1).iter_rows(named=True):
+        of = f"{row['a']!r} against {row['b']!r} on {row['unit']!r}"
+        raise MetricInputError(f"the comparison of {of} has no margin; leave out margins, or judge with margins")
+    return frame["margin"].abs().replace(0.0, 1.0)
+
+
+def whole_verdicts(frame: pl.DataFrame, fit: Fit) -> pl.DataFrame:
+    """Return the verdicts on answers as a whole, with their ``weight``.
+
+    Where all verdicts are by criterion, they are these, and each comparison counts as much as one verdict.
+    """
+    frame = frame.with_columns(_weights(frame, fit).alias("weight"))
+    if frame["criterion"].null_count():
+        return frame.filter(pl.col("criterion").is_null())
+    comparison = ["condition", "judge", "unit", "a", "b", "shown", "repeat"]
+    return frame.with_columns(pl.col("weight") / pl.len().over(comparison))
+
+
+def _win_rates(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the share of comparisons that each model won on each unit, ties half."""
+    keys = ("condition", "unit", "weight")
+    sides = pl.concat(
+        [
+            frame.select(pl.col("a").alias("model"), *keys, won="outcome"),
+            frame.select(pl.col("b").alias("model"), *keys, won=1 - pl.col("outcome")),
+        ]
+    )
+    share = (pl.col("won") * pl.col("weight")).sum() / pl.col("weight").sum()
+    return sides.group_by(*KEYS).agg(share.alias(name))
+
+
+def fitted(frame: pl.DataFrame, fit: Fit, terms: Mapping[str, ArrayLike] | None = None) -> ComparisonFit:
+    """Return the fit of verdicts, as from `whole_verdicts`, with the units as clusters.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The verdicts of one condition.
+    fit : Fit
+        The choices.
+    terms : mapping, optional
+        As for `attune_metrics.stats.pairwise.fit_comparisons`, with ``a`` on the left.
+    """
+    return fit_comparisons(
+        frame["a"].to_list(), frame["b"].to_list(), frame["outcome"].to_numpy(), clusters=frame["unit"].to_list(),
+        weights=frame["weight"].to_numpy(), ties=fit.ties, terms=terms, penalty=fit.penalty,
+    )  # fmt: skip
+
+
+def _ratings(frame: pl.DataFrame, fit: Fit, name: str) -> tuple[pl.DataFrame, list[str]]:
+    """Return the pseudo-values of the rating of each model on each unit, and sentences on models without a rating."""
+    empty = pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String) | {name: pl.Float64})
+    parts, notes = [empty], []
+    for [condition], part in frame.group_by("condition", maintain_order=True):
+        made = fitted(part, fit)
+        kept = largest_group(made)
+        of = f"{name}{'' if condition is None else f', judge {condition}'}"
+        if any(made.reasons):
+            notes.append(_unrated(made, kept, of))
+        if not kept:
+            continue
+        pseudo = made.strengths[kept] + len(made.clusters) * made.influence[:, kept]
+        rows = {
+            "model": [made.labels[place] for place in kept for _ in made.clusters],
+            "condition": [condition] * pseudo.size,
+            "unit": [*made.clusters] * len(kept),
+            name: MEAN_RATING + ELO * (pseudo - made.strengths[kept].mean()).T.ravel(),
+        }
+        parts.append(pl.DataFrame(rows, schema=empty.schema))
+    return pl.concat(parts), notes
+
+
+def largest_group(fit: ComparisonFit) -> list[int]:
+    """Return the models that are rated: those of the group with most models that have a strength."""
+    known = [place for place, strength in enumerate(fit.strengths) if not isnan(strength)]
+    groups = [[place for place in known if fit.groups[place] == number] for number in sorted({*fit.groups[known]})]
+    return max(groups, key=len, default=[])
+
+
+def _unrated(fit: ComparisonFit, kept: Sequence[int], of: str) -> str:
+    """Return the sentence on models without a rating, or with one that the penalty alone makes finite."""
+    models: dict[str, list[str]] = {}
+    for place, (label, why) in enumerate(zip(fit.labels, fit.reasons, strict=True)):
+        if place not in kept or fit.penalty:
+            models.setdefault(why or "in a smaller group of models", []).append(str(label))
+    named = "; ".join(f"{listed(labels, 6)} ({why})" for why, labels in models.items())
+    if fit.penalty:
+        return f"{of}: {named}."
+    return f"{of}, without a rating: {named}. attune-bench score --penalty 0.1 rates every model."
+
+
+def _detail(values: pl.DataFrame, frame: pl.DataFrame) -> JsonColumn:
+    """Return the comparisons of each row of `values`, as columns: those in which its model is ``a``."""
+    kept = [name for name in _FRAME if name not in _OF_ROW and frame[name].count()]
+    own = frame.group_by("a", "condition", "unit", maintain_order=True).agg(pl.col(kept))
+    found = {key[:3]: dict(zip(kept, key[3:], strict=True)) for key in own.iter_rows()}
+    return JsonColumn.of(found.get(key, {}) for key in values.select(KEYS).iter_rows())
+
+
+def is_fitted(metric: Metric) -> bool:
+    """Tell whether a metric is fitted to all units, so that a unit's value is a pseudo-value."""
+    return metric.statistic == PSEUDO_VALUES
+
+
+def comparisons_of(table: ScoreTable) -> pl.DataFrame:
+    """Return the comparisons that ratings were fitted to, as from `comparison_frame`, with their ``condition``.
+
+    Raises
+    ------
+    MetricInputError
+        Where the scores are not of comparisons, or are without them.
+    """
+    if table.detail is None or not any(map(is_fitted, table.metrics.values())):
+        raise MetricInputError(f"{table.provenance.title}: the scores are not of comparisons in pairs")
+    rows = [
+        (model, condition, unit, dict(zip(detail, one, strict=True)))
+        for (model, condition, unit), detail in zip(table.values.select(KEYS).iter_rows(), table.detail, strict=True)
+        for one in zip(*detail.values(), strict=True)
+    ]
+    names = [name for name in _FRAME if name not in _OF_ROW]
+    columns = {"condition": [condition for _, condition, _, _ in rows], "unit": [unit for _, _, unit, _ in rows]}
+    columns |= {"a": [model for model, *_ in rows]} | {name: [one.get(name) for *_, one in rows] for name in names}
+    return pl.DataFrame(columns, schema={"condition": pl.String, **_FRAME})
+
+
+def on_units(table: T, units: Iterable[str]) -> T:
+    """Return scores on a part of the units: ratings are fitted anew to their comparisons, other metrics are kept.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Any scores; those without fitted metrics are `ScoreTable.keep` of them.
+    units : iterable of str
+        The units to keep.
+
+    Raises
+    ------
+    MetricInputError
+        Where the ratings cannot be fitted, see `score`.
+    """
+    chosen = [*units]
+    if not any(map(is_fitted, table.metrics.values())):
+        return table.keep(units=chosen)
+    frame = comparisons_of(table).filter(pl.col("unit").is_in(chosen)).drop("condition")
+    if frame.is_empty() or {*table.units["unit"]} <= {*chosen}:
+        return table.keep(units=chosen)
+    made = rated(frame, fit=fit_of(table), units=table.units, by_judge=table.conditions != (None,))
+    lacking = [pl.lit(None, dtype=pl.Float64).alias(name) for name in table.metrics if name not in made.metrics]
+    about = {"notes": (*table.provenance.notes, *made.provenance.notes), "data": None, "runs": None, "expected": None}
+    provenance = table.provenance.model_copy(update=about)
+    return replace(
+        table,
+        values=made.values.with_columns(lacking).select(*KEYS, *table.metrics),
+        units=made.units,
+        provenance=provenance,
+        detail=made.detail,
+    )
+
+
+def fit_of(table: ScoreTable) -> Fit:
+    """Return how the ratings of scores were fitted."""
+    return Fit(**(table.provenance.model_extra or {})["fit"])
+
+
+_ABOUT = ("title", "unit", "cluster", "condition", "private", "synthetic")
+
+
+def described(
+    table: ScoreTable, metrics: Mapping[str, Any], about: Mapping[str, Any], name: str, assumed: Sequence[str] = ()
+) -> ScoreTable:
+    """Return scores of a table of comparisons with what its TOML file, or its reader, says of it.
+
+    Raises
+    ------
+    MetricInputError
+        Where a key is unknown or of another type, or metrics are described.
+    """
+    if metrics:
+        raise MetricInputError(f"{name}: metrics are described; the metrics of comparisons are known, leave these out")
+    for key, value in about.items():
+        if key not in _ABOUT:
+            raise MetricInputError(f"{name}: {key}: no such key; {did_you_mean(key, _ABOUT)}")
+        is_flag = key in ("private", "synthetic")
+        if isinstance(value, bool) != is_flag or not (is_flag or (isinstance(value, str) and value.strip())):
+            raise MetricInputError(
+                f"{name}: {key}: {value!r:.60} is {'neither true nor false' if is_flag else 'no text'}"
+            )
+    provenance = table.provenance.model_copy(update=dict(about))
+    if table.units["cluster"].is_null().all():
+        provenance = provenance.model_copy(update={"cluster": provenance.unit})
+    made = replace(table, provenance=provenance)
+    return made.note(f"Assumed of the table: {'; '.join(assumed)}.") if assumed else made

@@ -1,0 +1,33 @@
+"""Metrics of comparisons in pairs: a rating fitted to all verdicts, and the share of comparisons that a model won."""
+
+from math import inf
+
+from attune_metrics.metric import Metric
+
+WIN_RATE = Metric(
+    name="win_rate",
+    label="Win rate",
+    short="wins",
+    low=0,
+    high=1,
+    scale=100,
+    digits=1,
+    group="Comparisons",
+    family="comparisons",
+    source="wins and half of the ties per comparison of the model, whoever its opponents are",
+)
+
+RATING = Metric(
+    name="rating",
+    label="Rating",
+    short="rating",
+    low=-inf,
+    high=inf,
+    digits=0,
+    statistic="pseudo_values",
+    group="Comparisons",
+    family="comparisons",
+    source="Bradley, Terry (1952), Biometrika 39, 324-345; in points of Elo (1978): 400 for odds of 10 to 1",
+)
+
+METRICS: tuple[Metric, ...] = (RATING, WIN_RATE)

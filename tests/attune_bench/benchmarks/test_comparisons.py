@@ -1,0 +1,185 @@
+"""Analyses of comparisons in pairs, and the way of a stranger's table of votes through the commands."""
+
+from collections.abc import Callable
+from math import log2
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attune_bench import Scores, score
+from attune_bench.benchmarks.comparisons import bias, judges, orders, ratings_without_bias
+from attune_bench.scores.pairwise import ELO
+from attune_data import load_records
+from attune_data.comparisons import COMPARISON, Comparison
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*few far scores decide", "ignore:.* too few")
+
+STRENGTHS = {"a": 0.5, "b": 0.0, "c": -0.5}
+
+
+def vote(unit: object, a: str, b: str, winner: str, **more: Any) -> Comparison:
+    return Comparison(unit=str(unit), a=a, b=b, winner=winner, **more)
+
+
+def scored(votes: list[Comparison], **options: Any) -> Scores:
+    return score(COMPARISON.collection(votes), **options)
+
+
+def biased(units: int, *, first: float, doubling: float) -> list[Comparison]:
+    """Return verdicts in which the answer shown first, and a long answer, has an advantage in log odds."""
+    rng = Random(5)
+    found = []
+    for unit in range(units):
+        length = {model: 2 ** rng.gauss(8 + (model == "c"), 1) for model in STRENGTHS}
+        for a, b in (("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("a", "c"), ("c", "a")):
+            odds = STRENGTHS[a] - STRENGTHS[b] + first + doubling * log2(length[a] / length[b])
+            won = a if rng.random() < 1 / (1 + np.exp(-odds)) else b
+            found.append(vote(unit, a, b, won, first=a, length_a=length[a], length_b=length[b]))
+    return found
+
+
+def test_bias_is_what_was_planted_and_ratings_are_freed_of_it() -> None:
+    scores = scored(biased(200, first=0.6, doubling=0.4))
+    rows = {row["term"]: row for row in bias(scores, resamples=400).iter_rows(named=True)}
+    for term, planted in {"position": 0.6, "length": 0.4}.items():
+        row = rows[term]
+        assert row["low"] < ELO * planted < row["high"]
+        assert row["high"] - row["low"] < 100
+        assert row["chance"] == pytest.approx(1 / (1 + np.exp(-row["value"] / ELO)))
+    found = {row["model"]: row for row in ratings_without_bias(scores, resamples=400).iter_rows(named=True)}
+    for model, strength in STRENGTHS.items():
+        row = found[model]
+        assert row["low"] < 1000 + ELO * strength < row["high"]
+        assert row["rating"] + row["shift"] == pytest.approx(row["value"])
+    # The long answers of c were preferred for their length.
+    assert found["c"]["shift_high"] < 0
+
+
+def test_what_comparisons_do_not_tell_has_a_reason() -> None:
+    votes = [vote(n, "a", "b", "a" if n % 3 else "b") for n in range(12)]
+    found = bias(scored(votes), resamples=50)
+    assert found["reason"].to_list() == [
+        "12 of 12 comparisons do not say which answer was shown first",
+        "12 of 12 comparisons have no two lengths above 0",
+    ]
+    assert found["value"].null_count() == 2
+    assert ratings_without_bias(scored(votes), resamples=50).is_empty()
+    shown = [one.model_copy(update={"first": "a"}) for one in votes]
+    position, _ = bias(scored(shown), resamples=50).iter_rows(named=True)
+    assert "cannot be estimated beside the strengths" in position["reason"]
+
+
+def test_orders_are_counted() -> None:
+    def both(unit: int, one: str, other: str) -> list[Comparison]:
+        return [vote(unit, "a", "b", one, first="a"), vote(unit, "b", "a", other, first="b")]
+
+    votes = [
+        *both(1, "a", "a"), *both(2, "b", "b"), *both(3, "tie", "tie"), *both(4, "a", "b"), *both(5, "a", "b"),
+        *both(6, "b", "a"), *both(7, "a", "tie"), *both(8, "tie", "b"), vote(9, "a", "b", "a", first="a"),
+    ]  # fmt: skip
+    found = {row["outcome"]: (row["value"], row["n"]) for row in orders(scored(votes)).iter_rows(named=True)}
+    assert found == {
+        "same verdict": (3 / 8, 8),
+        "first both times": (2 / 8, 8),
+        "second both times": (1 / 8, 8),
+        "a tie once": (2 / 8, 8),
+    }
+    assert orders(scored([vote(n, "a", "b", "a" if n else "b") for n in range(4)])).is_empty()
+
+
+def test_judges_agree_by_the_majority_of_people() -> None:
+    verdicts = {  # unit: judge, and three people
+        1: ("a", "aab"), 2: ("a", "aaa"), 3: ("b", "bba"), 4: ("b", "aab"), 5: ("tie", "abt"), 6: ("a", "bbt")
+    }  # fmt: skip
+    sides = {"a": "a", "b": "b", "t": "tie"}
+    votes = []
+    for unit, (own, people) in verdicts.items():
+        votes += [vote(unit, "a", "b", own, judge="model", first=side, repeat=1) for side in "ab"]
+        votes += [vote(unit, "a", "b", sides[one], judge=f"human/{n}") for n, one in enumerate(people)]
+    [row] = judges(scored(votes, penalty=0.1), resamples=200).iter_rows(named=True)
+    assert (row["judge_a"], row["judge_b"], row["n"]) == ("human", "model", 6)
+    # They agree on 1, 2, 3 and 5. By chance: a 3/6 * 3/6 + b 2/6 * 2/6 + tie 1/6 * 1/6 = 14/36.
+    assert row["value"] == pytest.approx(4 / 6)
+    assert row["kappa"] == pytest.approx((4 / 6 - 14 / 36) / (1 - 14 / 36))
+    assert row["kappa_low"] <= row["kappa"] <= row["kappa_high"]
+    assert judges(scored([vote(n, "a", "b", "ab"[n % 2]) for n in range(4)])).is_empty()
+
+
+def test_judges_without_common_answers_have_a_reason() -> None:
+    votes = [vote(n, "a", "b", "ab"[n % 2], judge="jk"[n > 3]) for n in range(8)]
+    [row] = judges(scored(votes)).iter_rows(named=True)
+    assert (row["value"], row["reason"]) == (None, "no two answers that both judged")
+
+
+# A stranger's table.
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = Random(1)
+    rows = ["question_id;model_a;model_b;winner;topic"]
+    for unit in range(40):
+        for a, b in (("m1", "m2"), ("m2", "m3"), ("m1", "m3")):
+            won = "tie" if rng.random() < 0.1 else "model_a" if rng.random() < 0.65 else "model_b"
+            rows.append(f"q{unit};{a};{b};{won};{'work' if unit % 2 else 'home'}")
+    path = tmp_path_factory.mktemp("votes") / "arena.csv"
+    path.write_text("\n".join(rows))
+    return path
+
+
+MAPPED = ("--columns", "unit=question_id,a=model_a,b=model_b")
+Call = Callable[..., tuple[int, str, str]]
+
+
+def told(call: Call, *arguments: object) -> str:
+    """Return what a command prints."""
+    status, out, err = call(*arguments)
+    assert status == 0, err
+    return out
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("compare",), "Difference: A minus B, on the prompts of both."),
+        (("rank",), "Ranks by Rating"),
+        (("report",), "Comparisons in pairs, protocol Bradley-Terry, ties half, n = 40 prompts"),
+        (("subset", "--by", "topic"), "Rating, m1"),
+        (("compare", "--by", "topic"), "work: Rating"),
+    ],
+)
+def test_a_table_of_votes_goes_through_the_commands(
+    command: tuple[str, ...], said: str, table: Path, call: Call
+) -> None:
+    name, *options = command
+    text = told(call, name, str(table), *MAPPED, *options, "--resamples", "200")
+    assert said in text
+    assert "EQ-Bench" not in text
+    assert "Assumed of the table: separated by semicolons." in " ".join(text.split())
+
+
+def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp_path: Path) -> None:
+    votes = load_records("demo", COMPARISON)
+    votes.to_jsonl(tmp_path / "votes.jsonl")
+    target = tmp_path / "scores.parquet"
+    said = told(
+        call, "score", "--results", str(tmp_path / "votes.jsonl"), "--judges", "pooled", "--output", str(target)
+    )
+    assert said.startswith(f"{target}: 690 comparisons of 4 models, protocol Bradley-Terry, ties half, judges pooled")
+    assert "Agreement of judges" in told(call, "analyze", str(target), "judges", "--resamples", "200")
+    (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
+    checked = told(call, "validate", tmp_path / "mapped.csv")
+    assert checked.startswith("120 comparisons loaded; 0 errors, 0 warnings, 0 notes")
+
+
+@pytest.mark.slow
+def test_a_table_of_votes_becomes_a_page_a_figure_and_a_board(table: Path, call: Call, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    told(call, "report", str(table), *MAPPED, "--html", str(page), "--resamples", "200")
+    text = page.read_text(encoding="utf-8")
+    assert "Bias of judges" in text
+    told(call, "figure", str(table), *MAPPED, "--output", str(tmp_path / "votes.svg"))
+    assert (tmp_path / "votes.svg").stat().st_size > 1000
