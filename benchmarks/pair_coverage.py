@@ -7,7 +7,8 @@ are of neighbours in strength, or all pairs. The true strengths are quantiles of
 deviation 1. Where units have effects, each model is better or worse on each unit by a normal effect of standard
 deviation 0.7, which all comparisons of the unit share; clusters are units. The judge prefers the first answer by 0.3.
 Strengths and position are fitted together. As effects flatten the odds, the truth is the fit to the probabilities of a
-population of units. Writes `pair_coverage.csv`, prints the table of docs/metrics/judged-pairs.md. With ``--strengths 80000`` each design has 2,000 data sets; hours on two cores.
+population of units. Writes `pair_coverage.csv`, prints the table of docs/metrics/judged-pairs.md. With
+``--strengths 80000`` each design has 2,000 data sets; hours on two cores.
 """
 
 import argparse

@@ -30,7 +30,7 @@ OF_BENCHMARKS = (
 
 def kinds_of(page: Path) -> list[Kind[Any, Any]]:
     """Return the kinds of record that a page of a data set is of."""
-    return [kind for kind in KINDS if kind.model.__module__.startswith(f"attune_data.{page.stem}")]
+    return [kind for kind in KINDS if kind.model.__module__.split(".")[1] == page.stem]
 
 
 def test_every_kind_has_a_page() -> None:

@@ -11,7 +11,7 @@ from attune_bench.report.privacy import hides, shown_strata, shown_summary
 from attune_bench.runner.calls import model_folder, safe_part
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
-from attune_bench.scores.tables_in import long_table
+from attune_bench.scores.tables_out import long_table
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions
 from attune_bench.stats.signing import sign
 from attune_data.issues import PublishError
@@ -189,7 +189,7 @@ def flat_tables(
     dict of str to polars.DataFrame
         - ``summary``, from `attune_bench.stats.summary.summary`;
         - ``subgroups``, with `by`: the summary of each stratum, after the columns trait and stratum;
-        - ``scores``, if a metric has one value for each unit: from `attune_bench.scores.tables_in.long_table`, and
+        - ``scores``, if a metric has one value for each unit: from `attune_bench.scores.tables_out.long_table`, and
           `attune_bench.Scores.from_table` reads it. If clusters are people, only with `small_cells`;
         - ``models``, a row a model: its ``kind``, ``model``, ``person`` or ``baseline``, and ``synthetic``, whether any
           scored record is invented;

@@ -39,7 +39,7 @@ from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
 from attune_bench.scores.files import is_score_file
 from attune_bench.scores.table_files import TABLES_ALONE
-from attune_bench.scores.tables_in import description_toml
+from attune_bench.scores.tables_out import description_toml
 from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection
 from attune_data.export import parquet_bytes, to_csv

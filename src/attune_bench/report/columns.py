@@ -1,7 +1,7 @@
 """The parts of a report: tables, with columns that say how a row is shown; the words for numbers and models."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from math import isfinite, isinf, isnan
@@ -147,6 +147,18 @@ class Section:
     parts: Sequence[Part] = field(default_factory=tuple)
     left_out: str = ""
     is_first: bool = False
+
+
+def numbered_reasons(rows: Iterable[Row]) -> dict[str, int]:
+    """Return the reasons of rows with their numbers, from 1.
+
+    Examples
+    --------
+    >>> numbered_reasons([{"reason": "too few"}, {"reason": None}, {"model": "a"}])
+    {'too few': 1}
+    """
+    reasons = dict.fromkeys(row["reason"] for row in rows if row.get("reason"))
+    return {reason: number for number, reason in enumerate(reasons, start=1)}
 
 
 def with_note(tables: Sequence[Table], *notes: str) -> list[Table]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from attune_bench.report.columns import UNDEFINED, Cell, Row, Table, text_column
+from attune_bench.report.columns import UNDEFINED, Cell, Table, numbered_reasons, text_column
 from attune_bench.report.notes import reading_notes, standing_notes
 from attune_bench.report.tables import group_name
 from attune_bench.scores.provenance import kind_of_group, people_among, setting_text
@@ -67,14 +67,15 @@ class TextTable:
 
 def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
     """Return tables as texts, and the footnotes: why rows have no interval, what a dash is."""
-    reasons = list(dict.fromkeys(row["reason"] for table in tables for row in table.rows if row.get("reason")))
+    reasons = numbered_reasons(row for table in tables for row in table.rows)
     found, undefined = [], False
     for one in (given for given in tables if given.columns or given.title):
         cells = [[column.cell(row) for column in one.columns] for row in one.rows]
         # A minus sign that is a value is no undefined one.
         undefined |= any(cell.text == UNDEFINED and cell.value is None for own in cells for cell in own)
-        marked = any(row.get("reason") for row in one.rows)
-        marks = [[_mark(row, reasons)] if marked else [] for row in one.rows]
+        places = [reasons.get(row.get("reason") or "") for row in one.rows]
+        marked = any(places)
+        marks = [[f"[{place}]" if place else ""] if marked else [] for place in places]
         texts = [[*map(_shown, own), *mark] for own, mark in zip(cells, marks, strict=True)]
         tones: list[list[Tone]] = [[cell.tone for cell in own] + [""] * marked for own in cells]
         head = [sanitize(column.head) for column in one.columns] + ([""] if marked else [])
@@ -84,16 +85,12 @@ def text_tables(tables: Sequence[Table]) -> tuple[list[TextTable], list[str]]:
         notes = [sanitize(note) for note in one.notes]
         title, caption = sanitize(one.title), sanitize(one.caption)
         found.append(TextTable(title, head, texts, tones, names, left, of_heads, notes, one.key, caption))
-    footnotes = [sanitize(f"[{place}] {reason}.") for place, reason in enumerate(reasons, start=1)]
+    footnotes = [sanitize(f"[{place}] {reason}.") for reason, place in reasons.items()]
     return found, [*footnotes, *([f"{UNDEFINED}: undefined, or not known."] if undefined else [])]
 
 
 def _shown(cell: Cell) -> str:
     return sanitize(f"{cell.text} {cell.small}".rstrip())
-
-
-def _mark(row: Row, reasons: Sequence[str]) -> str:
-    return f"[{reasons.index(row['reason']) + 1}]" if row.get("reason") else ""
 
 
 def paragraph(text: str, columns: int, *, colours: bool = False) -> str:

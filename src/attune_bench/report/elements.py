@@ -23,6 +23,7 @@ from attune_bench.report.columns import (
     Table,
     interval,
     number,
+    numbered_reasons,
     p_value,
     signs_of,
     swapped,
@@ -146,7 +147,7 @@ def table_element(
     True
     """
     rows = [[column.cell(row) for column in table.columns] for row in table.rows]
-    reasons = list(dict.fromkeys(row["reason"] for row in table.rows if row.get("reason")))
+    reasons = numbered_reasons(table.rows)
     heads = [column.head for column in table.columns]
     is_text = [
         column.is_name or any(isinstance(cells[place].value, str) for cells in rows)
@@ -156,7 +157,7 @@ def table_element(
         heads.append("note")
         is_text.append(False)
         for cells, row in zip(rows, table.rows, strict=True):
-            place = reasons.index(row["reason"]) + 1 if row.get("reason") else None
+            place = reasons.get(row.get("reason") or "")
             cells.append(Cell(f"[{place}]" if place else "", value=place))
     top = [
         element("th", head, scope="col", class_="text" if text else "number")
@@ -171,13 +172,13 @@ def table_element(
     if "stack" in kinds:
         given["style"] = "".join(f"--c{place}:{_quoted(head)};" for place, head in enumerate(heads[1:], start=2))
     drawn = element("table", element("thead", element("tr", *top)), element("tbody", *body), **given)
-    notes = [f"[{place}] {reason}." for place, reason in enumerate(reasons, start=1)]
     parts = [element("h3", table.title)] if table.title else []
     shown = scrolled(drawn, called or table.title or heads[0]) if rows else element("p", "No rows.")
     if len(rows) > _MANY_ROWS:
         shown = element("details", element("summary", f"Table of {len(rows)} rows"), shown, class_="long", open="")
     parts.append(shown)
-    return Html("".join([*parts, *(element("p", note, class_="quiet") for note in [*notes, *table.notes])]))
+    notes = [*(f"[{place}] {reason}." for reason, place in reasons.items()), *table.notes]
+    return Html("".join([*parts, *(element("p", note, class_="quiet") for note in notes)]))
 
 
 _FEW_HEADS = 3

@@ -4,8 +4,7 @@ import polars as pl
 
 from attune_bench.report.columns import PERSON, label, number, under_condition
 from attune_bench.scores.provenance import CHANCE_BASELINE, people_among
-from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.tables_in import note_on_repeats
+from attune_bench.scores.table import ScoreTable, note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
 from attune_data.text import listed, plural, pluralize, sanitize
 
@@ -37,10 +36,12 @@ def size_words(table: ScoreTable) -> str:
     return f"{size} by {plural(clusters, held.cluster)}" if shared else size
 
 
-def standing_notes(table: ScoreTable) -> list[str]:
+def standing_notes(table: ScoreTable, *, with_synthetic: bool = True) -> list[str]:
     """Return the notes that belong below every table of these scores."""
-    synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic else []
-    return [*synthetic, *table.provenance.notes, *people_notes(table), *settings_notes(table)]
+    synthetic = ["SYNTHETIC demonstration data."] if table.provenance.synthetic and with_synthetic else []
+    people = people_among(table.models)
+    asked = [f"{PERSON} marks people who answered what the models were asked: {listed(people)}."] if people else []
+    return [*synthetic, *table.provenance.notes, *asked, *settings_notes(table)]
 
 
 def reading_notes(table: ScoreTable) -> list[str]:
@@ -49,12 +50,6 @@ def reading_notes(table: ScoreTable) -> list[str]:
     if held.benchmark is not None:
         return []
     return [note for note in held.notes if note != note_on_repeats(held.unit)]
-
-
-def people_notes(table: ScoreTable) -> list[str]:
-    """Return which rows are people's, where some are."""
-    people = people_among(table.models)
-    return [f"{PERSON} marks people who answered what the models were asked: {listed(people)}."] if people else []
 
 
 def settings_notes(table: ScoreTable) -> list[str]:

@@ -46,7 +46,7 @@ from attune_bench.report.figures import (
 )
 from attune_bench.report.findings import of_correlations, of_differences, of_difficulty, of_profiles, of_ranks, of_wins
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
-from attune_bench.report.notes import chance_notes, people_notes, settings_notes
+from attune_bench.report.notes import chance_notes, standing_notes
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
@@ -292,8 +292,7 @@ def _scores(page: PageScores) -> Section:
     table = page.table
     of_board = board(table, page.summary, table.headline, page.chosen)
     random = chance_notes(table, page.chance)
-    about = (*table.provenance.notes, *people_notes(table), *settings_notes(table))
-    notes = (*of_board.notes, *_missing(table), *random, *about)
+    notes = (*of_board.notes, *_missing(table), *random, *standing_notes(table, with_synthetic=False))
     return Section("Scores", [_in_order(page, replace(of_board, title="", notes=notes))])
 
 

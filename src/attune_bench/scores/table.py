@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isinf
 from operator import index
-from typing import Any, ClassVar, Literal, Self, SupportsIndex, overload
+from typing import Any, ClassVar, Literal, Self, SupportsIndex, TypeVar, overload
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -202,6 +202,8 @@ REPEAT = "repeat"
 
 UNIT_KEYS = ("unit", "cluster")
 """The columns of `ScoreTable.units` that name a unit and its cluster."""
+
+T = TypeVar("T", bound="ScoreTable")
 
 CHANCE = "chance."
 """How columns of `ScoreTable.units` begin that have what random answers score on average, by metric."""
@@ -504,6 +506,66 @@ def split_repeats(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None
         return rows, None
     repeats = rows.filter(pl.col(REPEAT).is_not_null()).select(*KEYS, REPEAT, pl.exclude(*KEYS, REPEAT))
     return rows.filter(pl.col(REPEAT).is_null()).drop(REPEAT), repeats
+
+
+def means_over_repeats(rows: pl.DataFrame, by: Sequence[str] = KEYS) -> pl.DataFrame:
+    """Return each column's mean over the repeats with a value; rows are in the order in which their keys first occur.
+
+    Examples
+    --------
+    >>> rows = [("m", None, "u", "1", 3.0), ("m", None, "u", "2", 4.0), ("m", None, "v", "1", None)]
+    >>> frame = pl.DataFrame(rows, schema=[*KEYS, "repeat", "points"], orient="row")
+    >>> means_over_repeats(frame)["points"].to_list()
+    [3.5, None]
+    """
+    columns = [name for name in rows.columns if name != REPEAT]
+    means = rows.group_by(by, maintain_order=True).agg(pl.exclude(*by, REPEAT).mean())
+    return means.select(columns)
+
+
+def as_means(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Return entries for metrics averaged over repeats: a share becomes a mean, as a mean of trials is no trial."""
+    return {
+        name: replace(metric, statistic="mean") if metric.statistic == "share" else metric
+        for name, metric in metrics.items()
+    }
+
+
+def note_on_repeats(unit: str) -> str:
+    """Return the sentence that stands under tables of means over repeats."""
+    return f"Values are means over the repeats of each {unit}; a repeat counts nowhere as another {unit}."
+
+
+def over_repeats(table: T) -> T:
+    """Return the scores averaged over repeats, from scores in which every row names its repeat.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Scores with one row for each repeat in `values`, and in `variants` if there are any; a column ``repeat`` has the
+        number of the repeat as text. If nothing was asked twice, the scores returned have no repeats.
+
+    Returns
+    -------
+    ScoreTable
+        Without `detail` if there are several repeats, because a value then comes from several results.
+    """
+    variants = table.variants
+    if table.values.select(KEYS).is_unique().all():
+        once = None if variants is None else variants.drop(REPEAT)
+        return replace(table, values=table.values.drop(REPEAT), variants=once)
+    if variants is not None:
+        means = means_over_repeats(variants, [*KEYS, *table.choices])
+        variants = pl.concat([means, variants], how="diagonal").select(variants.columns)
+    joined = replace(
+        table,
+        values=means_over_repeats(table.values),
+        variants=variants,
+        repeats=table.values,
+        detail=None,
+        metrics=as_means(table.metrics),
+    )
+    return joined.note(note_on_repeats(table.provenance.unit))
 
 
 def term_columns(metric: Metric) -> tuple[str, ...]:

@@ -14,21 +14,13 @@ traits of the units. A TOML file of the same name beside the table says what its
     low = 0
     high = 1
 
-`long_table` and `description_toml` do the reverse: they give scores as a long table, with one row for each model,
-condition, unit and metric, and the text of the TOML file that describes it.
-
-`write_long_table` writes both files, which can be read as a table of scores again.
+`attune_bench.scores.tables_out` does the reverse.
 """
 
-import json
-import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial, reduce
 from operator import and_
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
@@ -39,9 +31,10 @@ from attune_bench.scores.table import (
     UNIT_KEYS,
     Provenance,
     ScoreTable,
-    entry_fields,
+    as_means,
+    means_over_repeats,
     metric_entries,
-    metrics_per_unit,
+    note_on_repeats,
 )
 from attune_bench.scores.table_columns import (
     COLUMNS,
@@ -55,74 +48,9 @@ from attune_bench.scores.table_columns import (
 )
 from attune_bench.scores.table_files import check_no_pattern
 from attune_bench.scores.table_numbers import converted, read_numbers
-from attune_data.export import to_csv
-from attune_data.io.documents import write_whole
 from attune_data.text import did_you_mean, plural
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PER_UNIT
-
-T = TypeVar("T", bound=ScoreTable)
-
-
-def means_over_repeats(rows: pl.DataFrame, by: Sequence[str] = KEYS) -> pl.DataFrame:
-    """Return each column's mean over the repeats with a value; rows are in the order in which their keys first occur.
-
-    Examples
-    --------
-    >>> rows = [("m", None, "u", "1", 3.0), ("m", None, "u", "2", 4.0), ("m", None, "v", "1", None)]
-    >>> frame = pl.DataFrame(rows, schema=[*KEYS, "repeat", "points"], orient="row")
-    >>> means_over_repeats(frame)["points"].to_list()
-    [3.5, None]
-    """
-    columns = [name for name in rows.columns if name != REPEAT]
-    means = rows.group_by(by, maintain_order=True).agg(pl.exclude(*by, REPEAT).mean())
-    return means.select(columns)
-
-
-def as_means(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Return entries for metrics averaged over repeats: a share becomes a mean, as a mean of trials is no trial."""
-    return {
-        name: replace(metric, statistic="mean") if metric.statistic == "share" else metric
-        for name, metric in metrics.items()
-    }
-
-
-def note_on_repeats(unit: str) -> str:
-    """Return the sentence that stands under tables of means over repeats."""
-    return f"Values are means over the repeats of each {unit}; a repeat counts nowhere as another {unit}."
-
-
-def over_repeats(table: T) -> T:
-    """Return the scores averaged over repeats, from scores in which every row names its repeat.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        Scores with one row for each repeat in `values`, and in `variants` if there are any; a column ``repeat`` has the
-        number of the repeat as text. If nothing was asked twice, the scores returned have no repeats.
-
-    Returns
-    -------
-    ScoreTable
-        Without `detail` if there are several repeats, because a value then comes from several results.
-    """
-    variants = table.variants
-    if table.values.select(KEYS).is_unique().all():
-        once = None if variants is None else variants.drop(REPEAT)
-        return replace(table, values=table.values.drop(REPEAT), variants=once)
-    if variants is not None:
-        means = means_over_repeats(variants, [*KEYS, *table.choices])
-        variants = pl.concat([means, variants], how="diagonal").select(variants.columns)
-    joined = replace(
-        table,
-        values=means_over_repeats(table.values),
-        variants=variants,
-        repeats=table.values,
-        detail=None,
-        metrics=as_means(table.metrics),
-    )
-    return joined.note(note_on_repeats(table.provenance.unit))
-
 
 _NAMES = ("model", "unit", "metric", *OPTIONAL)
 _WORDS = ("title", "unit", "cluster", "condition", "primary")
@@ -375,115 +303,3 @@ def _check_of_units(table: pl.DataFrame, columns: Sequence[str], name: str) -> N
             f"{name}, rows {first[1]} and {second[1]}: {column} of unit {unit!r} is {first[0]!r} and {second[0]!r}; "
             f"{'a unit is in one cluster' if column == 'cluster' else 'a trait is the same in all rows of a unit'}"
         )
-
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_OF_A_VALUE = ("metric", "value")
-
-
-def long_table(table: ScoreTable, metrics: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return every unit's values: one row for each model, condition, unit, metric, and repeat if there are several.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The scores.
-    metrics : sequence of str, optional
-        The metrics to include, of those that have one value for each unit; by default all of these.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``model, condition, unit, cluster``, the traits of units, ``repeat`` where models were asked several times, and
-        ``metric, value``. ``value`` is null where the metric is undefined. Metrics of pooled counts, which have no
-        value for a unit, are left out.
-
-    Raises
-    ------
-    MetricInputError
-        Where no metric has a value for each unit, or a trait has the name of another column.
-    """
-    of_units = [name for name in metrics_per_unit(table) if metrics is None or name in metrics]
-    if not of_units:
-        raise MetricInputError("none of the metrics has one value for each unit, so there is no table of units")
-    repeated = table.repeats is not None
-    rows = table.values if table.repeats is None else table.repeats
-    keys = [*KEYS, "cluster", *table.traits, *([REPEAT] if repeated else [])]
-    for name in table.traits:
-        if keys.count(name) > 1 or name in (REPEAT, *_OF_A_VALUE):
-            raise MetricInputError(f"{name!r} is a column of tables of scores; give the trait another name")
-    units = table.units.select("unit", "cluster", *table.traits)
-    joined = rows.join(units, on="unit", how="left", maintain_order="left").select(*keys, *of_units)
-    # A metric may be called value.
-    long = joined.unpivot(of_units, index=keys, variable_name="metric", value_name=ROW).rename({ROW: "value"})
-    return long.with_columns(pl.col("value").fill_nan(None))
-
-
-def description_toml(table: ScoreTable, long: pl.DataFrame) -> str:
-    """Return the text of the TOML file that describes a long table: its units, and each metric's range and direction.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> scores = score(load("demo"), load_runs("demo"))
-    >>> print(description_toml(scores, long_table(scores)).partition("[")[0].strip())
-    title = "AttuneBench"
-    unit = "conversation"
-    condition = "mode"
-    cluster = "participant"
-    primary = "composite_score"
-    private = true
-    synthetic = true
-    """
-    held = table.provenance
-    metrics = long["metric"].unique(maintain_order=True).to_list()
-    about: dict[str, Any] = {"title": held.title, "unit": held.unit, "condition": held.condition}
-    if held.cluster != held.unit:
-        about["cluster"] = held.cluster
-    about["primary"] = table.primary if table.primary in metrics else metrics[0]
-    about |= {name: True for name in ("private", "synthetic") if getattr(held, name)}
-    lines = [*_pairs(about)]
-    for name in metrics:
-        fields = {key: value for key, value in entry_fields(table.metrics[name]).items() if key not in _OF_BENCHMARKS}
-        lines += ["", f"[metrics.{_key(name)}]", *_pairs(fields)]
-    return "\n".join(lines) + "\n"
-
-
-# Fields of an entry for which a table with one value in each row has no columns.
-_OF_BENCHMARKS = ("terms", "coverage")
-
-
-def _pairs(values: Mapping[str, Any]) -> list[str]:
-    # TOML has no null.
-    return [f"{_key(name)} = {_literal('neither' if value is None else value)}" for name, value in values.items()]
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _literal(name)
-
-
-def _literal(value: Any) -> str:
-    """Return a value as TOML, which writes texts, numbers and lists as JSON does but must escape one more character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def write_long_table(table: ScoreTable, path: str | os.PathLike[str]) -> None:
-    """Write the table of `long_table` as CSV, and beside it the TOML file of the same name.
-
-    Raises
-    ------
-    ValueError
-        Where the name does not end in ``.csv``.
-    MetricInputError
-        As `long_table`.
-    OSError
-        Where a file cannot be written.
-    """
-    target = Path(path)
-    if target.suffix.lower() != ".csv":
-        raise ValueError(f"to_csv writes one table: {target.name!r} has to end in .csv")
-    long = long_table(table)
-    # The description is written first, so that nobody finds a table without it.
-    write_whole(target.with_suffix(".toml"), [description_toml(table, long).encode()])
-    write_whole(target, [to_csv(long).encode()])

@@ -25,7 +25,8 @@ from attune_bench.scores.records import score_records
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import read_description, read_table, unreadable
-from attune_bench.scores.tables_in import long_table, score_table, write_long_table
+from attune_bench.scores.tables_in import score_table
+from attune_bench.scores.tables_out import long_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.compare import compare, compare_all
 from attune_bench.stats.debias import Source, debias, debias_pairs
@@ -333,7 +334,7 @@ class Scores(ScoreTable):
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the value of every unit to a CSV file, and what its metrics are to a TOML file of the same name.
 
-        A row is a model, condition, unit and metric; see `attune_bench.scores.tables_in.long_table` for the columns.
+        A row is a model, condition, unit and metric; see `attune_bench.scores.tables_out.long_table` for the columns.
         What `from_table`, and every command that takes scores, reads back gives equal results. Left out are
         metrics of pooled counts, settings of runs, and what random answers score: `write` keeps all.
 
@@ -360,7 +361,7 @@ class Scores(ScoreTable):
         write_long_table(self, path)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rows that `to_csv` writes; see `attune_bench.scores.tables_in.long_table` for the columns.
+        """Return the rows that `to_csv` writes; see `attune_bench.scores.tables_out.long_table` for the columns.
 
         Raises
         ------

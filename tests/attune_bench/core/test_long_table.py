@@ -13,7 +13,7 @@ from slow_cases import slow_except
 
 from attune_bench import Scores
 from attune_bench.scores.table import metrics_per_unit
-from attune_bench.scores.tables_in import description_toml, long_table
+from attune_bench.scores.tables_out import description_toml, long_table
 from attune_metrics.metric import MetricInputError
 
 SAME = ["model", "condition", "metric", "value", "low", "high", "n", "clusters", "excluded", "reason"]

@@ -7,7 +7,7 @@ import pytest
 from notebook_pages import Page
 
 from attune_bench import Scores, score
-from attune_bench.report import document
+from attune_bench.report import notebook
 from attune_data import load, load_runs
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -43,7 +43,7 @@ def test_the_board_is_that_of_the_report(scores: Scores) -> None:
 def test_it_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     held = table("a", "b")
     first = held._repr_html_()
-    monkeypatch.setattr(document, "board", None)
+    monkeypatch.setattr(notebook, "board", None)
     assert held._repr_html_() == first
 
 

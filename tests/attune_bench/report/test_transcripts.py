@@ -250,7 +250,7 @@ def test_conversations_of_people_need_more_than_the_option(people: SimpleNamespa
     text = text_of(shown)
     assert people.data[0].turns[0].user_message[:30] in shown or text.count("Turn 1") == 12
     assert "Credit: AttuneBench, Creative Commons Attribution 4.0:" in text
-    assert "Licence of the texts: Creative Commons Attribution 4.0, that of AttuneBench." in text
+    assert "Licence of the texts: Creative Commons Attribution 4.0, the licence of AttuneBench." in text
     assert "Not for training: attune-bench canary" in text
 
 

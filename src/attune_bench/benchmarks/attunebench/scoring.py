@@ -27,8 +27,7 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
 )
 from attune_bench.scores.benchmark import frame_of
 from attune_bench.scores.provenance import result_digests
-from attune_bench.scores.table import CHANCE, KEYS, REPEAT, JsonColumn, Provenance, ScoreTable
-from attune_bench.scores.tables_in import over_repeats
+from attune_bench.scores.table import CHANCE, KEYS, REPEAT, JsonColumn, Provenance, ScoreTable, over_repeats
 from attune_bench.stats.signing import codebook_hash
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown

@@ -22,8 +22,7 @@ import numpy as np
 import polars as pl
 
 from attune_bench.scores.provenance import fingerprint, group_settings, of_server, results_fingerprint, sent_where_set
-from attune_bench.scores.table import KEYS, REPEAT, Provenance, ScoreTable
-from attune_bench.scores.tables_in import over_repeats
+from attune_bench.scores.table import KEYS, REPEAT, Provenance, ScoreTable, over_repeats
 from attune_bench.stats.summary import summary
 from attune_data.eibench.kinds import EPISODE
 from attune_data.eibench.records import SCENES, Episode, Scenario

@@ -306,7 +306,10 @@ def test_settings_that_episodes_do_not_name_are_told() -> None:
     [
         ([], "no episodes to score"),
         ([ended("s1", (25, 50))] * 2, "two episodes of scenario 's1' and model 'lab/m'"),
-        (several(scenario_hash=("0f", "f0")), "'s1' has another text in the episodes of 'a' than in those of 'b'"),
+        (
+            several(scenario_hash=("0f", "f0")),
+            "'s1' has another text in the episodes of 'a' than in the episodes of 'b'",
+        ),
         (
             [ended("s1", (25, 50), "a"), ended("s9", (25, 50), "b")],
             "none of the 1 episode of model 'b' is of one of the 1 scenario: check that both come from the same",
