@@ -240,7 +240,7 @@ _KEYS: dict[str, tuple[Callable[[Any], str], str]] = {
         f"the licence of the scores, one of {listed(sorted(licences()), 6)}",
     ),
 }
-"""By key of an entry, what is wrong with a value, and the value that is expected."""
+"""By key of an entry, the check of a value, which returns its fault, and the expected value in words."""
 
 
 Settings = dict[str, tuple[str, ...]]

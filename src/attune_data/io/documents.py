@@ -474,7 +474,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         if error.filename not in (None, os.fspath(temporary)):
             raise  # Of another file.
-        # That of a full disk names no file, that of a rename two.
+        # The error of a full disk names no file, the error of a rename two.
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
     finally:
         temporary.unlink(missing_ok=True)
