@@ -73,7 +73,7 @@ from attune_bench.scores.benchmark import Benchmark, temperature
 from attune_data.collection import Collection
 from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities
-from attune_data.references import require, resolve
+from attune_data.references import resolve
 from attune_data.text import plural, sanitize
 
 _DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_body")
@@ -518,7 +518,6 @@ def run(
         raise UserError(f"{made.plural} of {chosen.title} have no field repeat; each repeat needs a folder of its own")
     if html is not None:
         check_page(html, [data])
-        require("vl_convert", "plots")  # Before anything is paid.
     if baselines:
         check_baselines(chosen)
         if html is None:
@@ -556,7 +555,9 @@ def _write_report(
         with page_progress() as begin:
             text = scored.scores.report(format="html", data=scored.data, results=scored.made, progress=begin)
     except ValueError as error:
-        options = {"--results": folder, "--data": data, "--benchmark": name, "--html": html}
+        flags = {"--baselines": baselines, "--small-cells": "--small-cells" in str(error)}
+        options: dict[str, Any] = {"--results": folder, "--data": data, "--benchmark": name, "--html": html}
+        options |= {flag: () for flag, is_needed in flags.items() if is_needed}
         raise UserError(f"{html} is not written: {error}; try {command_line('report', (), options)}") from None
     write_page(html, text)
     if outcome.skipped:

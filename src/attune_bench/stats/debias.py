@@ -412,10 +412,10 @@ def debias_pairs(
     -------
     polars.DataFrame
         ``model_a, model_b, condition``, then the columns of `debias`, of `model_a` minus `model_b` on the units of
-        both, and before ``reason`` the columns of the test: ``p``, the smallest alpha whose 1 - alpha interval of the
-        corrected difference excludes 0, null without an interval, ``p_min``, the smallest that so many resamples could
-        have given, ``p_holm``, corrected for the family, and ``significant`` where that is below 0.05. No rows where no
-        two models were rated on the same units. `attune_bench.stats.compare.count_significant` counts.
+        both, and before ``reason`` the columns of the test: ``p``, the smallest alpha at which the 1 - alpha interval
+        of the corrected difference excludes 0, null without an interval, ``p_min``, the smallest that so many resamples
+        could have given, ``p_holm``, corrected for the family, and ``significant`` where that is below 0.05. No rows
+        where no two models were rated on the same units. `attune_bench.stats.compare.count_significant` counts.
 
     Raises
     ------
