@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from attune_data import load, load_codebook, load_episodes, load_records, load_runs, load_sage, load_scenarios
-from attune_data.kinds import ANSWER, ITEM, QUESTION, SITUATION, TRANSCRIPT, VERDICT
+from attune_data.kinds import ANSWER, COMPARISON, ITEM, QUESTION, SITUATION, TRANSCRIPT, VERDICT
 
 __all__ = ["lay_out"]
 
@@ -58,6 +60,14 @@ def _eqbench(folder: Path) -> None:
     _at(folder, "results/eq-bench/answers.jsonl").write_bytes(b"\n".join(answers))
 
 
+def _comparisons(folder: Path) -> None:
+    names = ["unit", "a", "b", "winner", "margin", "first", "judge", "length_a", "length_b"]
+    votes = pl.DataFrame([{name: getattr(one, name) for name in names} for one in load_records("demo", COMPARISON)])
+    votes.write_csv(_at(folder, "votes.csv"))
+    arena = {"unit": "question_id", "a": "model_a", "b": "model_b"}
+    votes.filter(judge="human").select(*arena, "winner").rename(arena).write_csv(_at(folder, "arena.csv"))
+
+
 def _eqbench3(folder: Path) -> None:
     """Write the demonstration data in the form of the repository's files."""
     lines = ["# 51", "A note.", "# 5", "Of no situation."]
@@ -103,6 +113,7 @@ _LAYOUTS: dict[str, Callable[[Path], None]] = {
     "sage.md": _sage,
     "emobench.md": _emobench,
     "eqbench.md": _eqbench,
+    "comparisons.md": _comparisons,
     "eqbench3.md": _eqbench3,
     "eqbench3-pairs.md": _eqbench3,
     "publishing.md": _publishing,
