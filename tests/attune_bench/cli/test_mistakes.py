@@ -251,6 +251,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("subset", "results.csv", "--filter", "topic = hard"),
         "no trait 'hard'; expected one of unit, cluster, topic; if hard is a value, write topic = 'hard'",
     ),
+    "compare-two-tables": (
+        ("compare", "results.csv", "more.csv"),
+        "Got unexpected extra argument (more.csv); join several tables into one, and put a text with blanks in quotes",
+    ),
     "subset-of-no-trait": (
         ("subset", "results.csv"),
         "which units? Choose some, for instance --where TRAIT=VALUE, or use --by TRAIT; the traits are topic",
