@@ -21,6 +21,7 @@ _PARTS = (
     "load_and_score",
     "scale",
     "statistics_at_scale",
+    "judged_pairs_at_scale",
     "resampling",
     "trajectory",
     "tables",

@@ -1,6 +1,6 @@
 """How often the default 95% intervals of strengths from answers judged in pairs cover the true strengths.
 
-    python benchmarks/pair_coverage.py [--strengths 10000] [--models 3 10 40]
+    python benchmarks/pair_coverage.py [--strengths 4000] [--models 3 10 40]
 
 Models answer units (scenarios); a judge compares the answers of two models to a unit twice, once in each order. Pairs
 are of neighbours in strength, or all pairs. The true strengths are quantiles of a normal distribution of standard
@@ -147,9 +147,7 @@ def table(rows: Sequence[Row]) -> str:
     lines = ["units  models  pairs       effect  data sets  strengths  position  no strength"]
     for design in dict.fromkeys(Design(*row[:4]) for row in rows):
         strengths, position = (row for row in rows if row[:4] == design)
-        shares = "  ".join(
-            f"{row.covered / row.intervals:>{width}.1%}" for row, width in ((strengths, 9), (position, 8))
-        )
+        shares = [f"{row.covered / row.intervals:.1%}" for row in (strengths, position)]
         named = f"{design.units:>5}  {design.models:>6}  {design.pairs:<10}  {design.effect:>6.1f}"
         without = 1 - strengths.intervals / (strengths.simulations * design.models)
         lines.append(f"{named}  {strengths.simulations:>9}  {shares[0]:>9}  {shares[1]:>8}  {without:>11.1%}")
@@ -159,7 +157,7 @@ def table(rows: Sequence[Row]) -> str:
 def main() -> None:
     """Simulate, write, print."""
     parser = argparse.ArgumentParser(description="Simulate intervals of strengths.")
-    parser.add_argument("--strengths", type=int, default=10_000)
+    parser.add_argument("--strengths", type=int, default=4_000)
     parser.add_argument("--models", type=int, nargs="*", default=[3, 10, 40])
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import calibration
 import interval_coverage
+import pair_coverage
 import participants
 import pytest
 from slow_cases import nightly_except
@@ -31,6 +32,23 @@ def test_the_page_has_the_tables_of_participants_means() -> None:
     assert participants.width_line(rows) in page
     # What the page says of the default.
     assert min(row.found / row.simulations for row in rows if row[3:5] == ("mean", "logit-t")) >= 0.93
+
+
+def test_the_page_of_judged_pairs_has_the_table_that_the_benchmark_prints() -> None:
+    rows = pair_coverage.read()
+    page = (ROOT / "docs/metrics/judged-pairs.md").read_text(encoding="utf-8")
+    assert f"```text\n{pair_coverage.table(rows)}\n```" in page
+    shares = [row.covered / row.intervals for row in rows if row.kind == "strength"]
+    assert min(shares) >= 0.93
+    # What covers too often has few units.
+    assert {row.units for row, share in zip(rows[::2], shares, strict=True) if share > 0.97} == {10}
+
+
+def test_numbers_of_judged_pairs_are_those_of_the_simulation() -> None:
+    design = pair_coverage.Design(10, 3, "all", pair_coverage.EFFECT)
+    first, _ = pair_coverage.simulate(design, 60)
+    assert (first.simulations, first.intervals + 1) == (20, 61)
+    assert first.covered >= 50
 
 
 def test_numbers_are_complete() -> None:

@@ -141,7 +141,7 @@ class Entry(BaseModel):
         return described
 
 
-# A mistake: where in the checked value, the wrong value there, and what is wrong.
+# A mistake: the place in the checked value, the wrong value, and the message.
 Finding = tuple[tuple[str | int, ...], Any, str]
 _OURS = "codebook"
 

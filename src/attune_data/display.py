@@ -123,7 +123,7 @@ _TURN = re.compile(r"Turn \d+")
 def turn_parts(parts: Iterable[Part]) -> Iterator[Part]:
     """Yield the parts of a record about the record itself, its turns, and the questions asked in them.
 
-    What is said of the whole after the last turn is left out.
+    Parts about the whole after the last turn are left out.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from attune_data.comparisons import COMPARISON
 from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
+from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
 from attune_data.record import Record
 from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE
@@ -27,6 +28,9 @@ __all__ = [
     "QUESTION",
     "RUN",
     "SCENARIO",
+    "SITUATION",
+    "TRANSCRIPT",
+    "VERDICT",
     "all_kinds",
     "kind_of",
     "kind_of_document",
@@ -36,6 +40,7 @@ __all__ = [
 
 KINDS: tuple[Kind[Any, Any], ...] = (
     *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
+    *(SITUATION, TRANSCRIPT, VERDICT),
     COMPARISON,
 )
 """Every kind of the library."""

@@ -295,7 +295,7 @@ def canary(records: Sequence[Record]) -> Canary:
 
 
 def _notes(record: Record, wanted: re.Pattern[str]) -> Iterator[Any]:
-    """Yield the values under keys whose letters match: of a record, then of the values in it, at any depth."""
+    """Yield the values under keys with letters that match: of a record, then of the values in it, at any depth."""
     parts: list[Any] = [record]
     while parts:
         part = parts.pop()

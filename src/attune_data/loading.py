@@ -8,19 +8,20 @@ issue) and validated again.
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from pydantic import ValidationError
 
 from attune_data.collection import Collection, ForeignFile, Kind, Place
 from attune_data.io import documents as limits
-from attune_data.io.documents import FILES, VALUES_LIMIT, Choice, Document, check_json, may_have_values
+from attune_data.io.documents import FILES, VALUES_LIMIT, Budget, Choice, Document, check_json, may_have_values, reason
+from attune_data.io.pieces import pieces
 from attune_data.io.sources import Source, documents, is_dataset, source_text
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, LoadError, Severity, SourceError, file_of, shown
 from attune_data.kinds import KINDS, all_kinds, kind_of_document, other_file
@@ -250,6 +251,9 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 def unpacked(document: Document, kind: Kind[Any, Any]) -> Iterator[Document]:
     """Yield the documents of the records that a document has; the document itself where it is one record, or none."""
+    if kind.unpack is not None and document.path is not None:
+        yield from _of_large_file(document, document.path, kind.unpack)
+        return
     parts: Sequence[Any] | None = None
     if kind.unpack is not None and document.problem is None:
         with suppress(ValueError):  # Reading it says what is wrong.
@@ -266,6 +270,33 @@ def unpacked(document: Document, kind: Kind[Any, Any]) -> Iterator[Document]:
             yield Document(document.name, b"", f"{problem}; the others are not read")
             return
         yield Document(f"{document.name}:{number}", data)
+
+
+def _first_piece(document: Document) -> dict[str, Any] | None:
+    """Return the first piece of a file that is too large for one record, None of any other document."""
+    with suppress(OSError, EOFError, ValueError):
+        return None if document.path is None else next(pieces(document.path))
+    return None
+
+
+def _of_large_file(
+    document: Document, path: Path, unpack: Callable[[Mapping[str, Any]], Sequence[Any] | None]
+) -> Iterator[Document]:
+    """Yield the documents of the records of a file that is too large for one record; `document` says that it is."""
+    number, budget = 0, Budget()
+    try:
+        for piece in pieces(path):
+            parts = unpack(piece)
+            if parts is None and not number:
+                yield document
+                return
+            for part in parts or ():
+                number += 1
+                budget.count_record()
+                yield Document(f"{document.name}:{number}", json.dumps(part).encode())
+    except (OSError, EOFError, ValueError) as error:
+        after = f" after {plural(number, 'record')}" if number else ""
+        yield Document(document.name, b"", f"the file cannot be read{after}: {reason(error)}")
 
 
 def _with_article(noun: str) -> str:
@@ -405,12 +436,13 @@ def recognise(source: Source, kinds: Sequence[Kind[Any, Any]] | None = None) -> 
     other: ForeignFile | None = None
     problem = passed_over = ""
     for document in islice(found, _FEW):
-        if document.problem is not None:
+        parsed = _first_piece(document)
+        if document.problem is not None and (parsed is None or kind_of_document(parsed, kinds) is None):
             problem = problem or document.problem * (document.severity == "error")
             passed_over = passed_over or f"; {document.problem}" * (document.severity == "note")
             continue
         try:
-            parsed = parse_object(document.data)
+            parsed = parse_object(document.data) if parsed is None else parsed
         except ValueError as error:
             problem = problem or f"{document.name}: {error}"
             continue

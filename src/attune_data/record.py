@@ -265,8 +265,8 @@ _STDERR = 2
 def panics_as_errors() -> Iterator[None]:
     """Raise a panic of polars as one of its errors; what it prints about the panic is dropped.
 
-    A panic is not an Exception, and native code tells of it on standard error before Python hears of it. So what is
-    written there meanwhile is kept, and written where there was no panic.
+    A panic is not an Exception, and native code tells of it on standard error before Python hears of it. So text
+    on standard error is held back meanwhile, and written if there was no panic.
 
     Raises
     ------

@@ -222,7 +222,7 @@ Special = Mapping[type[Record], Mapping[str, Fix]]
 def fix_of(model: type[Record], special: Special | None = None) -> Fix:
     """Return the fix of the documents of a model.
 
-    `special` has, by model and key of the file, the fixes of fields whose type does not say how they are mended.
+    `special` has, by model and key of the file, the fixes of fields that are not mended by their type alone.
 
     Examples
     --------

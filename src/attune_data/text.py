@@ -53,7 +53,7 @@ def lines(text: str) -> list[str]:
 def wrapped(text: str, columns: int, *, hang: int = 0) -> list[str]:
     r"""Return the `lines` of a text cut between words, or within one that is too wide; indented lines stay so.
 
-    What is cut off a line is indented by `hang` more columns.
+    The rest of a line that is cut is indented by `hang` more columns.
 
     Examples
     --------

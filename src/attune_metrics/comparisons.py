@@ -14,7 +14,7 @@ WIN_RATE = Metric(
     digits=1,
     group="Comparisons",
     family="comparisons",
-    source="wins and half of the ties per comparison of the model, whoever its opponents are",
+    source="wins and half of the ties per comparison of the model, whoever the opponents are",
 )
 
 RATING = Metric(
@@ -27,7 +27,7 @@ RATING = Metric(
     statistic="pseudo_values",
     group="Comparisons",
     family="comparisons",
-    source="Bradley, Terry (1952), Biometrika 39, 324-345; in points of Elo (1978): 400 for odds of 10 to 1",
+    source="strength by Bradley and Terry (1952), in points of Elo: 400 for odds of 10 to 1, 1000 for the mean model",
 )
 
 METRICS: tuple[Metric, ...] = (RATING, WIN_RATE)

@@ -213,6 +213,18 @@ TALKS: Mapping[str, tuple[Json, list[tuple[str, str]]]] = {
         },
         [("user", "I lost it."), ("assistant", "What did you lose?")],
     ),
+    "transcript": (
+        {
+            "scenario_id": "s",
+            "test_model": "m",
+            "conversation_history": [
+                {"role": "system", "content": "Play."},
+                {"role": "user", "content": "Hello."},
+                {"role": "assistant", "content": "Good evening."},
+            ],
+        },
+        [("user", "Hello."), ("assistant", "Good evening.")],
+    ),
 }
 
 

@@ -55,6 +55,8 @@ def answer_to(body: Json) -> str:
             return {name: fill(inner) for name, inner in schema["properties"].items()}
         if schema["type"] == "array":
             return [fill(schema["items"]) for _ in range(pick([0, 1, 2]))]
+        if schema["type"] == "number":
+            return pick([3, 7.5, 12])
         return " ".join(pick(_WORDS) for _ in range(12))
 
     wanted = body.get("response_format")

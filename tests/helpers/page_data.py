@@ -3,9 +3,12 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from attune_data import load, load_codebook, load_episodes, load_records, load_runs, load_sage, load_scenarios
-from attune_data.kinds import ANSWER, ITEM, QUESTION
+from attune_data.kinds import ANSWER, COMPARISON, ITEM, QUESTION, SITUATION, TRANSCRIPT, VERDICT
 
 __all__ = ["lay_out"]
 
@@ -57,6 +60,44 @@ def _eqbench(folder: Path) -> None:
     _at(folder, "results/eq-bench/answers.jsonl").write_bytes(b"\n".join(answers))
 
 
+def _comparisons(folder: Path) -> None:
+    names = ["unit", "a", "b", "winner", "margin", "first", "judge", "length_a", "length_b"]
+    votes = pl.DataFrame([{name: getattr(one, name) for name in names} for one in load_records("demo", COMPARISON)])
+    votes.write_csv(_at(folder, "votes.csv"))
+    arena = {"unit": "question_id", "a": "model_a", "b": "model_b"}
+    votes.filter(judge="human").select(*arena, "winner").rename(arena).write_csv(_at(folder, "arena.csv"))
+
+
+def _eqbench3(folder: Path) -> None:
+    """Write the demonstration data in the form of the repository's files."""
+    lines = ["# 51", "A note.", "# 5", "Of no situation."]
+    _at(folder, "scenario_notes.txt").write_text("\n".join(lines), encoding="utf-8")
+    parts = []
+    for one in load_records("demo", SITUATION):
+        prompts = (f"####### Prompt{n}\n{prompt}" for n, prompt in enumerate(one.prompts, start=1))
+        parts += [f"######## {one.id} | {one.category} | {one.title}", *prompts]
+    _at(folder, "scenario_prompts.txt").write_text("\n".join(parts), encoding="utf-8")
+    runs: dict[str, Any] = {}
+    for task in load_records("demo", TRANSCRIPT):
+        run = runs.setdefault(f"ab12_{task.test_model}", {"model_name": task.test_model, "scenario_tasks": {"1": {}}})
+        run["scenario_tasks"]["1"][task.scenario_id] = json.loads(task.to_line())
+    _at(folder, "eqbench3_runs.json").write_text(json.dumps(runs), encoding="utf-8")
+    judged = []
+    for verdict in load_records("demo", VERDICT):
+        codes = ("A0493", "A0488") if verdict.test_first else ("A0488", "A0493")
+        pair = {"test_model": verdict.test_model, "neighbor_model": verdict.neighbor_model, "iteration_index": "1"}
+        answer = {
+            "depth": codes[0] + "+" * (verdict.plus_for_test or 0),
+            "overall": codes[1] + "+" * (verdict.plus_for_other or 0),
+        }
+        order = f"A0493:{'test / A0488:other' if verdict.test_first else 'other / A0488:test'}"
+        about = {"scenario_id": verdict.scenario_id, "pair": pair, "order": order, "judge_response": answer}
+        names = ("test_model_avg_response_length", "neighbor_model_avg_response_length")
+        judged.append(about | {name: getattr(verdict, name) for name in names})
+    content = {"__metadata__": {"global_pairwise_comparisons": judged}}
+    _at(folder, "elo_results_eqbench3.json").write_text(json.dumps(content), encoding="utf-8")
+
+
 def _publishing(folder: Path) -> None:
     load("demo").to_jsonl(_at(folder, "Sample200/conversations.jsonl"))
 
@@ -72,6 +113,9 @@ _LAYOUTS: dict[str, Callable[[Path], None]] = {
     "sage.md": _sage,
     "emobench.md": _emobench,
     "eqbench.md": _eqbench,
+    "comparisons.md": _comparisons,
+    "eqbench3.md": _eqbench3,
+    "eqbench3-pairs.md": _eqbench3,
     "publishing.md": _publishing,
     "scale.md": _scale,
 }

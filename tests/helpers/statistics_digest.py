@@ -20,6 +20,7 @@ from attune_metrics.stats.cluster_means import mean_of_clusters_interval
 from attune_metrics.stats.comparison import paired_bootstrap, paired_permutation_test
 from attune_metrics.stats.equivalence import equivalence
 from attune_metrics.stats.judges import prediction_powered
+from attune_metrics.stats.pairwise import fit_comparisons
 from attune_metrics.stats.pairwise_ratings import bradley_terry_ratings
 from attune_metrics.stats.power import minimum_detectable_effect
 from attune_metrics.stats.ranking import rank_intervals, win_rates
@@ -47,6 +48,10 @@ def digest() -> str:
     right = (left + source.integers(1, 9, size=500)) % 9
     outcomes = source.integers(0, 3, size=500) / 2
     of_comparisons = draw_resamples(np.arange(500) // 5, n_resamples=200, seed=4)
+    terms = {"position": source.choice([-1.0, 1.0], size=500), "length": source.normal(size=500)}
+    fit = fit_comparisons(
+        left, right, outcomes, clusters=np.arange(500) // 5, ties="davidson", terms=terms, weights=source.random(500)
+    )
     rated = np.where(source.random(_UNITS) < 0.3, scores[0] + source.normal(size=_UNITS) / 20, np.nan)
     pair = scores[0], scores[1]
     made: Mapping[str, Callable[[], Any]] = {
@@ -60,6 +65,18 @@ def digest() -> str:
         "strengths": lambda: bradley_terry(source.integers(1, 40, size=(30, 30))).tolist(),
         "strengths near 0": lambda: bradley_terry(_WINS).tolist(),
         "ratings": lambda: bradley_terry_ratings(left, right, outcomes, of_comparisons),
+        "ratings with terms": lambda: bradley_terry_ratings(
+            left, right, outcomes, of_comparisons, ties="davidson", terms=terms, method="percentile"
+        ),
+        "fit of comparisons": lambda: [
+            fit.strengths.tolist(),
+            fit.terms,
+            fit.tie,
+            fit.log_likelihood,
+            fit.influence.tolist(),
+            fit.term_influence["length"].tolist(),
+            fit.covariance.tolist(),
+        ],
         "kappa": lambda: cohen_kappa_interval(tenths[:, 0], tenths[:, 1], drawn, weights="quadratic"),
         "linear kappa": lambda: cohen_kappa_interval(tenths[:, 0], tenths[:, 1], drawn, weights="linear"),
         "Fleiss": lambda: fleiss_kappa_interval(tenths, drawn),

@@ -1,16 +1,18 @@
 """The demonstration data that is generated; ``make demo-data`` writes its files into the package again.
 
-What is not generated is hand-written: the scenarios of EIBench, the items of EmoBench, and all of EQ-Bench.
+What is not generated is hand-written: the scenarios of EIBench, the items of EmoBench, all of EQ-Bench v2, and the
+situations of EQ-Bench 3.
 """
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from attune_data import load_records, load_scenarios
-from attune_data.kinds import ITEM
+from attune_data.kinds import ITEM, SITUATION
 from attune_data.record import Record
 from synthetic.comparisons import comparisons
 from synthetic.conversations import conversations
+from synthetic.judged import Player, transcripts, verdicts
 from synthetic.predictions import answers_of
 from synthetic.runs import SimulatedModel, runs
 from synthetic.talks import dialogues, episodes
@@ -44,6 +46,13 @@ _HASTY = SimulatedModel(
 )
 
 
+_PLAYERS = (
+    Player("synthetic/attentive", skill=14.5, warmth=13, sentences=3),
+    Player("synthetic/wordy", skill=13.5, warmth=16, sentences=8),
+    Player("synthetic/hasty", skill=8, warmth=8, sentences=0),
+)
+
+
 def demo_records() -> Mapping[str, Iterable[Record]]:
     """Generate the records of each file, by its path below `attune_data`: in all of them the first model is better.
 
@@ -51,6 +60,8 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
     """
     told = conversations(40, participants=24, seed=3)
     items = load_records("demo", ITEM)
+    situations = load_records("demo", SITUATION)
+    played = transcripts(situations, _PLAYERS, seed=5)
     return {
         "attunebench/demo.jsonl": told,
         "attunebench/demo_runs.jsonl": runs(told, [_ATTENTIVE, _HASTY], seed=3),
@@ -60,6 +71,8 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
             *answers_of(items, "synthetic/attentive", 0.75, seed=2),
             *answers_of(items, "synthetic/hasty", 0.4, seed=2),
         ],
+        "eqbench3/demo_transcripts.jsonl": played,
+        "eqbench3/demo_verdicts.jsonl": verdicts(situations, played, _PLAYERS, seed=5),
         "comparisons/demo.jsonl": comparisons(seed=4),
     }
 

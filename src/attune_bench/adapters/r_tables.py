@@ -149,7 +149,7 @@ def _spelled(records: Collection[Any]) -> dict[str | None, str | None]:
 
 
 def _values(column: pl.Series, order: Sequence[str]) -> list[str]:
-    """Return the values of lists: those of `order`, others sorted after them."""
+    """Return the values of lists: first the values in `order`, then the others, sorted."""
     found = {value for row in column.to_list() for value in row or ()}
     return [*order, *sorted(found - set(order), key=_by_number)]
 

@@ -4,9 +4,31 @@ import sys
 from collections.abc import Iterator
 
 from attune_bench.benchmarks import attunebench, eibench, sage
-from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option
+from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option, role_options
 from attune_data.references import EntryPoints, resolve
 from attune_data.text import did_you_mean
+
+_OF_FITS = (
+    Option(
+        name="margins",
+        help="Whether a win counts 1 (verdicts) or as much as its margin (weights); by default verdicts.",
+        verbs=("score",),
+        values=("verdicts", "weights"),
+    ),
+    Option(
+        name="ties",
+        help="Whether a tie is half a win for each, or an outcome of its own (Davidson); by default half.",
+        verbs=("score",),
+        values=("half", "davidson"),
+    ),
+    Option(
+        name="penalty",
+        help="Precision of a prior that rates models which won, or lost, every comparison; by default none.",
+        verbs=("score",),
+        kind=float,
+    ),
+)
+"""Options of how comparisons in pairs are fitted."""
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     attunebench.BENCHMARK,
@@ -61,6 +83,33 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         ),
     ),
     Benchmark(
+        name="eqbench3",
+        title="EQ-Bench 3",
+        docs="eqbench3.md",
+        data="attune_data.kinds:SITUATION",
+        results="attune_data.kinds:TRANSCRIPT",
+        cluster="story",
+        score="attune_bench.benchmarks.eqbench3:score",
+        row="attune_bench.benchmarks.eqbench3:row",
+        comparability_keys={
+            "judge_model": "judge",
+            "prompt_hash": "instructions",
+            "truncate_for_rubric": "truncation of what the judge reads",
+            "temperature": "temperature",
+            "answer_format": "answer format",
+        },
+        options=(
+            *role_options("judge", "Models that judge the answers.", multiple=True),
+            PROMPTS_OPTION,
+        ),
+        task="attune_bench.benchmarks.eqbench3:TASK",
+        limits=(
+            "A score is one judge's: another judge gives the same models other scores, and another order.",
+            "The messages of the user are fixed, so that a model cannot change the course of a situation.",
+            "An answer without the headings that were asked for is judged as empty.",
+        ),
+    ),
+    Benchmark(
         name="comparisons",
         title="Comparisons in pairs",
         docs="comparisons.md",
@@ -74,30 +123,28 @@ BENCHMARKS: tuple[Benchmark, ...] = (
                 verbs=("score",),
                 values=("each", "pooled"),
             ),
-            Option(
-                name="margins",
-                help="Whether a win counts 1 (verdicts) or as much as its margin (weights); by default verdicts.",
-                verbs=("score",),
-                values=("verdicts", "weights"),
-            ),
-            Option(
-                name="ties",
-                help="Whether a tie is half a win for each, or an outcome of its own (Davidson); by default half.",
-                verbs=("score",),
-                values=("half", "davidson"),
-            ),
-            Option(
-                name="penalty",
-                help="Precision of a prior that rates models which won, or lost, every comparison; by default none.",
-                verbs=("score",),
-                kind=float,
-            ),
+            *_OF_FITS,
         ),
         analyses="attune_bench.benchmarks.comparisons:ANALYSES",
         sections="attune_bench.benchmarks.comparisons:sections",
         limits=(
             "A rating says how often a model wins against these models, by these judges; it is no quality as such.",
             "The judge's preferences, such as for the answer shown first or for long answers, are part of a rating.",
+        ),
+    ),
+    Benchmark(
+        name="eqbench3_pairs",
+        title="EQ-Bench 3, pairs",
+        docs="eqbench3-pairs.md",
+        results="attune_data.kinds:VERDICT",
+        cluster="story",
+        score="attune_bench.benchmarks.eqbench3:score_pairs",
+        options=_OF_FITS,
+        analyses="attune_bench.benchmarks.eqbench3_pairs:ANALYSES",
+        sections="attune_bench.benchmarks.eqbench3_pairs:sections",
+        limits=(
+            "A rating says how often a model wins against these models, by one judge; it is no quality as such.",
+            "New models are judged against their neighbours only, so that a rating rests on those.",
         ),
     ),
 )

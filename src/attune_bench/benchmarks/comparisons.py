@@ -3,10 +3,11 @@
 Points are points of Elo: 400 for odds of 10 to 1. Every interval resamples clusters of units.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from math import exp
+from math import exp, inf, isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from typing_extensions import Unpack
 from attune_bench.report.columns import Section, with_note
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import analysis_note, analysis_tables
-from attune_bench.scores.columns import Analysis, FrameColumn, build_frame, columns, share, text
+from attune_bench.scores.columns import Analysis, FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.pairwise import (
     ELO,
     MEAN_RATING,
@@ -33,6 +34,7 @@ from attune_data.comparisons import is_human
 from attune_metrics.metric import Metric, MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import cohen_kappa_interval
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES
+from attune_metrics.stats.pair_planning import next_pairs as planned_pairs
 from attune_metrics.stats.pairwise import ComparisonFit
 from attune_metrics.stats.sums import Floats
 
@@ -221,12 +223,14 @@ def ratings_without_bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]
 
 
 ORDERS = columns(
-    "condition outcome value low high n clusters reason",
+    "condition outcome value value_low value_high n clusters reason",
     outcome=text(
         "`same verdict` in both orders; `first both times`, `second both times`: the answer in this place won in both "
         "orders; `a tie once`: one of the orders was a tie."
     ),
     value=share("The share of pairs of answers that were judged in both orders."),
+    value_low=share("Lower end of the interval of the share."),
+    value_high=share("Upper end of the interval of the share."),
     n="How many pairs of answers were judged in both orders.",
 )
 _OUTCOMES = ("same verdict", "first both times", "second both times", "a tie once")
@@ -297,10 +301,12 @@ def _of_pairs(scores: ScoreTable, pairs: pl.DataFrame, shares: Sequence[str]) ->
 
 
 JUDGES = columns(
-    "judge_a judge_b value low high kappa kappa_low kappa_high n clusters reason",
+    "judge_a judge_b value value_low value_high kappa kappa_low kappa_high n clusters reason",
     judge_a=text("The first judge; `human` are all people together, by majority.", "A"),
     judge_b=text("The second judge.", "B"),
     value=share("Accuracy: the share of pairs of answers on which both say the same: one side, the other, or a tie."),
+    value_low=share("Lower end of the interval of the share."),
+    value_high=share("Upper end of the interval of the share."),
     kappa=FrameColumn("Cohen's kappa: agreement beyond chance; 0 is chance, 1 perfect.", high=1, shown="plain"),
     kappa_low=FrameColumn("Lower end of the interval of kappa.", high=1, shown="plain"),
     kappa_high=FrameColumn("Upper end of the interval of kappa.", high=1, shown="plain"),
@@ -367,7 +373,120 @@ def judges(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFr
     return build_frame(JUDGES, rows)
 
 
-_OF_JUDGES = "comparisons that name at least two judges"
+OPPONENTS = columns(
+    "condition model_a model_b comparisons wins ties losses rate expected n reason",
+    comparisons=whole("How often the two were compared."),
+    wins=whole("How often A won."),
+    ties=whole("How many were ties."),
+    losses=whole("How often B won."),
+    rate=share("The share that A won, ties half, weighted as the ratings are."),
+    expected=share("The share that the ratings of the two expect; far from `rate` where ratings do not tell who wins."),
+    n="How many units both were judged on.",
+)
+
+
+def opponents(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return how often every two models were compared, who won, and what their ratings expect.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        Scores of comparisons.
+    **options
+        Not used, as no number has an interval.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `OPPONENTS`, A the better-rated of the two. Pairs of models that never met are left out.
+
+    Raises
+    ------
+    MetricInputError
+        Where the scores are not of comparisons, or an option is unknown.
+    """
+    AnalysisOptions(**options)
+    rows: list[tuple[Any, ...]] = []
+    for condition, part in _parts(scores):
+        fit = fitted(part, fit_of(scores))
+        order = sorted(
+            range(len(fit.labels)), key=lambda place: (-_known(float(fit.strengths[place])), fit.labels[place])
+        )
+        rank = {fit.labels[place]: number for number, place in enumerate(order)}
+        strength = dict(zip(fit.labels, fit.strengths.tolist(), strict=True))
+        kept = {fit.labels[place] for place in largest_group(fit)}
+        met: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
+        for a, b, outcome, weight, unit in part.select("a", "b", "outcome", "weight", "unit").iter_rows():
+            pair, won = ((a, b), outcome) if rank[a] < rank[b] else ((b, a), 1 - outcome)
+            met.setdefault(pair, []).append((won, weight, unit))
+        for (a, b), found in sorted(met.items(), key=lambda item: (rank[item[0][0]], rank[item[0][1]])):
+            outcomes = [won for won, _, _ in found]
+            both = {a, b} <= kept
+            rows.append(
+                (condition, a, b, len(found), outcomes.count(1), outcomes.count(0.5), outcomes.count(0),
+                 sum(won * weight for won, weight, _ in found) / sum(weight for _, weight, _ in found),
+                 _expected(strength[a] - strength[b], fit.tie or 0) if both else None,
+                 len({unit for _, _, unit in found}), None if both else "one of the two has no rating")
+            )  # fmt: skip
+    return build_frame(OPPONENTS, rows)
+
+
+def _expected(difference: float, tie: float) -> float:
+    """Return how often the first of two models wins, ties half, by the difference of strengths and Davidson's nu."""
+    ahead = exp(difference / 2)
+    return (ahead + tie / 2) / (ahead + 1 / ahead + tie)
+
+
+def _known(strength: float) -> float:
+    return -inf if isnan(strength) else strength
+
+
+NEXT_PAIRS = columns(
+    "condition model_a model_b difference difference_low difference_high comparisons reason",
+    difference=FrameColumn("Rating of A minus rating of B, in points.", shown="rank", signed=True),
+    difference_low=FrameColumn("Lower end of the interval of the difference.", shown="rank", signed=True),
+    difference_high=FrameColumn("Upper end of the interval of the difference.", shown="rank", signed=True),
+    comparisons=whole("How often the two were compared so far."),
+)
+_MOST_PAIRS = 20
+
+
+def next_pairs(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return which pairs of models to judge next so that the order is decided, the least decided pair first.
+
+    Neighbours in the ranking are decided where the interval of their difference excludes 0; see
+    `attune_metrics.stats.pair_planning.next_pairs`.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        Scores of comparisons.
+    **options
+        ``level``; see `AnalysisOptions`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `NEXT_PAIRS`, at most 20 rows a judge; no row of a judge who has decided the order.
+
+    Raises
+    ------
+    MetricInputError
+        As `opponents`.
+    """
+    chosen = AnalysisOptions(**options)
+    rows: list[tuple[Any, ...]] = []
+    for condition, part in _parts(scores):
+        met = Counter(frozenset(pair) for pair in part.select("a", "b").iter_rows())
+        for one in planned_pairs(fitted(part, fit_of(scores)), n=_MOST_PAIRS, level=chosen.level):
+            ends = [ELO * end if isfinite(end) else None for end in (one.difference, one.low, one.high)]
+            why = "one of the two has no rating" if ends[0] is None else None
+            pair = str(one.first), str(one.second)
+            rows.append((condition, *pair, *ends, met[frozenset(pair)], why))
+    return build_frame(NEXT_PAIRS, rows)
+
+
+_OF_SHARES = "its interval is by Student's t over clusters on the logit scale"
 
 ANALYSES: Mapping[str, Analysis] = {
     "bias": Analysis(
@@ -394,10 +513,9 @@ ANALYSES: Mapping[str, Analysis] = {
     "orders": Analysis(
         function=orders,
         title="Agreement of the two orders",
-        note="Value: the share of pairs of answers that were judged in both orders.",
+        note=f"Value: the share of pairs of answers that were judged in both orders; {_OF_SHARES}.",
         takes_metrics=False,
         rows_need="pairs of answers that were judged in both orders",
-        estimate="value",
         row="a judge and outcome",
         columns=ORDERS,
     ),
@@ -405,14 +523,37 @@ ANALYSES: Mapping[str, Analysis] = {
         function=judges,
         title="Agreement of judges",
         note="Value: the share of pairs of answers on which both judges say the same; orders and repeats of a judge "
-        "are one verdict, people one judge. rank_shifts says how far ranks move by judge.",
+        f"are one verdict, people one judge; {_OF_SHARES}, of kappa by resampling. rank_shifts says how far ranks move "
+        "by judge.",
         takes_metrics=False,
-        rows_need=_OF_JUDGES,
-        estimate="value",
+        rows_need="comparisons that name at least two judges",
         row="a pair of judges",
         columns=JUDGES,
     ),
+    "opponents": Analysis(
+        function=opponents,
+        title="Opponents",
+        note="Rate: the share of their comparisons that A won, ties half. Expected: the share that their ratings "
+        "expect.",
+        takes_metrics=False,
+        row="a judge and pair of models that met",
+        columns=OPPONENTS,
+    ),
+    "next_pairs": Analysis(
+        function=next_pairs,
+        title="Pairs to judge next",
+        note="Neighbours in the ranking whose order is not decided, the least decided first: judge each on units on "
+        "which it was not judged, and ask again. Difference: A minus B in points; its interval is by Student's t over "
+        "units.",
+        takes_metrics=False,
+        rows_need="neighbours in the ranking whose order is not decided",
+        row="a judge and pair of models",
+        columns=NEXT_PAIRS,
+    ),
 }
+
+
+_MOST_ROWS = 200  # of a table on a page
 
 
 def sections(page: PageScores, *, data: object, results: object) -> list[Section]:
@@ -423,6 +564,9 @@ def sections(page: PageScores, *, data: object, results: object) -> list[Section
         frame = page.hide_small_cells(entry.function(page.table, **page.options))
         if frame.is_empty():
             found.append(Section(entry.title, left_out=f"needs {entry.rows_need}"))
+            continue
+        if frame.height > _MOST_ROWS:
+            found.append(Section(entry.title, left_out=f"{frame.height:,} rows; attune-bench analyze {name} has them"))
             continue
         tables = analysis_tables(page.table, name, entry, frame)
         found.append(Section(entry.title, with_note(tables, analysis_note(page.table, entry, frame, page.chosen))))

@@ -19,10 +19,9 @@ from attune_bench.cli.options import (
     where_option,
     where_traits,
 )
-from attune_bench.cli.output import UserError, check_output, emit, kind_of
+from attune_bench.cli.output import UserError, check_output, command_line, emit, kind_of
 from attune_bench.cli.run import (
     check_asking,
-    command_line,
     decoding,
     decoding_options,
     limit_option,

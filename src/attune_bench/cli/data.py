@@ -1,7 +1,6 @@
 """The commands `show`, `describe`, `validate` and `columns` about records, `score` and `demo`."""
 
 import json
-import shlex
 import sys
 from contextlib import suppress
 from dataclasses import asdict
@@ -30,6 +29,7 @@ from attune_bench.cli.output import (
     UserError,
     check_file,
     check_page,
+    command_line,
     emit,
     kind_of,
     mistakes,
@@ -45,7 +45,6 @@ from attune_bench.cli.sources import (
     Scored,
     baselines_option,
     benchmark_of_kind,
-    call_of,
     check_belongs,
     check_kind,
     check_usable,
@@ -105,7 +104,8 @@ def show(
     """
     of, records = loaded(source, benchmark, kind)
     part = subgroup(of, records, where)
-    listing, columns = call_of("show", source, benchmark, kind, where), columns_of_terminal()
+    options, columns = {"--benchmark": benchmark, "--kind": kind, "--where": where or None}, columns_of_terminal()
+    listing = command_line("show", [source], options)
     if id is None:
         for name, value in {"--results": results or None, "--turn": turn}.items():
             if value is not None:
@@ -379,8 +379,8 @@ def score(
     emit(f"{target}: {plural(scored_results, made.noun, made.plural)} of {models}{said}")
     if problems := problems_of(scored, results, data, forced=benchmark):
         emit(problems)
-    forced = () if benchmark is None or chosen in BENCHMARKS else ("--benchmark", benchmark)
-    emit(f"next: {shlex.join(('attune-bench', 'report', str(target), *forced))}")
+    forced = {} if chosen in BENCHMARKS else {"--benchmark": benchmark}
+    emit(f"next: {command_line('report', [str(target)], forced)}")
 
 
 @verb("demo", own="demo")

@@ -138,6 +138,10 @@ class VerbCommand(click.Command):
         except click.MissingParameter as error:
             example = f"for instance: attune-bench {self.examples[0]}"
             raise click.UsageError(f"{error.format_message().rstrip('.')}; {example}", ctx) from None
+        except click.UsageError as error:
+            if scores_argument_of(self) is not None and "unexpected extra argument" in error.message:
+                error.message += "; join several tables into one, and put a text with blanks in quotes"
+            raise
         if (scores := scores_argument_of(self)) is not None:
             scores.join(ctx)
         return rest

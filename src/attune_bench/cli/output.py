@@ -3,7 +3,7 @@
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
@@ -221,6 +221,15 @@ def kind_of(reference: Any) -> Kind[Any, Any]:
     return found
 
 
+def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return a command line of what was parsed, so that no key can be in it; options of None are left out."""
+    words = ["attune-bench", name, *arguments]
+    for flag, value in options.items():
+        if value is not None:
+            words += [flag, *(value if isinstance(value, tuple) else [str(value)])]
+    return shlex.join(words)
+
+
 def validate_command(
     sources: Sequence[str],
     results: Sequence[str] = (),
@@ -230,8 +239,7 @@ def validate_command(
 ) -> str:
     """Return the command that lists the issues of sources; it names the benchmark where the sources do not tell it."""
     named = forced or (benchmark.name if benchmark not in (None, BENCHMARKS[0]) and sources[0] == "demo" else None)
-    words = ["attune-bench", "validate", *sources, *(["--results", *results] if results else [])]
-    return shlex.join([*words, *(["--benchmark", named] if named else [])])
+    return command_line("validate", sources, {"--results": tuple(results) or None, "--benchmark": named})
 
 
 def first_issue(found: Sequence[Issue]) -> str:

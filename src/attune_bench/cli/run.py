@@ -31,6 +31,7 @@ from attune_bench.cli.output import (
     UserError,
     check_output,
     check_page,
+    command_line,
     emit,
     first_issue,
     kind_of,
@@ -72,7 +73,7 @@ from attune_bench.scores.benchmark import Benchmark, temperature
 from attune_data.collection import Collection
 from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities
-from attune_data.references import require, resolve
+from attune_data.references import resolve
 from attune_data.text import plural, sanitize
 
 _DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_body")
@@ -363,15 +364,6 @@ def run_options(given: Mapping[str, Any]) -> RunOptions:
         return RunOptions(**chosen, max_cost=given["max_cost"], prices=known, replace=given["replace"])
 
 
-def command_line(name: str, arguments: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return a command line of what was parsed, so that no key can be in it; options of None are left out."""
-    words = ["attune-bench", name, *arguments]
-    for flag, value in options.items():
-        if value is not None:
-            words += [flag, *(value if isinstance(value, tuple) else [str(value)])]
-    return shlex.join(words)
-
-
 def ask(
     ctx: click.Context,
     task: Task[Any, Any],
@@ -526,7 +518,6 @@ def run(
         raise UserError(f"{made.plural} of {chosen.title} have no field repeat; each repeat needs a folder of its own")
     if html is not None:
         check_page(html, [data])
-        require("vl_convert", "plots")  # Before anything is paid.
     if baselines:
         check_baselines(chosen)
         if html is None:
@@ -564,7 +555,9 @@ def _write_report(
         with page_progress() as begin:
             text = scored.scores.report(format="html", data=scored.data, results=scored.made, progress=begin)
     except ValueError as error:
-        options = {"--results": folder, "--data": data, "--benchmark": name, "--html": html}
+        flags = {"--baselines": baselines, "--small-cells": "--small-cells" in str(error)}
+        options: dict[str, Any] = {"--results": folder, "--data": data, "--benchmark": name, "--html": html}
+        options |= {flag: () for flag, is_needed in flags.items() if is_needed}
         raise UserError(f"{html} is not written: {error}; try {command_line('report', (), options)}") from None
     write_page(html, text)
     if outcome.skipped:

@@ -19,6 +19,7 @@ from attune_bench.cli.options import option, scores_argument_of, where_traits
 from attune_bench.cli.output import (
     Phase,
     UserError,
+    command_line,
     emit,
     first_issue,
     kind_of,
@@ -52,13 +53,6 @@ kind_option = option("--kind", "Type of the records, if the content does not tel
 baselines_option = option(
     "--baselines", "Add the benchmark's baselines, such as random answers, to compare models with.", bool
 )
-
-
-def call_of(command: str, source: str, benchmark: str | None, kind: str | None, where: tuple[str, ...] = ()) -> str:
-    """Return a command line about a source, with the benchmark, the kind and the traits if the user gave them."""
-    given = [("--benchmark", benchmark), ("--kind", kind), *(("--where", trait) for trait in where)]
-    options = [word for name, value in given if value for word in (name, value)]
-    return shlex.join(["attune-bench", command, source, *options])
 
 
 def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Kind[Any, Any]:
@@ -222,7 +216,7 @@ def loaded(source: str, benchmark: str | None, name: str | None) -> tuple[Kind[A
     kind = kind_of_source(source, benchmark, name)
     records = load(kind, [source])
     if not records:
-        see = call_of("validate", source, benchmark, name)
+        see = command_line("validate", [source], {"--benchmark": benchmark, "--kind": name})
         raise UserError(f"no usable {kind.noun} in {source}; see: {see}")
     return kind, records
 

@@ -38,6 +38,7 @@ from attune_bench.report.document import strict
 from attune_bench.report.notes import provenance_line, standing_notes
 from attune_bench.report.privacy import few_groups, hide_small_cells, hides, shown_strata, shown_summary
 from attune_bench.report.tables import TIERS
+from attune_bench.scores.pairwise import is_fitted
 from attune_bench.scores.provenance import kind_of_group, setting_text
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable, entry_fields, term_columns
 from attune_bench.stats.comparability import Group, settings_by_group
@@ -239,7 +240,7 @@ _KEYS: dict[str, tuple[Callable[[Any], str], str]] = {
         f"the licence of the scores, one of {listed(sorted(licences()), 6)}",
     ),
 }
-"""By key of an entry, what is wrong with a value, and the value that is expected."""
+"""By key of an entry, the check of a value, which returns its fault, and the expected value in words."""
 
 
 Settings = dict[str, tuple[str, ...]]
@@ -321,6 +322,8 @@ def _base(table: ScoreTable) -> dict[str, Any]:
         include={"benchmark", "title", "protocol", "similarity", "codebook", "data", "variant", "unit", "cluster",
                  "condition", "reference", "private", "synthetic", "headline", "comparability_keys"}
     )  # fmt: skip
+    # Ratings of two fits say nothing of each other.
+    about["fit"] = held.runs if any(map(is_fitted, table.metrics.values())) else None
     return {**about, "primary": table.primary, "metrics": hash_records([canonical(metrics)])}
 
 

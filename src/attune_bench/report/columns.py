@@ -235,19 +235,14 @@ def estimate_column(
         text = number(row[key], of, signed=signed)
         # Sorted by the shown digits: a page says no further digit.
         value = None if text == UNDEFINED else float(text)
-        return Cell(text, interval(row[low], row[high], of, signed=signed), value)
+        return Cell(text, interval(row.get(low), row.get(high), of, signed=signed), value)
 
     return Column(head, cell)
 
 
 def number_column(head: str, key: str, metric: Callable[[Row], Metric], *, signed: bool = False) -> Column:
     """Return a column of numbers without intervals."""
-
-    def cell(row: Row) -> Cell:
-        text = number(row[key], metric(row), signed=signed)
-        return Cell(text, value=None if text == UNDEFINED else float(text))
-
-    return Column(head, cell)
+    return estimate_column(head, key, metric, low="", high="", signed=signed)
 
 
 def p_column(head: str, key: str) -> Column:
@@ -334,8 +329,8 @@ def interval_words(
 ) -> str:
     """Return what the intervals of an analysis are, and what a value is where each cluster counts once.
 
-    Those that are `resampled` are so even then. `frame` has the values of an analysis whose shares have intervals of
-    their own, in columns ``metric, low, n, clusters``, as from `attune_bench.stats.summary.summary`.
+    With `resampled`, intervals are resampled even then. `frame` has the values of an analysis in which shares have
+    intervals of their own, in columns ``metric, low, n, clusters``, as from `attune_bench.stats.summary.summary`.
 
     Examples
     --------

@@ -5,23 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.report import drawing
+from attune_bench.report import drawing, plots
 from attune_bench.report.columns import Figure, Row, interval_words, number, p_value
 from attune_bench.report.drawing import MUTED, ORANGE, SKY
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, Place, of_side
-from attune_bench.report.plots import (
-    Axis,
-    Line,
-    LinePanel,
-    LinePlot,
-    Look,
-    Mark,
-    PlotRow,
-    RowPlot,
-    axis_of,
-    dumbbell,
-    key_of,
-)
 from attune_bench.stats.options import AnalysisOptions, too_few
 from attune_data.text import listed, width
 from attune_metrics.metric import Metric
@@ -48,7 +35,7 @@ def figure_of(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figu
     """Return the figure of a family of measures."""
     if family.places:
         return _line_figure(asked, family, frame)
-    draw = _group_figure if asked.others is not None else _pair_figure if family.pairs else _value_figure
+    draw = _pair_figure if family.pairs and asked.others is None else _value_figure
     return draw(asked, family, ordered(family, frame))
 
 
@@ -59,76 +46,69 @@ def intervals(asked: MeasuredGroup) -> str:
 
 def _row_plot(
     asked: MeasuredGroup,
-    rows: Sequence[tuple[Row, list[Mark]]],
-    axis: Axis,
+    rows: Sequence[tuple[Row, list[plots.Mark]]],
+    axis: plots.Axis,
     lines: Mapping[str, float],
-    key: Sequence[tuple[Mark, str]] = (),
-) -> RowPlot:
+    key: Sequence[tuple[plots.Mark, str]] = (),
+) -> plots.RowPlot:
     """Return a figure with a row for each measure."""
     labels = [asked.table.metrics[row["metric"]].label for row, _ in rows]
     sentences = any(width(label) > _LONG for label in labels)
-    found = [PlotRow(name=label, marks=[marks]) for label, (_, marks) in zip(labels, rows, strict=True)]
-    return RowPlot(
+    found = [plots.PlotRow(name=label, marks=[marks]) for label, (_, marks) in zip(labels, rows, strict=True)]
+    return plots.RowPlot(
         rows=found, axes=[axis], lines=lines, key=key, step=_STEP if sentences else _LOW_STEP, sentences=sentences
     )
 
 
-def _mark(own: Row, metric: Metric, **look: Any) -> Mark:
+def _mark(own: Row, metric: Metric, **look: Any) -> plots.Mark:
     """Return the mark of a value with its interval, in the reported unit."""
     [at] = drawing.scaled([dict(own)], metric, "value", "low", "high")
-    return Mark(at=at["value"], low=at["low"], high=at["high"], **look)
-
-
-def _value_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
-    known = frame.drop_nulls("value").to_dicts()
-    metrics = asked.table.metrics
-    metric = metrics[known[0]["metric"]]
-    texts = [f"{metrics[row['metric']].label}: {drawing.shown(row, 'value', metric)}" for row in known]
-    rows = [(row, [_mark(row, metric, text=text)]) for row, text in zip(known, texts, strict=True)]
-    axis, lines, words = _axis(family, known, [""], metric)
-    return Figure(_row_plot(asked, rows, axis, lines), f"{_bars(asked)}{words}")
+    return plots.Mark(at=at["value"], low=at["low"], high=at["high"], **look)
 
 
 def _axis(
     family: Family, rows: Sequence[Row], sides: Sequence[str], metric: Metric
-) -> tuple[Axis, Mapping[str, float], str]:
+) -> tuple[plots.Axis, Mapping[str, float], str]:
     """Return the axis of the values of sides, its broken line, and what the caption says of the broken line."""
     ends = [of_side(row, side)[end] for row in rows for side in sides for end in ("value", "low", "high")]
     middle = 0.0 if metric.low < 0 else family.middle
     if middle is None:
-        return axis_of(ends, metric, family.axis), {}, ""
+        return plots.axis_of(ends, metric, family.axis), {}, ""
     words = family.middle_words if middle == family.middle else "The broken line is 0."
-    return axis_of([*ends, middle], metric, family.axis), {"": middle * metric.scale}, f" {words}"
+    return plots.axis_of([*ends, middle], metric, family.axis), {"": middle * metric.scale}, f" {words}"
 
 
-def _bars(asked: MeasuredGroup) -> str:
-    return f"Lines through the points are {intervals(asked)}."
-
-
-def _group_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
-    """Return the values of the group and of the others, one above the other in the row of a measure."""
-    found = frame.drop_nulls("difference")
-    known = found.head(_MOST_DRAWN).to_dicts()
-    metric = asked.table.metrics[known[0]["metric"]]
-    sides = {"": (asked.name, _GROUP, -_APART), "other": (OTHERS, _REST, _APART)}
+def _value_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
+    """Return the values of the group and, below each where they are compared, of the others."""
+    is_compared = asked.others is not None
+    found = frame.drop_nulls("difference" if is_compared else "value")
+    known = found.head(_MOST_DRAWN if is_compared else found.height).to_dicts()
+    metrics = asked.table.metrics
+    metric = metrics[known[0]["metric"]]
+    sides = {"": ("", _GROUP, 0)}
+    if is_compared:
+        sides = {"": (asked.name, _GROUP, -_APART), "other": (OTHERS, _REST, _APART)}
     rows = []
     for row in known:
-        texts = [f"{name} {drawing.shown(of_side(row, side), 'value', metric)}" for side, (name, *_) in sides.items()]
-        difference = drawing.shown(of_side(row, "difference"), "value", metric, signed=True)
-        text = (
-            f"{asked.table.metrics[row['metric']].label}: {'; '.join(texts)}; difference {difference}, Holm p "
-            f"{p_value(row['p_holm'])}"
-        )
+        texts = [drawing.shown(of_side(row, side), "value", metric) for side in sides]
+        if is_compared:
+            texts = [f"{name} {text}" for (name, *_), text in zip(sides.values(), texts, strict=True)]
+            difference = drawing.shown(of_side(row, "difference"), "value", metric, signed=True)
+            texts.append(f"difference {difference}, Holm p {p_value(row['p_holm'])}")
+        text = f"{metrics[row['metric']].label}: {'; '.join(texts)}"
         rows.append((row, [
             _mark(of_side(row, side), metric, text=text, shape=shape, colour=colour, shift=shift)
             for side, (_, (shape, colour, _), shift) in sides.items()
         ]))  # fmt: skip
     axis, lines, words = _axis(family, known, [*sides], metric)
-    key = key_of(*zip(*((name, look) for name, look, _ in sides.values()), strict=True))
+    caption = f"Lines through the points are {intervals(asked)}.{words}"
+    if not is_compared:
+        return Figure(_row_plot(asked, rows, axis, lines), caption)
+    key = plots.key_of(*zip(*((name, look) for name, look, _ in sides.values()), strict=True))
     first = (
         f"The {_MOST_DRAWN} largest differences" if found.height > _MOST_DRAWN else "The largest difference is first"
     )
-    return Figure(_row_plot(asked, rows, axis, lines, key), f"{first}. {_bars(asked)}{words}")
+    return Figure(_row_plot(asked, rows, axis, lines, key), f"{first}. {caption}")
 
 
 def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
@@ -136,7 +116,7 @@ def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
     first, second = family.ends
     known = found.head(_MOST_DRAWN).to_dicts()
     end = asked.table.metrics[family.pairs[known[0]["metric"]][0]]
-    axis = axis_of([row[key] for row in known for key in ("first", "second")], end, family.axis)
+    axis = plots.axis_of([row[key] for row in known for key in ("first", "second")], end, family.axis)
     kinds = {"second": second, "first": first}
     rows = []
     for row in known:
@@ -146,10 +126,10 @@ def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
             f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
         )
         [at] = drawing.scaled([row], end, *kinds)
-        rows.append((row, dumbbell([at[kind] for kind in kinds], _PAIR, text)))
+        rows.append((row, plots.dumbbell([at[kind] for kind in kinds], _PAIR, text)))
     widest = f"The {_MOST_DRAWN} widest gaps. " if found.height > _MOST_DRAWN else ""
     caption = f"{widest}Intervals and tests of the differences are in the table."
-    return Figure(_row_plot(asked, rows, axis, {}, key_of(kinds.values(), _PAIR)), caption)
+    return Figure(_row_plot(asked, rows, axis, {}, plots.key_of(kinds.values(), _PAIR)), caption)
 
 
 def _line_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> Figure:
@@ -158,12 +138,12 @@ def _line_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
     positions = sorted({place.position for place in family.places.values()})
     rows = {family.places[row["metric"]]: row for row in frame.to_dicts() if row["metric"] in family.places}
 
-    def line(name: str, side: str, called: str, look: Look) -> Line:
+    def line(name: str, side: str, called: str, look: plots.Look) -> plots.Line:
         texts, marks = [], []
         for position in positions:
             row = rows.get(Place(name, position), {})
             own = of_side(row, sides[side])
-            text, mark = "", Mark(at=None, text="")
+            text, mark = "", plots.Mark(at=None, text="")
             if own["value"] is not None:
                 metric = asked.table.metrics[row["metric"]]
                 shown = f"{drawing.shown(own, 'value', metric)}, {drawing.sizes(asked.table, own)}"
@@ -172,22 +152,22 @@ def _line_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
             marks.append(mark)
         band = [None if one.low is None or one.high is None else (one.low, one.high) for one in marks]
         states = [one.at for one in marks]
-        return Line(name=called, states=states, texts=texts, band=band, shape=look[0], colour=look[1])
+        return plots.Line(name=called, states=states, texts=texts, band=band, shape=look[0], colour=look[1])
 
     names = list(dict.fromkeys(place.line for place in family.places.values()))
     looks = (_GROUP, _REST, ("diamond", MUTED, False))
     if asked.others is None:
         lines = [line(name, asked.name or "all", name, look) for name, look in zip(names, looks, strict=False)]
-        panels = [LinePanel(title=family.axis, lines=lines)]
+        panels = [plots.LinePanel(title=family.axis, lines=lines)]
     else:
         panels = [
-            LinePanel(
+            plots.LinePanel(
                 title=f"{name}: {family.axis}",
                 lines=[line(name, side, side, look) for side, look in zip(sides, looks, strict=False)],
             )
             for name in names
         ]
-    plot = LinePlot(panels=panels, first=positions[0], last=positions[-1], height=200)
+    plot = plots.LinePlot(panels=panels, first=positions[0], last=positions[-1], height=200)
     known = {
         place.position for place, row in rows.items() if any(row.get(side) is not None for side in ("value", "other"))
     }

@@ -68,8 +68,8 @@ def data_html(asked: MeasuredGroup) -> str:
     top += [] if asked.sizes() == heading else [element("p", f"{asked.sizes()}.", class_="quiet")]
     generated = [is_generated(record) for record in asked.records]
     if any(generated):
-        whose = ": nothing here is about a real person" if all(generated) else " among real data"
-        top.append(element("p", f"SYNTHETIC data{whose}.", class_="notice"))
+        about = ": nothing here is about a real person" if all(generated) else " among real data"
+        top.append(element("p", f"SYNTHETIC data{about}.", class_="notice"))
     said = [element("p", text, class_="lead" if not place else "") for place, text in enumerate(findings(asked))]
     return page(heading, top, shown, answer=element("div", *said, class_="answer"))
 

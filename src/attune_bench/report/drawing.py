@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import polars as pl
 
-from attune_bench.report.columns import has_clusters, interval, label, number
+from attune_bench.report.columns import has_clusters, interval, label, number, p_value
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import sorted_groups
 from attune_data.references import require
@@ -58,6 +58,8 @@ def _cut_apart(texts: Iterable[str], most: int) -> dict[str, str]:
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from attune_bench.report.plots import RowPlot
 
     Chart: TypeAlias = alt.LayerChart | alt.HConcatChart | alt.FacetChart
 
@@ -146,13 +148,6 @@ def unique(rows: Rows, key: str) -> list[str]:
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-def named(table: ScoreTable, rows: Rows, key: str) -> Rows:
-    """Return rows with the names of models cut to what fits an axis."""
-    models = numbered(table, rows, key)
-    short = short_names(models, numbers=models)
-    return [row | {key: short[row[key]]} for row in rows]
-
-
 def labels(table: ScoreTable, metrics: Iterable[str]) -> dict[str, str]:
     """Return by metric what reports call it; metrics of one label with their names, too."""
     found = {name: sanitize(label(table.metric(name))) for name in metrics}
@@ -167,6 +162,11 @@ def shown(row: Mapping[str, Any], key: str, metric: Metric, *, signed: bool = Fa
     """Return a value with its interval."""
     ends = interval(row["low"], row["high"], metric, signed=signed)
     return f"{number(row[key], metric, signed=signed)} {ends}".rstrip()
+
+
+def tested(table: ScoreTable, row: Mapping[str, Any], key: str, metric: Metric) -> str:
+    """Return a difference with its interval, its corrected p-value, and what it rests on."""
+    return f"{shown(row, key, metric, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
 
 
 def sizes(table: ScoreTable, row: Mapping[str, Any]) -> str:
@@ -212,16 +212,6 @@ def hover() -> dict[str, Any]:
     return {"tooltip": alt.Tooltip("text:N"), "description": alt.Description("text:N")}
 
 
-def estimates(rows: Rows, x: Any, y: Any) -> list[Any]:
-    """Return the layers of values with their intervals."""
-    alt = altair()
-    found = [row for row in rows if row["low"] is not None]
-    bars = alt.Chart(data(found)).mark_rule(color=SKY, strokeWidth=2)
-    points = alt.Chart(data(rows)).mark_point(color=SKY, filled=True, size=80, opacity=1)
-    layers = [bars.encode(alt.X("low:Q"), alt.X2("high:Q"), y, **hover())] if found else []
-    return [*layers, points.encode(x, y, **hover())]
-
-
 def line(x: float, text: str = "") -> Any:
     """Return a broken vertical line, with its name above it."""
     alt = altair()
@@ -232,6 +222,35 @@ def line(x: float, text: str = "") -> Any:
     return rule + base.mark_text(color=MUTED, dy=-8, fontSize=12, aria=False).encode(
         alt.X("x:Q"), alt.YValue(0), text=alt.Text("name:N")
     )
+
+
+def row_chart(plot: "RowPlot", x: Any, *, width: int = WIDTH, step: int = STEP) -> "Chart":
+    """Return rows of marks on one axis as a chart: broken lines, ticks, crosses, values with their intervals."""
+    alt = altair()
+    order = [row.name for row in plot.rows]
+    short = short_names(order, numbers=plot.numbers) if plot.numbers else {name: name for name in order}
+    rows: dict[str, Rows] = {"tick": [], "cross": [], "circle": []}
+    for row in plot.rows:
+        for mark in row.marks[0]:
+            at = {"at": mark.at, "low": mark.low, "high": mark.high, "text": mark.text}
+            rows[mark.shape].append({"name": short[row.name], **at})
+    y, bars = names("name", [*short.values()]), [row for row in rows["circle"] if row["low"] is not None]
+    kinds = (
+        (rows["tick"], {"type": "tick", "color": MUTED, "thickness": 1.5, "height": 12}, [x]),
+        (rows["cross"], {"type": "point", "shape": "cross", "color": ORANGE, "size": 60, **_SOLID}, [x]),
+        (bars, {"type": "rule", "color": SKY, "strokeWidth": 2}, [alt.X("low:Q"), alt.X2("high:Q")]),
+        (rows["circle"], {"type": "point", "color": SKY, "size": 80, **_SOLID}, [x]),
+    )
+    layers = [line(value, name) for name, value in plot.lines.items()]
+    layers += [
+        alt.Chart(data(found), mark=alt.MarkDef(**mark)).encode(*places, y, **hover())
+        for found, mark, places in kinds
+        if found
+    ]
+    return styled(alt.layer(*layers).properties(width=width, height=step * len(order)))
+
+
+_SOLID = {"filled": True, "opacity": 1}
 
 
 @dataclass(frozen=True, kw_only=True)

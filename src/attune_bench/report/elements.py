@@ -41,6 +41,7 @@ _DARK = {
     drawing.PAPER: "#15181b",
     drawing.SKY: "#56b4e9",
     drawing.ORANGE: "#f0894a",
+    **dict(zip(plots.COLOURS[2:5], ("#35b78d", "#dd85b8", "#c2a433"), strict=True)),
 }
 # Figures are drawn once, for light; by their colours style sheets find what to change in the dark.
 _RECOLOURED = "\n".join(

@@ -20,7 +20,7 @@ Examples
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -36,7 +36,7 @@ from attune_bench.report.plots import Axis, Look, Mark, PlotRow, PointPlot, RowP
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions, SamplingKeywords
 from attune_bench.stats.rank import rank
-from attune_bench.stats.summary import chance_of_units, chance_under, summary
+from attune_bench.stats.summary import chance_of_units, summary
 from attune_data.io.documents import write_whole
 from attune_data.references import require
 from attune_data.text import did_you_mean, sanitize
@@ -99,38 +99,28 @@ def scores(
     'LayerChart'
     """
     of, found = _of_metric(summary, scores, metric, frame, options)
-    rows = drawing.scaled(drawing.named(scores, _score_rows(scores, found, of, condition), "model"), of, *_ENDS)
-    layers = drawing.estimates(
-        rows,
-        drawing.axis("X", "value", _with_interval(label(of), rows, frame, options)),
-        drawing.names("model", drawing.unique(rows, "model")),
-    )
-    expected = _chance(scores, found, condition)
-    drawn = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
-    drawn.update(levels or {})
-    layers[:0] = [drawing.line(level * of.scale, name) for name, level in drawn.items()]
-    return drawing.styled(
-        drawing.altair().layer(*layers).properties(width=drawing.WIDTH, height=drawing.STEP * len(rows))
-    )
+    plot = score_plot(scores, found, of.name, condition=condition, levels=levels)
+    return drawing.row_chart(plot, drawing.axis("X", "at", _with_interval(label(of), plot, frame, options)))
 
 
 _ENDS = ("value", "low", "high")
 
 
-def _score_rows(table: ScoreTable, found: pl.DataFrame, of: Metric, condition: str | None) -> Rows:
-    """Return the models with their values, the best first, and what a mark says of each."""
+def score_plot(
+    table: ScoreTable,
+    found: pl.DataFrame,
+    metric: str,
+    *,
+    condition: str | None = None,
+    levels: Mapping[str, float] | None = None,
+) -> RowPlot:
+    """Return what `scores` draws of the frame of `attune_bench.Scores.summary`."""
+    of = table.metric(metric)
     rows = drawing.best_first(drawing.rows_of(found, "value", condition=condition, metric=of.name), "value", of)
     for row in rows:
         row["text"] = f"{row['model']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}"
-    return rows
-
-
-def score_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
-    """Return what `scores` draws, for a page: `found` has one condition of `attune_bench.Scores.summary`."""
-    of = table.metric(metric)
-    rows = _score_rows(table, found, of, None)
-    expected = _chance(table, found, None)
-    lines = {RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}
+    expected = _chance(table, found, condition)
+    lines = {**({RANDOM_ANSWERS: expected[of.name]} if of.name in expected else {}), **(levels or {})}
     axis = axis_of([*(row[end] for row in rows for end in _ENDS), *lines.values()], of, label(of))
     models = drawing.numbered(table, rows, "model")
     rows = drawing.scaled(rows, of, *_ENDS)
@@ -139,9 +129,9 @@ def score_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
     return RowPlot(rows=drawn, axes=[axis], lines=lines, numbers=models)
 
 
-def _with_interval(title: str, rows: Rows, frame: pl.DataFrame | None, options: SamplingKeywords) -> str:
+def _with_interval(title: str, plot: RowPlot, frame: pl.DataFrame | None, options: SamplingKeywords) -> str:
     """Return the title of an axis with what the bars are, if any row has one; a frame does not tell their level."""
-    if all(row["low"] is None for row in rows):
+    if all(mark.low is None for row in plot.rows for mark in row.marks[0]):
         return title
     level = "" if frame is not None else f"{100 * AnalysisOptions(**options).level:g}% "
     return f"{title}, {level}interval"
@@ -200,9 +190,13 @@ def _check(scores: object) -> None:
     drawing.altair()
 
 
-def _chance(table: ScoreTable, summary: pl.DataFrame, condition: str | None) -> dict[str, float]:
-    """Return what random answers score under the condition that is drawn, by metric."""
-    return chance_under(table, summary["condition"][0] if condition is None else condition)
+def _chance(
+    table: ScoreTable, summary: pl.DataFrame, condition: str | None, chance: pl.DataFrame | None = None
+) -> dict[str, float]:
+    """Return what random answers score under the condition that is drawn, by metric; from a frame that knows it."""
+    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
+    own = summary["condition"][0] if condition is None else condition
+    return dict(known.filter(pl.col("condition").eq_missing(pl.lit(own))).select("metric", "chance").iter_rows())
 
 
 def ranks(
@@ -219,36 +213,27 @@ def ranks(
     """
     of, found = _of_metric(rank, scores, metric, frame, options)
     alt = drawing.altair()
-    rows = drawing.named(scores, _rank_rows(scores, found, of, condition), "model")
-    last = max(len(rows), *(row["high"] or 1 for row in rows))
+    plot = rank_plot(scores, found, of.name, condition=condition)
+    last = max(len(plot.rows), *(mark.high or 1 for row in plot.rows for mark in row.marks[0]))
     whole = list(range(1, int(last) + 1))
     x = alt.X(
-        "rank:Q",
-        title=sanitize(_with_interval(f"rank by {label(of)}", rows, frame, options)),
+        "at:Q",
+        title=sanitize(_with_interval(f"rank by {label(of)}", plot, frame, options)),
         scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
         axis=alt.Axis(values=whole, format="d", labelOverlap="greedy", grid=len(whole) <= 30),
     )
-    layers = drawing.estimates(rows, x, drawing.names("model", drawing.unique(rows, "model")))
-    return drawing.styled(
-        alt.layer(*layers).properties(width=min(60 * len(whole), drawing.WIDTH), height=drawing.STEP * len(rows))
-    )
+    return drawing.row_chart(plot, x, width=min(60 * len(whole), drawing.WIDTH))
 
 
-def _rank_rows(table: ScoreTable, found: pl.DataFrame, of: Metric, condition: str | None) -> Rows:
-    """Return the models with their ranks, and what a mark says of each."""
+def rank_plot(table: ScoreTable, found: pl.DataFrame, metric: str, *, condition: str | None = None) -> RowPlot:
+    """Return what `ranks` draws of the frame of `attune_bench.Scores.rank`."""
+    of = table.metric(metric)
     rows = drawing.rows_of(found, "rank", condition=condition, metric=of.name)
     for row in rows:
         ends = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
         row["text"] = (
             f"{row['model']}: rank {row['rank']:g}{ends}, {number(row['value'], of)}, {drawing.sizes(table, row)}"
         )
-    return rows
-
-
-def rank_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
-    """Return what `ranks` draws, for a page: `found` has one condition of `attune_bench.Scores.rank`."""
-    of = table.metric(metric)
-    rows = _rank_rows(table, found, of, None)
     last = max(len(rows), *(int(row["high"] or 1) for row in rows))
     axis = whole_axis(1, last, f"rank by {label(of)}")
     numbers = drawing.numbered(table, rows, "model")
@@ -277,45 +262,43 @@ def profile(
     if not chosen:
         raise ValueError(_no_profile(scores, "from 0 to 1"))
     found = _found(summary, scores, frame, options, metrics=chosen)
-    alt = drawing.altair()
-    places = drawing.labels(scores, chosen)
-    rows = [row for row in drawing.rows_of(found, "value", condition=condition) if row["metric"] in places]
-    for row in rows:
-        row["place"] = places[row["metric"]]
-        of = scores.metrics[row["metric"]]
-        row["text"] = f"{row['model']}, {row['place']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(scores, row)}"
-    own = [row for row in rows if row["model"] == sanitize(model)]
-    if not own:
+    rows = []
+    for _, place, models, random in _profiled_rows(scores, found, chosen, condition):
+        others = [row for row in models if row["model"] != sanitize(model)]
+        marks = [Mark(at=row["value"], text=row["text"], shape="tick") for row in others]
+        marks += [Mark(at=row["value"], text=row["text"], shape="cross") for row in random]
+        if len(others) < len(models):
+            [own] = (row for row in models if row["model"] == sanitize(model))
+            rows.append(PlotRow(name=place, marks=[[*marks, estimate(own, "value")]]))
+    if not rows:
         under = "" if condition is None else f" under {condition!r}"
         raise ValueError(f"nothing to draw: model {model!r} has no value{under} of {', '.join(chosen)}")
-    present = {row["place"] for row in own}
-    x = drawing.axis("X", "value", _with_interval("score", own, frame, options), domain=(0, 1))
-    y = drawing.names("place", [place for place in places.values() if place in present])
-    # Columns that are not drawn would be copied for every layer of every model.
-    others = [
-        {key: row[key] for key in ("value", "place", "text")}
-        for row in rows
-        if row["model"] != sanitize(model) and row["place"] in present
-    ]
-    ticks = (
-        alt.Chart(drawing.data(others))
-        .mark_tick(color=drawing.MUTED, thickness=1.5, height=12)
-        .encode(x, y, **drawing.hover())
-    )
-    random = []
-    for name, level in _chance(scores, found, condition).items():
-        if (place := places.get(name)) in present:
-            text = f"{RANDOM_ANSWERS}, {place}: {number(level, scores.metrics[name])}"
-            random.append({"value": level, "place": place, "text": text})
-    crosses = alt.Chart(drawing.data(random)).mark_point(
-        shape="cross", filled=True, color=drawing.ORANGE, size=60, opacity=1
-    )
-    layers = [
-        *([ticks] if others else []),
-        *([crosses.encode(x, y, **drawing.hover())] if random else []),
-        *drawing.estimates(own, x, y),
-    ]
-    return drawing.styled(alt.layer(*layers).properties(width=300, height=22 * len(present)))
+    plot = RowPlot(rows=rows, axes=[])
+    x = drawing.axis("X", "at", _with_interval("score", plot, frame, options), domain=(0, 1))
+    return drawing.row_chart(plot, x, step=22)
+
+
+def _profiled_rows(
+    table: ScoreTable,
+    summary: pl.DataFrame,
+    metrics: Sequence[str],
+    condition: str | None,
+    chance: pl.DataFrame | None = None,
+) -> Iterator[tuple[Metric, str, Rows, Rows]]:
+    """Yield the metrics with a value: each with its label, the rows of models, and the row of random answers if any."""
+    known, expected = drawing.rows_of(summary, "value", condition=condition), _chance(table, summary, condition, chance)
+    for name, place in drawing.labels(table, metrics).items():
+        of, rows = table.metrics[name], [row for row in known if row["metric"] == name]
+        for row in rows:
+            shown = drawing.shown(row, "value", of)
+            row |= {"place": place, "shown": number(row["value"], of), "numbers": shown}
+            row["text"] = f"{row['model']}, {place}: {shown}, {drawing.sizes(table, row)}"
+        random = {"model": _RANDOM, "place": place, "value": expected.get(name)}
+        if name in expected:
+            random["shown"] = number(expected[name], of)
+            random["text"] = f"{RANDOM_ANSWERS}, {place}: {random['shown']}"
+        if rows:
+            yield of, place, rows, [random] if name in expected else []
 
 
 def _no_profile(scores: ScoreTable, drawn: str) -> str:
@@ -483,10 +466,7 @@ def condition_cells(
         row["share"] = row["difference"] / widths[row["metric"]]
         row["place"] = places[row["metric"]]
         row["shown"] = number(row["difference"], of, signed=True)
-        row["text"] = (
-            f"{row['model']}, {row['place']}: {drawing.shown(row, 'difference', of, signed=True)}, "
-            f"Holm p {p_value(row['p_holm'])}, {drawing.sizes(table, row)}"
-        )
+        row["text"] = f"{row['model']}, {row['place']}: {drawing.tested(table, row, 'difference', of)}"
     reach = max(abs(row["share"]) for row in rows) or 1
     models = drawing.numbered(table, rows, "model", numbers=numbers)
     return Cells(
@@ -540,38 +520,24 @@ def profile_cells(
 
     `chance` is the frame of `attune_bench.stats.summary.chance_of_units` after suppression; by default all of it.
     """
-    places = drawing.labels(table, profiled(table) if metrics is None else metrics)
-    rows = [row for row in drawing.rows_of(summary, "value", condition=condition) if row["metric"] in places]
-    if not rows:
-        raise ValueError(f"nothing to draw: no value of {', '.join(places)}")
-    own_condition = summary["condition"][0] if condition is None else condition
-    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
-    known = known.filter(pl.col("condition").eq_missing(pl.lit(own_condition)))
-    expected = dict(known.select("metric", "chance").iter_rows())
-    models = drawing.numbered(table, rows, "model", numbers=numbers)
-    random = []
-    several = len({row["model"] for row in rows}) > 1
-    for name, place in places.items():
-        own = [row for row in rows if row["metric"] == name]
-        of = table.metrics[name]
-        middle = median(row["value"] for row in own) if own and several else expected.get(name)
-        if of.higher_is_better is None:
-            middle = None
+    chosen = profiled(table) if metrics is None else metrics
+    rows: Rows = []
+    found = [*_profiled_rows(table, summary, chosen, condition, chance)]
+    if not found:
+        raise ValueError(f"nothing to draw: no value of {', '.join(chosen)}")
+    several = len({row["model"] for _, _, own, _ in found for row in own}) > 1
+    for of, _, own, random in found:
+        middle = median(row["value"] for row in (own if several else random or own))
+        is_coloured = of.higher_is_better is not None and (several or random)
         for row in own:
-            row["place"], row["shown"] = place, number(row["value"], of)
-            row["share"] = None if middle is None else of.sign * (row["value"] - middle) / (of.high - of.low)
-            row["numbers"] = drawing.shown(row, "value", of)
-            row["text"] = f"{row['model']}, {place}: {row['numbers']}, {drawing.sizes(table, row)}"
-        if own and name in expected:
-            said = number(expected[name], of)
-            text = f"{RANDOM_ANSWERS}, {place}: {said}"
-            random.append({"model": _RANDOM, "place": place, "shown": said, "share": None, "text": text})
+            row["share"] = of.sign * (row["value"] - middle) / (of.high - of.low) if is_coloured else None
+        rows += [*own, *(row | {"share": None} for row in random)]
+    models = drawing.numbered(table, [row for _, _, own, _ in found for row in own], "model", numbers=numbers)
     reach = max((abs(row["share"]) for row in rows if row["share"] is not None), default=0)
-    present = drawing.unique(rows, "metric")
+    random_column = [_RANDOM] if any(row["model"] == _RANDOM for row in rows) else []
     return Cells(
-        rows=[*rows, *random], value="share", x=("model", [*models, *([_RANDOM] if random else [])]),
-        y=("place", [place for name, place in places.items() if name in present]), middle=0, reach=max(reach, 0.1),
-        numbers=models,
+        rows=rows, value="share", x=("model", [*models, *random_column]),
+        y=("place", [place for _, place, _, _ in found]), middle=0, reach=max(reach, 0.1), numbers=models,
     )  # fmt: skip
 
 
@@ -591,39 +557,29 @@ def profile_plot(
     The axis is the range of each metric, from its worse end at the left to its better end; the lowest value is at the
     left where neither end is better. `numbers` and `chance` are as for `profile_cells`.
     """
-    places = drawing.labels(table, metrics)
-    rows = [row for row in drawing.rows_of(summary, "value") if row["metric"] in places]
-    known = (chance_of_units(table) if chance is None else chance).drop_nulls("chance")
-    known = known.filter(pl.col("condition").eq_missing(pl.lit(summary["condition"][0])))
-    expected = dict(known.select("metric", "chance").iter_rows())
-    models = [*drawing.numbered(table, rows, "model", numbers=numbers)]
+    found = [*_profiled_rows(table, summary, metrics, None, chance)]
+    models = [*drawing.numbered(table, [row for _, _, own, _ in found for row in own], "model", numbers=numbers)]
     look = dict(zip(models, looks(len(models)), strict=True))
-    step = 8
-    found = []
-    for name, place in places.items():
-        of = table.metrics[name]
-        own = {row["model"]: row for row in rows if row["metric"] == name}
+    step, rows = 8, []
+    for of, place, own, random in found:
         marks = []
-        for line, model in enumerate(models):
-            if (row := own.get(model)) is None:
-                continue
-            text = f"{model}, {place}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}"
+        for row in sorted(own, key=lambda row: models.index(row["model"])):
+            model = row["model"]
             ends = sorted(_part(row[end], of) for end in ("low", "high")) if row["low"] is not None else (None, None)
             marks.append(Mark(
-                at=_part(row["value"], of), low=ends[0], high=ends[1], text=text, colour=look[model][0],
-                shape=look[model][1], shift=step * (line - (len(models) - 1) / 2), model=model,
+                at=_part(row["value"], of), low=ends[0], high=ends[1], text=row["text"], colour=look[model][0],
+                shape=look[model][1], shift=step * (models.index(model) - (len(models) - 1) / 2), model=model,
             ))  # fmt: skip
-        if marks and name in expected:
-            text = f"{RANDOM_ANSWERS}, {place}: {number(expected[name], of)}"
-            marks.append(Mark(at=_part(expected[name], of), text=text, colour=drawing.MUTED, shape="cross"))
-        if marks:
-            found.append(PlotRow(name=place.replace(", lower is better", ""), marks=[marks]))
+        marks += [
+            Mark(at=_part(row["value"], of), text=row["text"], colour=drawing.MUTED, shape="cross") for row in random
+        ]
+        rows.append(PlotRow(name=place.replace(", lower is better", ""), marks=[marks]))
     key = [(Mark(at=0, low=0, text="", colour=colour, shape=shape), model) for model, (colour, shape) in look.items()]
-    if any(mark.shape == "cross" for row in found for mark in row.marks[0]):
+    if any(random for *_, random in found):
         key.append((Mark(at=0, text="", colour=drawing.MUTED, shape="cross"), RANDOM_ANSWERS))
     ticks = tuple((place / 4, f"{25 * place}%") for place in range(5))
     axis = Axis(low=0, high=1, ticks=ticks, title="part of the range, the better end at the right")
-    return RowPlot(rows=found, axes=[axis], key=key, step=max(24, 12 + step * len(models)))
+    return RowPlot(rows=rows, axes=[axis], key=key, step=max(24, 12 + step * len(models)))
 
 
 def _part(value: float, metric: Metric) -> float:

@@ -211,7 +211,7 @@ class MeasuredGroup:
         polars.DataFrame
             ``metric, value, low, high, n, clusters, reason``; of a difference within records also ``first, second, p,
             p_min, p_holm``. Where the group is compared also ``other, other_low, other_high, other_n, other_clusters,
-            difference, difference_low, difference_high, p, p_min, p_holm``. Null is what is not known or not shown.
+            difference, difference_low, difference_high, p, p_min, p_holm``. Null is a value that is unknown or hidden.
         """
         if self.others is None:
             found = shown_summary(self.table, small_cells=self.small_cells, metrics=list(metrics), **self.options)
@@ -222,22 +222,18 @@ class MeasuredGroup:
             found = self._compared(metrics)
         if "p" in found.columns:
             found = found.with_columns(p_holm=pl.Series(holm(found["p"].fill_null(float("nan")))).fill_nan(None))
-        sides = {"": self.name or "all"} if self.others is None else {"": self.name, "other_": OTHERS}
-        return self._without_flat(found, sides)
+        return self._without_flat(found)
 
-    def _without_flat(self, found: pl.DataFrame, sides: Mapping[str, str]) -> pl.DataFrame:
+    def _without_flat(self, found: pl.DataFrame) -> pl.DataFrame:
         """Return a frame without intervals of values that are all the same, which say nothing of other people."""
         reasons = []
-        for side, name in sides.items():
-            low, high = pl.col(f"{side}low"), pl.col(f"{side}high")
-            value = pl.col("other" if side else "value")
-            ends = {f"{side}low": low.ne_missing(high), f"{side}high": low.ne_missing(high)}
-            found = found.with_columns(pl.when(known).then(pl.col(end)).alias(end) for end, known in ends.items())
-            whose = f" in {name}" if len(sides) > 1 else ""
-            bare = value.is_not_null() & low.is_null()
-            people = pluralize(self.table.provenance.cluster)
-            said = pl.lit(f"no interval{whose}: all {people} have the same value")
-            reasons.append(pl.when(bare & (pl.col(f"{side}clusters") >= MIN_CLUSTERS)).then(said))
+        for side, name in zip(("", "other"), self.sides, strict=False):
+            value, low, high, people = (pl.col(column_of(side, key)) for key in ("value", "low", "high", "clusters"))
+            found = found.with_columns(pl.when(low.ne_missing(high)).then(end).name.keep() for end in (low, high))
+            where = f" in {name}" if self.others is not None else ""
+            said = f"no interval{where}: all {pluralize(self.table.provenance.cluster)} have the same value"
+            is_bare = value.is_not_null() & low.is_null() & (people >= MIN_CLUSTERS)
+            reasons.append(pl.when(is_bare).then(pl.lit(said)))
         hidden = pl.when(pl.col("value").is_null() | (pl.col("clusters") < MIN_CLUSTERS)).then("reason")
         return found.with_columns(
             reason=pl.concat_str([hidden, *reasons], separator="; ", ignore_nulls=True).replace("", None)

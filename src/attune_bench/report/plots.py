@@ -222,7 +222,7 @@ class RowPlot:
     step : int
         How high a row is, in pixels.
     numbers : mapping of str to int
-        The number on the page of each name, for names that are equal when they are cut.
+        The number on the page of each name, for names that are equal once they are cut.
     sentences : bool
         Whether names are sentences, which are broken into lines.
     """
@@ -450,7 +450,7 @@ def _row_names(plot: RowPlot, total: int) -> tuple[list[list[str]], float]:
 
 
 def _sentence(text: str, columns: int) -> list[str]:
-    """Return a sentence in lines, of which there is room for three.
+    """Return a sentence in at most three lines.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from typing_extensions import Unpack
 
+from attune_bench.report import figures, findings
 from attune_bench.report.columns import (
     Column,
     Figure,
@@ -33,18 +33,6 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
-from attune_bench.report.figures import (
-    Numbers,
-    condition_cells,
-    correlation_cells,
-    difficulty_plot,
-    profile_cells,
-    profile_plot,
-    rank_plot,
-    subgroup_cells,
-    win_rate_cells,
-)
-from attune_bench.report.findings import of_correlations, of_differences, of_difficulty, of_profiles, of_ranks, of_wins
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
 from attune_bench.report.notes import chance_notes, standing_notes
 from attune_bench.report.page_scores import PageScores
@@ -68,7 +56,7 @@ from attune_bench.report.tables import (
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
-from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, sorted_groups, too_few
+from attune_bench.stats.options import ALPHA, too_few
 from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
 from attune_data.issues import Html, element
 from attune_data.query import Queryable
@@ -156,8 +144,6 @@ FEW_MODELS = 5
 
 _MOST_STRATA = 20
 
-Strata = Mapping[str, Sequence[str]]
-
 
 def lacking_units(table: ScoreTable, data: Queryable) -> str:
     """Say how many scored units the data lack; nothing where they have all."""
@@ -166,40 +152,23 @@ def lacking_units(table: ScoreTable, data: Queryable) -> str:
     return f"The data lack {lacking} of {every}." if lacking else ""
 
 
-def subgroup_section(
-    table: ScoreTable,
-    traits: Sequence[str],
-    *,
-    data: Queryable | None = None,
-    title: str = "Subgroups",
-    small_cells: bool = False,
-    numbers: Numbers | None = None,
-    **options: Unpack[SamplingKeywords],
-) -> Section:
+def subgroup_section(page: PageScores, traits: Sequence[str], *, data: Queryable | None = None) -> Section:
     """Return the section of the primary metric by traits, each stratum set against its complement.
 
     Parameters
     ----------
-    table : ScoreTable
-        The scores.
+    page : PageScores
+        The scores and options of the page.
     traits : sequence of str
         As for `attune_bench.stats.subgroups.by`.
     data : Collection or Tables, optional
         The units' records; by default the traits that the scores have of their units.
-    title : str
-        Heading.
-    small_cells : bool
-        Whether to show values that rest on few people, or would give such values away.
-    numbers : mapping, optional
-        As for `attune_bench.report.drawing.numbered`.
-    **options
-        ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`.
     """
+    table, title = page.table, "Subgroups"
     metric = table.metric(table.primary)
     if metric.statistic not in STATISTICS:
         return Section(title, left_out=f"{label(metric)} is not made of {pluralize(table.provenance.unit)}")
-    if why := AnalysisOptions(**options).lacks_weight(table, metric.name):
+    if why := page.chosen.lacks_weight(table, metric.name):
         return Section(title, left_out=f"{label(metric)} is {why}")
     source = unit_traits(table) if data is None else data
     scored = set(table.units["unit"])
@@ -207,10 +176,10 @@ def subgroup_section(
         none = f"none of the {plural(len(scored), table.provenance.unit)} scored is in the data"
         return Section(title, left_out=none)
     tables: list[Table] = []
-    figures: list[Figure] = []
+    charts: list[Figure] = []
     frames: list[pl.DataFrame] = []
     left_out: list[str] = []
-    given: dict[str, tuple[Strata, list[str]]] = {}
+    given: dict[str, tuple[Mapping[str, Sequence[str]], list[str]]] = {}
     for trait in traits:
         every, known = strata_and_known(source, trait)
         strata = {name: units for name, units in every.items() if not scored.isdisjoint(units)}
@@ -220,27 +189,27 @@ def subgroup_section(
             left_out.append(f"{trait}: left out, it has {plural(len(strata), 'value')}.")
     if not given:
         return Section(title, left_out=" ".join(left_out) or f"{pluralize(table.provenance.unit)} have no traits")
-    hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=small_cells) else {}
+    hidden = hidden_strata(table, table.primary, given) if hides(table, small_cells=page.small_cells) else {}
     more, less = ("higher", "lower") if metric.higher_is_better is None else ("better", "worse")
     for trait, (of_trait, known) in given.items():
-        frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **options)
+        frame = subgroups(table, of_trait, known=known, compare=True, metrics=[table.primary], **page.options)
         shown = conceal_strata(table, trait, frame, hidden)
         if shown["value"].is_null().all():
             left_out.append(f"{trait.replace('_', ' ')}: {only_reason(shown, 'value') or 'no value can be shown'}.")
             continue
         frames.append(shown)
-        tables.append(_table(table, trait, shown, overlap(of_trait), numbers))
+        tables.append(_table(page, trait, shown, overlap(of_trait)))
         caption = (
             f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other "
             f"{pluralize(table.provenance.unit)}, orange: {less}; *: Holm p below {ALPHA:g}."
         )
-        figures += figures_of(
-            table, shown, "value", caption, partial(subgroup_cells, table, numbers=numbers),
+        charts += figures_of(
+            table, shown, "value", caption, partial(figures.subgroup_cells, table, numbers=page.numbers),
             partial(_of_strata, metric, trait),
         )  # fmt: skip
     if not frames:
         return Section(title, left_out=" ".join(left_out).rstrip("."))
-    notes = subgroup_notes(table, pl.concat(frames), compared=True, options=AnalysisOptions(**options))
+    notes = subgroup_notes(table, pl.concat(frames), compared=True, options=page.chosen)
     if hidden:
         few = too_few(table)
         notes.append(f"Values of {few} are not shown, nor others from which they would follow by subtraction.")
@@ -250,7 +219,7 @@ def subgroup_section(
     if (rows := sum(len(one.rows) for one in tables)) > TABLED:
         command = element("code", "attune-bench subset SCORES --by TRAIT --compare --format csv")
         numbered = numbers_elsewhere(rows, command, "value")
-    return Section(title, [*figures, numbered, *left_out])
+    return Section(title, [*charts, numbered, *left_out])
 
 
 def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
@@ -259,19 +228,19 @@ def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
     if metric.higher_is_better is None:
         more, less = "higher", "lower"
     known = rows.drop_nulls("difference")
-    return of_differences(
+    return findings.of_differences(
         known.iter_rows(named=True), "difference", ("is", "are"),
         f"significantly {more} than all others", f"significantly {less} than all others",
         f"No value by {trait.replace('_', ' ')} differs significantly from all others", "value",
     )  # fmt: skip
 
 
-def _table(table: ScoreTable, trait: str, frame: pl.DataFrame, overlapping: int, numbers: Numbers | None) -> Table:
+def _table(page: PageScores, trait: str, frame: pl.DataFrame, overlapping: int) -> Table:
     """Return the strata of a trait, in each the models from the best of all units."""
-    order = numbers or {group: place for place, group in enumerate(sorted_groups(table))}
+    table = page.table
     strata = {name: place for place, name in enumerate(frame["stratum"].unique(maintain_order=True))}
     rows = [{**row, "name": group_name(table, row["model"], row["condition"])} for row in frame.iter_rows(named=True)]
-    rows.sort(key=lambda row: (strata[row["stratum"]], order[row["model"], row["condition"]]))
+    rows.sort(key=lambda row: (strata[row["stratum"]], page.numbers[row["model"], row["condition"]]))
     columns: list[Column] = [
         text_column("stratum", "stratum", is_name=True),
         text_column("model", "name", is_name=True),
@@ -325,23 +294,23 @@ def _profiles(page: PageScores) -> Section:
     lacking: Sequence[Part] = ()
     if max(models, default=0) <= FEW_MODELS:
         lacking = _without_value(page, metrics)
-        draw = partial(profile_plot, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
+        draw = partial(figures.profile_plot, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
         words = interval_words(table, page.chosen, known)
         caption = f"Metrics of a finite range, each from its worse to its better end. Lines: {words}."
     else:
-        draw = partial(profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
+        draw = partial(figures.profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
         caption = (
             "Metrics of a finite range. Blue: better than the median of the models, orange: worse, by the part of the "
             "range."
         )
     return drawn_section(
         page, "Profiles", known, "value", caption, draw, others=[*lacking, *_not_profiled(page, metrics)],
-        finding=partial(of_profiles, table),
+        finding=partial(findings.of_profiles, table),
     )  # fmt: skip
 
 
 def _without_value(page: PageScores, profiled: Sequence[str]) -> list[Part]:
-    """Say which models have no point of which metric, of the metrics of which some model has one."""
+    """Say which models have no value of a metric that another model has a value of."""
     table = page.table
     found: dict[str, list[str]] = {}
     for name in profiled:
@@ -396,8 +365,9 @@ def _ranks(page: PageScores) -> Section | None:
     )
     caption = f"Ranks by {label(metric)}, 1 is the best."
     return drawn_section(
-        page, "Ranks", page.ranks, "rank", caption, lambda rows: rank_plot(table, rows, metric.name),
-        others=[Folded("Ranks with their numbers", with_note(tables, note))] if tables else [], finding=of_ranks,
+        page, "Ranks", page.ranks, "rank", caption, lambda rows: figures.rank_plot(table, rows, metric.name),
+        others=[Folded("Ranks with their numbers", with_note(tables, note))] if tables else [],
+        finding=findings.of_ranks,
     )  # fmt: skip
 
 
@@ -462,11 +432,11 @@ def _conditions(page: PageScores) -> Section | None:
         rows = frame.filter(*pair).drop_nulls("difference")
         name = table.provenance.condition
         caption = f"{name[:1].upper()}{name[1:]} {condition} minus {reference}; blue: greater, orange: smaller."
-        finding = of_differences(
+        finding = findings.of_differences(
             rows.iter_rows(named=True), "difference", ("is", "are"), "significantly greater than 0",
             "significantly smaller than 0", "No difference is significant", "difference",
         )  # fmt: skip
-        parts.append(Figure(condition_cells(table, rows, numbers=page.numbers), caption, finding=finding))
+        parts.append(Figure(figures.condition_cells(table, rows, numbers=page.numbers), caption, finding=finding))
     if not parts:
         needed = f"needs {in_words(table, entry.rows_need)}"
         return Section(title, left_out=needed if frame.is_empty() else "no difference can be shown")
@@ -496,10 +466,10 @@ def _win_rates(page: PageScores) -> Section:
         "the model of the column; ties count half."
     )
     frame = page.analysis("win_rates", [metric.name])
-    draw = partial(win_rate_cells, table, metric=metric.name, numbers=page.numbers)
+    draw = partial(figures.win_rate_cells, table, metric=metric.name, numbers=page.numbers)
     return drawn_section(
         page, entry.title, frame, "rate", caption, draw, rows_need=entry.rows_need,
-        finding=lambda rows: of_wins(rows.to_dicts(), table.provenance.unit),
+        finding=lambda rows: findings.of_wins(rows.to_dicts(), table.provenance.unit),
     )  # fmt: skip
 
 
@@ -549,21 +519,19 @@ def _correlation(page: PageScores) -> Section:
         "Spearman's correlation of the models' values, as they are: an error and a score correlate negatively. "
         f"n = {' to '.join(map(str, dict.fromkeys((*models[:1], *models[-1:]))))} models."
     )
-    draw = partial(correlation_cells, table)
+    draw = partial(figures.correlation_cells, table)
     return drawn_section(
         page, entry.title, frame, "rho", caption, draw, rows_need=entry.rows_need,
-        finding=partial(of_correlations, table),
+        finding=partial(findings.of_correlations, table),
     )  # fmt: skip
 
 
 def _subgroups(page: PageScores) -> Section | None:
-    if not page.table.traits:
-        # Traits of a benchmark's units are a matter of its own sections, which have its data.
-        own = page.table.provenance.benchmark is not None
-        return None if own else Section("Subgroups", left_out="the table has no column of traits")
-    return subgroup_section(
-        page.table, page.table.traits, small_cells=page.small_cells, numbers=page.numbers, **page.options
-    )
+    if page.table.traits:
+        return subgroup_section(page, page.table.traits)
+    # Traits of a benchmark's units are a matter of its own sections, which have its data.
+    own = page.table.provenance.benchmark is not None
+    return None if own else Section("Subgroups", left_out="the table has no column of traits")
 
 
 def _difficulty(page: PageScores) -> Section:
@@ -582,7 +550,7 @@ def _difficulty(page: PageScores) -> Section:
         return Section(title, left_out=f"too few different values of {metric.label}")
     caption = f"A point is a {table.provenance.unit}: the mean of the models on it, and how far they differ."
     return drawn_section(
-        page, title, frame, "sd", caption, lambda rows: difficulty_plot(table, rows, metric.name),
+        page, title, frame, "sd", caption, lambda rows: figures.difficulty_plot(table, rows, metric.name),
         finding=lambda rows: _of_units(table, metric, rows),
     )  # fmt: skip
 
@@ -591,7 +559,7 @@ def _of_units(table: ScoreTable, metric: Metric, rows: pl.DataFrame) -> str:
     under = pl.col("condition").eq_missing(pl.lit(rows["condition"][0]))
     known = table.values.filter(under).drop_nulls(metric.name)
     models, units = (known[column].n_unique() for column in ("model", "unit"))
-    return of_difficulty(rows, table.provenance.unit, models=models, units=units)
+    return findings.of_difficulty(rows, table.provenance.unit, models=models, units=units)
 
 
 def _failed(page: PageScores) -> Section | None:
@@ -669,12 +637,7 @@ def _of_condition(page: PageScores, name: str, frame: pl.DataFrame, condition: s
     caption = f"Which models differ significantly by {label(metric)}{words_under(table, condition)}"
     exchanges = exchanges_of_all(table, page.chosen.resamples)
     matrix = pairs_matrix(
-        models,
-        pairs,
-        metric,
-        caption,
-        family=pairs[0]["family"],
-        exchanges=exchanges,
+        models, pairs, metric, caption, family=pairs[0]["family"], exchanges=exchanges,
         numbers=len(models) <= MOST_NUMBERED,
-    )
+    )  # fmt: skip
     return [Markup(element("h3", caption)), Markup(matrix)]

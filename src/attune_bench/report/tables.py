@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, starmap
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,18 @@ def with_frame(key: str, frame: pl.DataFrame, tables: Iterable[Table]) -> list[T
     """Return tables, the first with the frame of all their numbers; without any, a table that shows nothing has it."""
     first, *others = [*tables] or [Table(key, "", (), ())]
     return [replace(first, frame=frame), *others]
+
+
+def _tables_of(
+    key: str,
+    frame: pl.DataFrame,
+    groups: Iterable[tuple[tuple[Any, ...], pl.DataFrame]],
+    columns: Sequence[Column],
+    title: Callable[..., str],
+) -> list[Table]:
+    """Return a table for each group, with a title made of its values and rows; all numbers go with the first."""
+    tables = (Table(key, title(*values, rows), columns, rows.to_dicts()) for values, rows in groups)
+    return with_frame(key, frame, tables)
 
 
 def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], options: AnalysisOptions) -> Table:
@@ -140,38 +152,30 @@ def model_frame(table: ScoreTable, options: AnalysisOptions | None = None) -> pl
     null where no result says it.
     """
     series, covered = ScoreSeries(table), coverage(table)
-    rows: list[dict[str, Any]] = [
-        {
-            "model": model,
-            "condition": condition,
-            "n": int(series.scored[place].sum()),
-            "clusters": series.count(series.scored[place]),
-        }
-        for place, (model, condition) in enumerate(series.groups)
-    ]
-    schema: dict[str, Any] = {"model": pl.String, "condition": pl.String, "n": pl.Int64, "clusters": pl.Int64}
+    found: dict[str, Sequence[Any]] = {
+        "n": series.scored.sum(axis=1).tolist(),
+        "clusters": [series.count(units) for units in series.scored],
+    }
+    schema: dict[str, Any] = {"n": pl.Int64, "clusters": pl.Int64}
     for name, metric in table.metrics.items():
         made_of_units = metric.statistic in STATISTICS
         if made_of_units:
             values = points(series, name, options)
         elif options is not None and options.weighs_clusters(table):
-            values = [None] * len(rows)  # it depends on values in which each unit counts
+            values = [None] * len(series.groups)  # it depends on values in which each unit counts
         else:
             values = z_scores(series, metric)
         counted = ~np.isnan(series.values(name if made_of_units else metric.terms[0])[:, 0])
+        found |= {name: values, f"{name}_n": counted.sum(axis=1).tolist()}
         schema |= {name: pl.Float64, f"{name}_n": pl.Int64}
-        for place, row in enumerate(rows):
-            row[name] = values[place]
-            row[f"{name}_n"] = int(counted[place].sum())
-    tasks = dict.fromkeys(task for of_group in covered.values() for task in of_group)
-    for task in tasks:
+    for task in dict.fromkeys(task for of_group in covered.values() for task in of_group):
+        found[f"coverage_{task}"] = [covered[group].get(task) for group in series.groups]
         schema[f"coverage_{task}"] = pl.Float64
-        for row, group in zip(rows, series.groups, strict=True):
-            row[f"coverage_{task}"] = covered[group].get(task)
     counts = pl.col(f"^({'|'.join(_COUNTED)})\\..*$")
     sums = table.values.group_by("model", "condition").agg(pl.when(counts.count() > 0).then(counts.sum()))
     sums = sums.with_columns(counts.cast(pl.Int64)).rename(lambda name: name.replace(".", "_"))
-    frame = pl.DataFrame(rows, schema=schema)
+    groups = pl.DataFrame(series.groups, schema={"model": pl.String, "condition": pl.String}, orient="row")
+    frame = groups.hstack(pl.DataFrame(found, schema=schema))
     return frame.join(sums, on=["model", "condition"], nulls_equal=True, maintain_order="left")
 
 
@@ -262,13 +266,11 @@ def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     columns = frame_columns(table, SUBGROUPS, "stratum n clusters value low high".split(), estimate="value")
     columns += difference_columns(table) if compared else []
 
-    def of_group(group: tuple[Any, ...], rows: pl.DataFrame) -> Table:
-        metric, model, condition = group
+    def title(metric: str, model: str, condition: str | None, rows: pl.DataFrame) -> str:
         family = f", family of {plural(rows['p'].count(), 'test')}" if compared else ""
-        title = f"{label(table.metrics[metric])}, {model}{under_condition(table, condition)}{family}"
-        return Table("subgroups", title, columns, rows.to_dicts())
+        return f"{label(table.metrics[metric])}, {model}{under_condition(table, condition)}{family}"
 
-    return with_frame("subgroups", frame, starmap(of_group, by_rank(table, frame, ["metric", "model", "condition"])))
+    return _tables_of("subgroups", frame, by_rank(table, frame, ["metric", "model", "condition"]), columns, title)
 
 
 def by_rank(table: ScoreTable, frame: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
@@ -316,16 +318,12 @@ def overlap_note(table: ScoreTable, overlapping: int) -> str:
 def rank_tables(table: ScoreTable, ranks: pl.DataFrame) -> list[Table]:
     """Return a table of the ranks of models for each metric and condition."""
     columns = [Column("rank", _rank), *frame_columns(table, RANKS, ["model", "value", "n", "clusters"])]
-    tables = (
-        Table(
-            "ranks",
-            f"Ranks by {label(table.metrics[metric])}{under_condition(table, condition)}",
-            columns,
-            [{**row, "is_best": row["rank"] == 1} for row in rows.iter_rows(named=True)],
-        )
-        for (condition, metric), rows in ranks.group_by("condition", "metric", maintain_order=True)
-    )
-    return with_frame("ranks", ranks, tables)
+    groups = ranks.with_columns(is_best=pl.col("rank") == 1).group_by("condition", "metric", maintain_order=True)
+
+    def title(condition: str | None, metric: str, _: pl.DataFrame) -> str:
+        return f"Ranks by {label(table.metrics[metric])}{under_condition(table, condition)}"
+
+    return _tables_of("ranks", ranks, groups, columns, title)
 
 
 def _rank(row: Row) -> Cell:
@@ -393,7 +391,9 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     shown = [name for name in frame.columns if name not in {*headed, "reason", "mark"}]
     columns = frame_columns(scores, declared, shown, estimate=analysis.estimate)
 
-    def of_group(said: Mapping[str, Any], rows: pl.DataFrame) -> Table:
+    def titled(*values: Any) -> str:
+        *named, rows = values
+        said = dict(zip(headed, named, strict=True))
         title = [in_words(scores, analysis.title)]
         if "metric" in said:
             title.append(label(scores.metrics[said["metric"]]))
@@ -403,10 +403,10 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
             title.append(f"{scores.provenance.condition} {said['condition']}{against}")
         if "p_holm" in frame.columns:
             title.append(f"family of {rows['p'].count()}")
-        return Table(key, ", ".join(title), columns, rows.to_dicts())
+        return ", ".join(title)
 
     groups = frame.group_by(headed, maintain_order=True) if headed else [((), frame)]
-    return with_frame(key, frame, (of_group(dict(zip(headed, values, strict=True)), rows) for values, rows in groups))
+    return _tables_of(key, frame, groups, columns, titled)
 
 
 def frame_columns(
@@ -492,15 +492,14 @@ def _counted(table: ScoreTable) -> pl.DataFrame:
 def _variant_table(table: ScoreTable, name: str, options: Sequence[str]) -> Table:
     """Return the primary metric of every model under each option of a choice, the other choices as they are."""
     metric = table.metric(table.primary)
-    values: dict[str, Mapping[tuple[str, str | None], float | None]] = {}
+    keys = dict.fromkeys(("model", "condition"), pl.String)
+    frame = pl.DataFrame(sorted_groups(table), schema=keys, orient="row")
     for option in options:
         series = ScoreSeries(table.variant(**{name: option}))
-        values[option] = dict(zip(series.groups, points(series, metric.name), strict=True))
-    groups = sorted_groups(table)
-    schema = {"model": pl.String, "condition": pl.String, **dict.fromkeys(options, pl.Float64)}
-    found = [(*group, *(values[option].get(group) for option in options)) for group in groups]
-    frame = pl.DataFrame(found, schema=schema, orient="row")
-    rows = [{"name": group_name(table, *group), **row} for group, row in zip(groups, frame.to_dicts(), strict=True)]
+        found = [(*group, value) for group, value in zip(series.groups, points(series, metric.name), strict=True)]
+        values = pl.DataFrame(found, schema={**keys, option: pl.Float64}, orient="row")
+        frame = frame.join(values, on=[*keys], how="left", nulls_equal=True, maintain_order="left")
+    rows = [{"name": group_name(table, row["model"], row["condition"]), **row} for row in frame.to_dicts()]
     columns = [text_column("model", "name", is_name=True)]
     columns += [number_column(option, option, lambda _: metric) for option in options]
     return Table(f"by_{name}", f"{label(metric)} under each choice of {name}", columns, rows, frame)
@@ -616,13 +615,12 @@ def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     shown, heads = "model_a model_b n clusters mde difference".split(), {"n": "pilot", "mde": "mde of pilot"}
     columns = [*frame_columns(table, PLAN, shown, heads=heads), *_sizes(cluster, unit)]
     marked = frame.with_columns(mark=pl.when(pl.col("clusters") < FEW).then(pl.lit("few")).otherwise(pl.lit("")))
-    tables = (
-        Table(
-            "plan", f"Plan: {label(table.metrics[metric])}{under_condition(table, condition)}", columns, rows.to_dicts()
-        )
-        for (metric, condition), rows in marked.group_by("metric", "condition", maintain_order=True)
-    )
-    return with_frame("plan", frame, tables)
+    groups = marked.group_by("metric", "condition", maintain_order=True)
+
+    def title(metric: str, condition: str | None, _: pl.DataFrame) -> str:
+        return f"Plan: {label(table.metrics[metric])}{under_condition(table, condition)}"
+
+    return _tables_of("plan", frame, groups, columns, title)
 
 
 def assumed_table(frame: pl.DataFrame) -> Table:
@@ -671,14 +669,11 @@ def assumed_notes() -> list[str]:
 def distribution_tables(table: ScoreTable, distribution: pl.DataFrame) -> list[Table]:
     """Return a table of the distribution of each metric, for each model and condition."""
     shown = "n mean sd lowest median highest".split()
-    columns = [text_column("metric", "label"), *frame_columns(table, DISTRIBUTION, shown, heads={"sd": "SD"})]
-    tables = (
-        Table(
-            "distribution",
-            f"{model}{under_condition(table, condition)}",
-            columns,
-            [{**row, "label": label(table.metrics[row["metric"]])} for row in rows.to_dicts()],
-        )
-        for (model, condition), rows in by_rank(table, distribution, ["model", "condition"])
-    )
-    return with_frame("distribution", distribution, tables)
+    metrics = Column("metric", lambda row: Cell(label(table.metrics[row["metric"]])), is_text=True)
+    columns = [metrics, *frame_columns(table, DISTRIBUTION, shown, heads={"sd": "SD"})]
+    groups = by_rank(table, distribution, ["model", "condition"])
+
+    def title(model: str, condition: str | None, _: pl.DataFrame) -> str:
+        return f"{model}{under_condition(table, condition)}"
+
+    return _tables_of("distribution", distribution, groups, columns, title)

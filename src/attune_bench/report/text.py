@@ -103,6 +103,10 @@ def ranking_document(table: ScoreTable, *, blocks: bool = True) -> Document:
         warnings.simplefilter("ignore")
         answer = Answer(page, condition)
         said, rows = " ".join([f"{answer.finding()}.", *answer.prior()]), answer.rows
+    if not rows:
+        errors = [one for one in table.provenance.issues if one.severity == "error"]
+        why = [f"{one.file}: {one.message}; {one.consequence}." for one in errors[:_MOST_ROWS]]
+        return Document([], answer=[plain_sentence(said), *why])
     metric = table.metric(table.primary)
     columns = [text_column("model", "model", is_name=True), estimate_column(label(metric), "value", lambda _: metric)]
     high = metric.high if isfinite(metric.high) else max((row["value"] for row in rows), default=metric.low)

@@ -9,6 +9,7 @@ makes of the same answers, which can go on from there.
 
 import asyncio
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -400,6 +401,8 @@ def export_batch(
         raise RunError(f"no such folder of results: {again}")
     if not calls.parent.is_dir():
         raise RunError(f"there is no folder {calls.parent} to write {calls.name} to")
+    if not os.access(calls.parent, os.W_OK):
+        raise RunError(f"{calls} cannot be written; choose another file, for instance {Path.home() / calls.name}")
     with TemporaryDirectory() as empty, disk_errors(calls.parent):
         folder, served, jobs = plan_jobs(task, units, settings, providers, again or Path(empty))
         with ExitStack() as stack:

@@ -145,7 +145,7 @@ class Endpoint:
     query : str
         The query of the URL that was given, sent and never stored.
     secrets : tuple of str
-        What is redacted in every text of the server's, in all spellings; longer ones first.
+        The texts to redact in every text of the server's, in all spellings; longer ones first.
     """
 
     provider: str
@@ -275,7 +275,7 @@ def endpoint(
     secrets.append(query)
     secrets += [part.partition("=")[2] for part in query.split("&")]
     spelled = {spelling for secret in secrets for spelling in _spellings(secret)}
-    # What is shorter is no secret, and would blot out half of what a server says.
+    # A shorter text is no secret, and to redact it would remove half of what a server says.
     found = sorted((spelling for spelling in spelled if len(spelling) > 3), key=lambda text: (-len(text), text))
     return Endpoint(provider, url, tuple(headers.items()), query, tuple(found))
 

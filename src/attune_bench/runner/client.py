@@ -24,10 +24,10 @@ from attune_bench.runner.cost import Budget, Price, RunOptions
 from attune_data.text import sanitize, shortened
 
 LARGEST = 1_000_000
-"""Bytes of a response, beyond which it is none."""
+"""The most bytes of a response; a longer response is a fault."""
 
 TOO_LARGE = f"a response of more than {LARGEST:,} bytes"
-"""What is said of one."""
+"""The reason of the fault of a response that is too large."""
 
 _TOO_MANY = 429  # requests
 _RETRIED = (408, 409, _TOO_MANY)
@@ -226,7 +226,7 @@ def asked_wait(retry_after: str | None, longest: float) -> float:
     retry_after : str or None
         The header: seconds or a date.
     longest : float
-        What is the longest within reason.
+        The most seconds to return.
 
     Examples
     --------
@@ -445,7 +445,7 @@ class Client:
         call : Call
             The call.
         decoding : Decoding
-            What is sent with it.
+            The decoding parameters that are sent with the call.
         record : callable
             Records the response; no other call takes the place of this one before that is done.
 

@@ -138,7 +138,7 @@ def call_to_make(
     read : callable
         Reads the JSON object of an answer, see `Reader`.
     note : str
-        What is said below the request when it is made again.
+        The text below the request when it is made again.
     tries : int
         How often the call is made at most; of the answer format of the settings, see `TRIES`.
 
@@ -241,7 +241,7 @@ _MAX_TOKENS = 4096
 
 
 class Unit(Protocol):
-    """What is asked about, one file each: a conversation, a scenario, a question. Any record with an id is one."""
+    """The subject of one file: a conversation, a scenario, a question. Any record with an id is a unit."""
 
     @property
     def id(self) -> str:

@@ -90,7 +90,7 @@ def role_options(
 
     Examples
     --------
-    >>> [option.name for option in role_options("judge", "Models that judge the drafts.")]
+    >>> [option.name for option in role_options("judge", "Models that judge the answers.")]
     ['judge_model', 'judge_provider', 'judge_base_url']
     """
     who = role.replace("_", " ")

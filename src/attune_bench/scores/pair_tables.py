@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from attune_bench.scores.table_columns import ROW
 from attune_bench.scores.table_files import FileTable, read_table
-from attune_bench.scores.table_numbers import UNDEFINED
+from attune_bench.scores.table_numbers import with_numbers
 from attune_data.collection import Collection
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_data.issues import SourceError
@@ -110,9 +110,11 @@ def read_comparisons(
     traits = [column for column in frame.columns if column not in PAIR_COLUMNS]
     frame = frame.with_columns(typed.frame.select(traits)).with_row_index(ROW, text.first_row)
     frame = frame.filter(~pl.all_horizontal(pl.exclude(ROW).is_null()))
+    for column in (column for column in _NUMBERS if column in frame.columns):
+        frame = with_numbers(frame, column, frame[ROW].to_list(), name)
     findings = IssueCollector(name)
     records: list[tuple[Comparison, str]] = []
-    for row, cells in _rows(frame, name):
+    for row, cells in _rows(frame):
         place = f"{name}, row {row}"
         try:
             record = Comparison.model_validate(cells)
@@ -161,7 +163,7 @@ def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.D
     return frame
 
 
-def _rows(frame: pl.DataFrame, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(frame: pl.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each row, and its cells by column: numbers as numbers, an empty cell left out."""
     for row in frame.iter_rows(named=True):
         number = row.pop(ROW)
@@ -171,27 +173,11 @@ def _rows(frame: pl.DataFrame, name: str) -> Iterator[tuple[int, dict[str, Any]]
             if given is None or given == "":
                 continue
             if column in _NUMBERS:
-                given = _number(given, column, f"{name}, row {number}")
-                if given is None:
-                    continue
+                given = int(given) if float(given).is_integer() else given
             elif column in PAIR_COLUMNS:
                 given = str(given)
             cells[column] = given
         yield number, cells
-
-
-def _number(cell: Any, column: str, place: str) -> float | int | None:
-    """Return a cell as a number, None where it is undefined."""
-    if isinstance(cell, str):
-        if cell in UNDEFINED:
-            return None
-        try:
-            cell = float(cell if "." in cell else cell.replace(",", "."))
-        except ValueError:
-            raise MetricInputError(
-                f"{place}: {column} {cell!r:.60} is no number; leave it empty where it is unknown"
-            ) from None
-    return int(cell) if float(cell).is_integer() else float(cell)
 
 
 def _check_twice(records: Iterable[tuple[Comparison, str]], name: str) -> None:

@@ -126,6 +126,13 @@ def read_numbers(cells: pl.Series, rows: Sequence[int], called: Callable[[int], 
     return numbers.fill_nan(None), with_commas
 
 
+def with_numbers(table: pl.DataFrame, column: str, rows: Sequence[int], name: str) -> pl.DataFrame:
+    """Return a table with a column as `read_numbers` reads it; `name` is what errors call the table."""
+    cells = table[column]
+    numbers, _ = read_numbers(cells, rows, lambda place: f"{name}, row {rows[place]}: {column} {cells[place]!r:.60}")
+    return table.with_columns(numbers.alias(column))
+
+
 def _has_decimal_commas(cells: pl.Series, text: pl.Series, rows: Sequence[int], called: Callable[[int], str]) -> bool:
     """Tell whether numbers are written with a decimal comma.
 

@@ -28,7 +28,7 @@ from attune_bench.scores.columns import FrameColumn, build_frame, columns, text,
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import read_table
-from attune_bench.scores.table_numbers import read_numbers
+from attune_bench.scores.table_numbers import with_numbers
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import family_of_pairs, holm_by_family
 from attune_bench.stats.options import (
@@ -152,7 +152,8 @@ def read_labels(
     units = {unit: place for place, unit in enumerate(series.units)}
     ratings = np.full((len(places), len(units)), np.nan)
     seen: dict[_Key, int] = {}
-    for number, row in enumerate(with_ratings(labels, first_row, name).iter_rows(named=True), start=first_row):
+    labels = with_numbers(labels, "rating", range(first_row, first_row + labels.height), name)
+    for number, row in enumerate(labels.iter_rows(named=True), start=first_row):
         where, rating = f"{name}, row {number}", row["rating"]
         if rating is None:
             continue
@@ -185,19 +186,6 @@ def _check_columns(table: ScoreTable, labels: pl.DataFrame, name: str) -> None:
         if column not in labels.columns and len(several.get(column, "ab")) > 1:
             held = f"; the scores have several: {', '.join(map(str, several[column][:4]))}" if column in several else ""
             raise MetricInputError(f"{name}: no column {column!r}{held}; it has {', '.join(labels.columns)}")
-
-
-def with_ratings(table: pl.DataFrame, first_row: int, name: str) -> pl.DataFrame:
-    """Return a table with its column ``rating`` as numbers, null where there is none.
-
-    Raises
-    ------
-    MetricInputError
-        Where a rating is no number; the text begins with `name` and counts rows from `first_row`.
-    """
-    given, rows = table["rating"], range(first_row, first_row + table.height)
-    numbers, _ = read_numbers(given, rows, lambda place: f"{name}, row {rows[place]}: rating {given[place]!r:.60}")
-    return table.with_columns(rating=numbers)
 
 
 def _check_range(rating: float, metric: Metric, where: str) -> None:
@@ -424,10 +412,10 @@ def debias_pairs(
     -------
     polars.DataFrame
         ``model_a, model_b, condition``, then the columns of `debias`, of `model_a` minus `model_b` on the units of
-        both, and before ``reason`` the columns of the test: ``p``, the smallest alpha whose 1 - alpha interval of the
-        corrected difference excludes 0, null without an interval, ``p_min``, the smallest that so many resamples could
-        have given, ``p_holm``, corrected for the family, and ``significant`` where that is below 0.05. No rows where no
-        two models were rated on the same units. `attune_bench.stats.compare.count_significant` counts.
+        both, and before ``reason`` the columns of the test: ``p``, the smallest alpha at which the 1 - alpha interval
+        of the corrected difference excludes 0, null without an interval, ``p_min``, the smallest that so many resamples
+        could have given, ``p_holm``, corrected for the family, and ``significant`` where that is below 0.05. No rows
+        where no two models were rated on the same units. `attune_bench.stats.compare.count_significant` counts.
 
     Raises
     ------

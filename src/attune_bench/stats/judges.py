@@ -18,7 +18,7 @@ import polars as pl
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
 from attune_bench.scores.table_files import read_table
-from attune_bench.stats.debias import with_ratings
+from attune_bench.scores.table_numbers import with_numbers
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data.text import did_you_mean
 from attune_metrics.metric import MetricInputError, nan_to_none
@@ -112,7 +112,8 @@ def read_ratings(source: pl.DataFrame | str | os.PathLike[str]) -> RaterTable:
     cells: dict[tuple[str | None, str], dict[tuple[str, str], float]] = {}
     clusters: dict[tuple[str | None, str], str | None] = {}
     rows: dict[tuple[str | None, ...], int] = {}
-    for number, row in enumerate(with_ratings(source, first_row, name).iter_rows(named=True), start=first_row):
+    source = with_numbers(source, "rating", range(first_row, first_row + source.height), name)
+    for number, row in enumerate(source.iter_rows(named=True), start=first_row):
         where, rating = f"{name}, row {number}", row["rating"]
         if rating is None:
             continue

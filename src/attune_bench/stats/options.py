@@ -466,7 +466,7 @@ class ScoreSeries:
         return metric
 
     def clusters(self, options: AnalysisOptions) -> tuple[Label, ...]:
-        """Return for each unit the label of what is resampled: its cluster, or the unit itself."""
+        """Return for each unit the label of its resampling unit: its cluster, or the unit itself."""
         return self.labels if options.draws_clusters(self.table) else tuple(("", unit) for unit in self.units)
 
     def counted(self, values: Floats, options: AnalysisOptions) -> Floats:

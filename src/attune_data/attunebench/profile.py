@@ -104,7 +104,7 @@ class Instrument(Entry):
     lowest: Named[Number] = Field(
         Named({}), alias="bands", description="Published severity bands, mildest first, each with its lowest score."
     )
-    note: str = Field("", description="What is easily mistaken.")
+    note: str = Field("", description="A likely misreading of the score.")
 
     @property
     def source(self) -> str:
@@ -204,7 +204,7 @@ class Instruments(Entry):
     """The file ``codebook/instruments.toml``: every instrument, and the citations."""
 
     instruments: Annotated[Named[Instrument], Keys(_NAMES)] = Field(
-        description="The instruments by their field in `computed_scores`, and those of the PANAS totals."
+        description="The instruments by their field in `computed_scores`, and the instruments of the PANAS totals."
     )
     sources: Named[Text] = Field(description="The citations by name.")
 

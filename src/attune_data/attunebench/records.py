@@ -392,7 +392,7 @@ class RunData(SnakeCaseRecord):
         1, description="Which time the model was asked this, where it was asked several times; from 1."
     )
     api_cost: Number | None = Field(None, description="Cost of all calls, USD.")
-    duration_seconds: Number | None = Field(None, description="Seconds; those of its calls added up.")
+    duration_seconds: Number | None = Field(None, description="Sum of the seconds of its calls.")
     turns: Items[RunTurn] = Field((), description="Predictions per turn.")
     post_conversation: PostConversation | None = Field(
         None, description="Predictions after the last turn; null in an incomplete run."

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, Strict
 
 from attune_data.collection import record_kind
-from attune_data.record import Number, Repeat, SnakeCaseRecord, repeat_suffix
+from attune_data.record import LARGEST, Number, Repeat, SnakeCaseRecord, repeat_suffix
 from attune_data.repair import IssueCollector
 
 TIES = frozenset(
@@ -21,7 +21,8 @@ TIES = frozenset(
 SIDES = {"a": ("a", "model_a", "left"), "b": ("b", "model_b", "right")}
 """What a winner may be called in the place of a model's name, in lower case."""
 
-_Length = Annotated[Number, Field(ge=0)]
+_Positive = Field(ge=0, le=LARGEST)
+_Length = Annotated[int, Strict(), _Positive] | Annotated[float, Strict(), _Positive]
 
 
 class Comparison(SnakeCaseRecord):

@@ -247,7 +247,10 @@ def _check(schema: "pl.Schema") -> None:
 
 
 _LINES = (".jsonl", ".jsonl.gz")
-FILES = (".json", *_LINES, ".parquet")
+WHOLE = (".json", ".json.gz")
+"""Files that are one JSON document."""
+
+FILES = (*WHOLE, *_LINES, ".parquet")
 _RECORDS = "/records.parquet"
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 OTHER_ARCHIVES = (".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".7z", ".rar")
@@ -261,7 +264,8 @@ class Document:
     """One record's bytes, or why they could not be read.
 
     `name` is the file's path within the source, with ``:line`` for a line of JSONL, ``:row`` for a row of Parquet.
-    Where there is a `problem`, `severity`, `rule` and `consequence` say how it is reported.
+    Where there is a `problem`, `severity`, `rule` and `consequence` say how it is reported. A JSON file that is too
+    large for one record has its `path`, where it is a file of its own: it may have many records.
     """
 
     name: str
@@ -270,17 +274,26 @@ class Document:
     severity: Severity = "error"
     rule: str = "unreadable"
     consequence: str | None = None
+    path: Path | None = None
 
 
 Choice = Callable[[list[str]], list[str]]
 
 
 def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
-    """Yield the records of an open file: one a line of JSONL or a row of Parquet, else one."""
+    """Yield the records of an open file: one a line of JSONL or a row of Parquet, else one.
+
+    A text is the record of one key, ``text``.
+    """
     lower = name.lower()
     if lower.endswith(".json"):
-        data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
-        yield document(name, data if len(data) < _USUAL else data + stream.read(RECORD_LIMIT + 1 - _USUAL))
+        yield document(name, _whole(stream))
+    elif lower.endswith(".json.gz"):
+        with gzip.open(stream) as unpacked:
+            yield document(name, _whole(budget.bounded(cast("IO[bytes]", unpacked))))
+    elif lower.endswith(".txt"):
+        text = _whole(stream).decode("utf-8-sig", "replace")
+        yield document(name, json.dumps({"text": text}).encode())
     elif lower.endswith(".gz"):
         with gzip.open(stream) as unpacked:
             yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)), budget)
@@ -288,6 +301,12 @@ def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
         yield from _rows(name, stream if stream.seekable() else _in_memory(stream), budget)
     else:
         yield from _lines(name, stream, budget)
+
+
+def _whole(stream: IO[bytes]) -> bytes:
+    """Return a file up to the limit of one record, and a byte more where it is longer."""
+    data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
+    return data if len(data) < _USUAL else data + stream.read(RECORD_LIMIT + 1 - _USUAL)
 
 
 def _in_memory(stream: IO[bytes]) -> IO[bytes]:
@@ -369,7 +388,7 @@ def select(
     """
     every = sorted(names)
     candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
-    kinds = (".json", _LINES, _RECORDS, ".parquet")
+    kinds = (WHOLE, _LINES, _RECORDS, ".parquet")
     of_kinds = ([name for name in candidates if f"/{name}".lower().endswith(kind)] for kind in kinds)
     preferred = [name for name in candidates if any(map(PurePosixPath(name.lower()).match, prefer))]
     selected = preferred or next(filter(None, of_kinds), [])
@@ -455,7 +474,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         if error.filename not in (None, os.fspath(temporary)):
             raise  # Of another file.
-        # That of a full disk names no file, that of a rename two.
+        # The error of a full disk names no file, the error of a rename two.
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
     finally:
         temporary.unlink(missing_ok=True)

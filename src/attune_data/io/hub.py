@@ -276,7 +276,7 @@ def _commit(address: Address) -> tuple[str, str | None]:
         return known, None
     try:
         commit = api.dataset_info(repo, revision=revision, timeout=timeout()).sha
-        if commit != known:  # The other keeps what it finds, but waits without end and does not tell what is old.
+        if commit != known:  # This keeps the commit, but waits without end and does not say what is old.
             commit = api.resolve_revision(repo, repo_type="dataset", revision=revision).resolved
     except (HfHubHTTPError, httpx2.TransportError) as error:
         is_down = not isinstance(error, HfHubHTTPError) or error.response.status_code in (429, *range(500, 600))

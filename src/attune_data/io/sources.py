@@ -7,6 +7,7 @@ import re
 import stat
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
@@ -16,6 +17,7 @@ from attune_data.io.documents import (
     ARCHIVES,
     FILES,
     OTHER_ARCHIVES,
+    WHOLE,
     Budget,
     Choice,
     Document,
@@ -216,7 +218,7 @@ def documents(
         from attune_data.io.archives import members
 
         yield from members(path, choose, prefer)
-    elif path.name.lower().endswith(FILES):
+    elif path.name.lower().endswith(FILES) or any(map(PurePosixPath(path.name.lower()).match, prefer)):
         yield from _file(path, shown_name(path.name), Budget())
     elif path.name.lower().endswith(OTHER_ARCHIVES):
         raise SourceError(
@@ -356,7 +358,10 @@ def _file(path: Path, name: str, budget: Budget) -> Iterator[Document]:
         mode = path.stat().st_mode
         if stat.S_ISREG(mode):
             with path.open("rb") as stream:
-                yield from records(name, stream, budget)
+                found = records(name, stream, budget)
+                if path.name.lower().endswith(WHOLE):
+                    found = (replace(one, path=path) if one.problem is not None else one for one in found)
+                yield from found
         else:
             yield Document(name, b"", f"a {'folder' if stat.S_ISDIR(mode) else 'device or pipe'}, not a file")
     except (OSError, EOFError, ValueError, zlib.error) as error:

@@ -1,24 +1,24 @@
 """Which pairs of models to judge next, so that their order is decided with few comparisons.
 
-Comparisons say most about two models of nearly equal strength, and an order is decided where each model differs from
-the next one. So the pairs to judge are neighbours in strength, those first that differ least beside their standard
-error. Of models that no chain of wins joins, the neighbours are the last of one group and the first of the next.
-`attune_metrics.stats.pairwise` has the model and its conventions.
+Comparisons say most about two models of nearly equal strength, and the order of such two is the last one to be known.
+So the pairs to judge are those that differ least beside their standard error. Of models that no chain of wins joins,
+they are the last of one group and the first of the next. `attune_metrics.stats.pairwise` has the model and its
+conventions.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
-from math import inf, nan, sqrt
+from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
 
 from attune_metrics.metric import MetricInputError, check_level, check_number, check_whole
 from attune_metrics.stats.pairwise import ComparisonFit
+from attune_metrics.stats.sums import Floats
 
 
 class NextPair(NamedTuple):
-    """Two neighbours that comparisons so far do not put in an order.
+    """Two models that comparisons so far do not put in an order.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ def next_pairs(
 ) -> list[NextPair]:
     """Return the pairs of models to judge next, the least decided ones first; none where the order is decided.
 
-    Two neighbours are decided where the interval of their difference is above 0, or where it is below
+    Two models are decided where the interval of their difference is above 0, or where it is below
     `smallest_difference`: they are as good as equal. The standard error is the larger one of that from the influence of
     clusters, which knows that comparisons of a cluster are alike, and that of independent comparisons, which knows how
     little a few say. Student's t has as many degrees of freedom as there are clusters, less 1.
@@ -69,7 +69,8 @@ def next_pairs(
     Returns
     -------
     list of NextPair
-        Judge each on some units that it has not been judged on, fit all comparisons again, and ask again.
+        Judge each on some units that it has not been judged on, fit all comparisons again, and ask again. Pass over
+        pairs that have been judged on all units.
 
     Raises
     ------
@@ -78,8 +79,8 @@ def next_pairs(
 
     Notes
     -----
-    Each interval has its level alone, for one look: of an order of many models, or one that is looked at after every
-    few comparisons, more than 5% of neighbours are in the wrong order. benchmarks/pair_planning.py measures it.
+    Each interval has its level alone, for one look: of many models, or of an order that is looked at after every few
+    comparisons, more than 5% of pairs can be in the wrong order. benchmarks/pair_planning.py measures it.
 
     Examples
     --------
@@ -101,29 +102,34 @@ def next_pairs(
         raise MetricInputError("models is empty" if order else "the fit has no models")
     middle = fit.labels[order[len(order) // 2]]
     pairs = [(0.0, NextPair(label, middle, nan, -inf, inf)) for label in chosen or () if label not in fit.labels]
-    for one, other in pairwise(order):
-        pair = fit.labels[one], fit.labels[other]
-        if chosen is None or not {*pair}.isdisjoint(chosen):
-            difference, error = _difference(fit, one, other)
-            reach = inf if np.isnan(difference) else _quantile(fit, level) * error
-            low, high = (-inf, inf) if reach == inf else (difference - reach, difference + reach)
-            if low <= 0 and not high < smallest:
-                pairs.append((0.0 if reach == inf else difference / error, NextPair(*pair, difference, low, high)))
+    reach = _quantile(len(fit.clusters), level)
+    for place, one in enumerate(order[:-1]):
+        errors = _errors(fit, one)
+        for other in order[place + 1 :]:
+            pair = fit.labels[one], fit.labels[other]
+            if chosen is not None and {*pair}.isdisjoint(chosen):
+                continue
+            difference, error = float(fit.strengths[one] - fit.strengths[other]), float(errors[other])
+            low, high = difference - reach * error, difference + reach * error
+            if np.isnan(error):
+                if other == order[place + 1]:  # the next group
+                    pairs.append((0.0, NextPair(*pair, nan, -inf, inf)))
+            elif low <= 0 and not high < smallest:
+                pairs.append((difference / error, NextPair(*pair, difference, low, high)))
     return [pair for _, pair in sorted(pairs, key=lambda found: found[0])[:n]]
 
 
-def _difference(fit: ComparisonFit, one: int, other: int) -> tuple[float, float]:
-    """Return the difference of two strengths and its standard error, nan where they are not on one scale."""
-    variance = fit.covariance[one, one] + fit.covariance[other, other] - 2 * fit.covariance[one, other]
-    if np.isnan(variance):
-        return nan, nan
+def _errors(fit: ComparisonFit, one: int) -> Floats:
+    """Return the standard error of the difference of a model from each (models,), nan where they share no scale."""
+    variance = fit.covariance[one, one] + fit.covariance.diagonal() - 2 * fit.covariance[one]
     size = len(fit.clusters)
-    moved = fit.influence[:, one] - fit.influence[:, other]
-    clustered = size / max(size - 1, 1) * float((moved**2).sum())
-    return float(fit.strengths[one] - fit.strengths[other]), sqrt(max(clustered, float(variance)))
+    moved = fit.influence[:, [one]] - fit.influence
+    clustered = size / max(size - 1, 1) * (moved * moved).sum(axis=0)
+    errors: Floats = np.sqrt(np.maximum(variance, clustered))
+    return errors
 
 
-def _quantile(fit: ComparisonFit, level: float) -> float:
+def _quantile(clusters: int, level: float) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(len(fit.clusters) - 1, (1 + level) / 2)) if len(fit.clusters) > 1 else inf
+    return float(stdtrit(clusters - 1, (1 + level) / 2)) if clusters > 1 else inf

@@ -293,10 +293,7 @@ def fit_comparisons(
         moved = influence_of(part, size, inverse)
         influence[:, part.models] = moved[:, :k]
         term_influence |= zip(names, moved[:, k:].T, strict=False)
-        same = np.equal.outer(part.likelihood.groups, part.likelihood.groups)
-        covariance[np.ix_(part.models, part.models)] = np.where(
-            same, _centred(inverse[:k, :k], part.likelihood), np.nan
-        )
+        covariance[np.ix_(part.models, part.models)] = _centred(inverse[:k, :k], part.likelihood)
         penalized = prior / 2 * (part.parameters[:k] ** 2).sum()
         likelihood_found += part.likelihood.objective(part.cells.total(), part.parameters[np.newaxis])[0] + penalized
     numbers = np.empty(models, dtype=np.intp)

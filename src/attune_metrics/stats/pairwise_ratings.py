@@ -4,6 +4,7 @@ In each resample of clusters all parameters are fitted again, from those of all 
 `attune_metrics.stats.pairwise` has the model and its conventions.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, nan, sqrt
@@ -12,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.metric import MetricInputError, check_level
+from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning, check_level
 from attune_metrics.stats.bootstrap import Interval, Resamples, intervals_of, symmetric_levels
 from attune_metrics.stats.bradley_terry import Counts, chains, drawn_blocks, maximize
 from attune_metrics.stats.pairwise import (
@@ -27,6 +28,9 @@ from attune_metrics.stats.pairwise import (
 from attune_metrics.stats.sums import ROUNDING, Floats, average_ranks, exponential
 
 RatingMethod = Literal["influence-t", "percentile-expanded", "percentile"]
+
+FEWEST_CLUSTERS = 5
+"""With fewer clusters, 95% intervals of terms cover as few as 75% of true values; benchmarks/pair_coverage.py."""
 
 _ROUNDED = 9  # digits of strengths beyond which a difference is rounding, so that ranks are shared
 
@@ -136,6 +140,11 @@ def bradley_terry_ratings(
         The ends of an interval are nan, and ``reason`` says why, as for `bootstrap`; a strength is undefined in a
         resample in which its group falls apart.
 
+    Warns
+    -----
+    UnreliableIntervalWarning
+        If there are terms, and fewer than five clusters.
+
     Raises
     ------
     MetricInputError
@@ -161,6 +170,13 @@ def bradley_terry_ratings(
     wins, ties_of = data.wins(len(labels)), data.ties(len(labels))
     groups, reasons = group_models(wins, prior)
     names = [*(terms or {})]
+    if names and 1 < (size := len(np.unique(data.clusters))) < FEWEST_CLUSTERS:
+        warnings.warn(
+            f"comparisons have {size} clusters: of fewer than {FEWEST_CLUSTERS}, 95% intervals of terms cover as few "
+            "as 75% of true values; judge more units",
+            UnreliableIntervalWarning,
+            stacklevel=2,
+        )
     strengths = [Interval(nan, nan, nan, level, method, 0, 0, reason) for reason in reasons]
     ranks, plain = np.full((3, len(labels)), nan), np.full(len(labels), nan)
     others: list[Interval] = []

@@ -1,16 +1,28 @@
 """Analyses of comparisons in pairs, and the way of a stranger's table of votes through the commands."""
 
 from collections.abc import Callable
+from itertools import combinations
 from math import log2
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.comparisons import bias, judges, orders, ratings_without_bias
+from attune_bench.analyses import ANALYSES
+from attune_bench.benchmarks.comparisons import (
+    bias,
+    judges,
+    next_pairs,
+    opponents,
+    orders,
+    ratings_without_bias,
+    sections,
+)
+from attune_bench.report.page_scores import PageScores
 from attune_bench.scores.pairwise import ELO
 from attune_data import load_records
 from attune_data.comparisons import COMPARISON, Comparison
@@ -114,6 +126,47 @@ def test_judges_without_common_answers_have_a_reason() -> None:
     assert (row["value"], row["reason"]) == (None, "no two answers that both judged")
 
 
+def test_opponents_are_counted_and_expected() -> None:
+    wins = {("a", "b"): "aaab", ("b", "c"): "bbbc", ("a", "c"): "aact"}
+    sides = {"t": "tie"}
+    votes = [
+        vote(f"{a}{b}{n}", *((a, b) if n % 2 else (b, a)), sides.get(won, won))
+        for (a, b), winners in wins.items()
+        for n, won in enumerate(winners)
+    ]
+    rows = opponents(scored(votes)).select("model_a", "model_b", "wins", "ties", "losses", "rate", "n").rows()
+    assert rows == [("a", "b", 3, 0, 1, 0.75, 4), ("a", "c", 2, 1, 1, 0.625, 4), ("b", "c", 3, 0, 1, 0.75, 4)]
+    for options in ({}, {"ties": "davidson"}):
+        found = opponents(scored(votes, **options))
+        # The most likely strengths expect as many wins of each model as it has.
+        surplus = found.filter(model_a="a").select((pl.col("rate") - pl.col("expected")).sum()).item()
+        assert surplus == pytest.approx(0, abs=1e-6)
+    alone = opponents(scored([vote(n, "a", "b", "a") for n in range(3)]))
+    assert alone.select("expected", "reason").row(0) == (None, "one of the two has no rating")
+
+
+def test_the_pairs_to_judge_next_are_undecided_neighbours() -> None:
+    votes = [vote(f"{n}", "a", "b", "ab"[n % 2]) for n in range(40)]
+    votes += [vote(f"{n}", "b", "c", "bbbc"[n % 4]) for n in range(40)]
+    [row] = next_pairs(scored(votes)).iter_rows(named=True)
+    assert {row["model_a"], row["model_b"]} == {"a", "b"}
+    assert row["comparisons"] == 40
+    assert row["difference_low"] < 0 < row["difference_high"]
+    decided = [vote(f"{n}", "a", "b", "aaab"[n % 4]) for n in range(80)]
+    assert next_pairs(scored(decided)).is_empty()
+
+
+def test_a_page_says_what_it_leaves_out() -> None:
+    votes = [vote(f"{n}{a}{b}", a, b, (a, b)[(n + i) % 3 == 0]) for n in range(3) for i, (a, b) in enumerate(
+        combinations([f"m{k:02}" for k in range(22)], 2)
+    )]  # fmt: skip
+    page = PageScores(table=scored(votes), analyses=ANALYSES, small_cells=False, options={"resamples": 50})
+    found = {one.title: one for one in sections(page, data=None, results=None)}
+    assert found["Opponents"].left_out == "231 rows; attune-bench analyze opponents has them"
+    assert found["Agreement of judges"].left_out == "needs comparisons that name at least two judges"
+    assert found["Agreement of the two orders"].left_out == "needs pairs of answers that were judged in both orders"
+
+
 # A stranger's table.
 
 
@@ -173,6 +226,16 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
     checked = told(call, "validate", tmp_path / "mapped.csv")
     assert checked.startswith("120 comparisons loaded; 0 errors, 0 warnings, 0 notes")
+
+
+def test_ratings_of_two_fits_are_on_two_boards(call: Call, tmp_path: Path) -> None:
+    votes = load_records("demo", COMPARISON).where(judge="human")
+    halves = {"one": {"synthetic/brief", "synthetic/hasty"}, "two": {"synthetic/attentive", "synthetic/thorough"}}
+    for name, models in halves.items():
+        COMPARISON.collection([one for one in votes if {one.a, one.b} == models]).to_jsonl(tmp_path / f"{name}.jsonl")
+    files = [tmp_path / f"{name}.jsonl" for name in halves]
+    assert "2 boards" in told(call, "leaderboard", *files, "--output", tmp_path / "site")
+    assert "1 board," in told(call, "leaderboard", files[0], "--output", tmp_path / "other")
 
 
 @pytest.mark.slow

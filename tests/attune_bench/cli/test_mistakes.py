@@ -114,8 +114,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "score-swapped": (
         ("score", "--results", "data", "--ground-truth", "runs"),
-        "data contains conversations; expected runs, episodes, dialogues, predictions, answers, and conversations are "
-        "data; are --results and --data swapped?",
+        "data contains conversations; expected runs, episodes, dialogues, predictions, answers, comparisons, and "
+        "conversations are data; are --results and --data swapped?",
     ),
     "score-no-overlap": (("score", "--results", "other", "--ground-truth", "data"), "none of the 1 run in other"),
     "score-data-of-another": (
@@ -250,6 +250,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "subset-a-word-without-quotes": (
         ("subset", "results.csv", "--filter", "topic = hard"),
         "no trait 'hard'; expected one of unit, cluster, topic; if hard is a value, write topic = 'hard'",
+    ),
+    "compare-two-tables": (
+        ("compare", "results.csv", "more.csv"),
+        "Got unexpected extra argument (more.csv); join several tables into one, and put a text with blanks in quotes",
     ),
     "subset-of-no-trait": (
         ("subset", "results.csv"),

@@ -1,5 +1,6 @@
 """`run --html`: asked, scored and shown by one command, which says what the page lacks."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,19 @@ def test_the_page_of_an_incomplete_run_is_of_the_finished_part(call: Call) -> No
     assert f"{8 - finished} conversations not finished" in err
 
 
+def test_a_page_of_a_run_needs_no_extra_and_says_why_it_has_no_score(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with ModelServer() as server:
+        asked = ("--benchmark", "eqbench", "--base-url", server.url, "--limit", 1, "--html", "page.html")
+        status, out, err = call(*RUN, *asked)
+    assert (status, err, Path("page.html").exists()) == (0, "", True)
+    why = "m: 0 of 20 questions have a parseable answer, fewer than 83%; no score."
+    assert out.endswith(f"\n\nNo model has a value of EQ-Bench score that can be shown.\n\n{why}\n")
+
+
 def test_there_is_no_page_of_a_run_that_could_not_be_read(call: Call) -> None:
     with ModelServer(lambda *_: said("Hm.")) as server:
         status, _, err = call(*RUN, "--base-url", server.url, "--limit", 1, "--html", "page.html")
@@ -72,7 +86,9 @@ def test_too_few_people_for_a_page_are_told_how_to_show_them(call: Call) -> None
         status, _, err = call(*RUN, "--base-url", server.url, "--limit", 1, "--html", "page.html")
     assert (status, Path("page.html").exists(), Path("results").exists()) == (2, False, True)
     assert "page.html is not written: every model was run on fewer than 5 participants" in err
-    assert "(--small-cells); try attune-bench report --results results --data demo --html page.html" in err
+    assert (
+        "(--small-cells); try attune-bench report --results results --data demo --html page.html --small-cells\n" in err
+    )
 
 
 @pytest.mark.parametrize(

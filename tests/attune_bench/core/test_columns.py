@@ -25,7 +25,7 @@ from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.subgroups import compare_by
 from attune_bench.stats.summary import chance_of_units, distribution
 from attune_data import load, load_records, load_runs
-from attune_data.kinds import COMPARISON, ITEM, KINDS, PREDICTION
+from attune_data.kinds import COMPARISON, ITEM, KINDS, PREDICTION, VERDICT
 from attune_data.references import resolve
 from attune_metrics.catalog import CATALOG
 
@@ -155,8 +155,9 @@ def test_every_column_of_an_analysis_of_a_benchmark_has_a_meaning(benchmark: str
     assert analysis.row
     if benchmark == "attunebench":
         found = run(analysis, scores, load("demo"), load_runs("demo"))
-    elif benchmark == "comparisons":
-        found = run(analysis, score(load_records("demo", COMPARISON)), None, None)
+    elif benchmark in ("comparisons", "eqbench3_pairs"):
+        judged: Any = load_records("demo", COMPARISON if benchmark == "comparisons" else VERDICT)
+        found = run(analysis, score(judged), None, judged)
     else:
         items = load_records("demo", ITEM)
         answers = PREDICTION.collection(answers_of(items, "a", 0.5))

@@ -168,14 +168,14 @@ PLOTTED: dict[str, tuple[Callable[[], RowPlot | LinePlot | PointPlot], list[str]
     ),
     # The line between early and late, these two, no middle; and the drift.
     "turn_drift": (
-        lambda: attune_figures.turn_drift(TABLE, DRIFT),
+        lambda: attune_figures.turn_drift(TABLE, DRIFT, "avg_binary_om_accuracy"),
         4 * [
             "a: early 0.900, middle -, late 0.800; drift -0.100 [-0.200, -0.010], Holm p 0.0200, "
             "n = 20 (12 participants)"
         ],
     ),
     "diagnosis_groups": (
-        lambda: attune_figures.diagnosis_groups(TABLE, GROUPS),
+        lambda: attune_figures.diagnosis_groups(TABLE, GROUPS, "avg_emotion_va_score"),
         [
             "a, ADHD: 0.500 without a diagnosis; difference -0.200 [-0.300, -0.100], Holm p 0.0200, "
             "n = 20 (12 participants)",
@@ -360,7 +360,7 @@ def test_units_are_not_named() -> None:
 
 def test_marks_can_be_told_apart_by_shape() -> None:
     whole = DRIFT.with_columns(middle=pl.lit(0.85))
-    [row] = attune_figures.turn_drift(TABLE, whole).rows
+    [row] = attune_figures.turn_drift(TABLE, whole, "avg_binary_om_accuracy").rows
     assert [(mark.shape, mark.is_hollow) for mark in row.marks[0][1:]] == [
         ("circle", False), ("circle", True), ("diamond", False),
     ]  # fmt: skip
@@ -439,7 +439,7 @@ def test_nothing_to_draw_is_said() -> None:
 
 def test_a_frame_of_something_else_is_refused() -> None:
     with pytest.raises(ValueError, match="no column 'value_none': is it of the analysis that this figure draws"):
-        attune_figures.diagnosis_groups(TABLE, SUMMARY)
+        attune_figures.diagnosis_groups(TABLE, SUMMARY, "avg_emotion_va_score")
     with pytest.raises(ValueError, match="no column 'metric': is it of the analysis that this figure draws"):
         figures.win_rates(TABLE, frame=GAPS)
 
@@ -458,7 +458,9 @@ def test_a_figure_is_one_image_with_a_name_and_a_finding(name: str) -> None:
 
 def test_points_of_few_participants_do_not_look_like_others() -> None:
     many = GROUPS.head(1).with_columns(group=pl.lit("any"), mark=pl.lit(""), clusters=pl.lit(20, dtype=pl.Int64))
-    plot = attune_figures.diagnosis_groups(TABLE, pl.concat([many, GROUPS], how="vertical_relaxed"))
+    plot = attune_figures.diagnosis_groups(
+        TABLE, pl.concat([many, GROUPS], how="vertical_relaxed"), "avg_emotion_va_score"
+    )
     points = [mark for row in plot.rows for marks in row.marks for mark in marks]
     assert len({(point.shape, point.is_hollow) for point in points}) == 3
     assert {"20 participants or more", "fewer than 20 participants", "fewer than 5 participants, no interval"} <= set(

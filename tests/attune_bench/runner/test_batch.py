@@ -1,6 +1,7 @@
 """Batch files: the results of a run from the same answers, and one error where answers and calls do not fit."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -253,6 +254,16 @@ def test_calls_that_depend_on_answers_are_refused(tmp_path: Path) -> None:
     settings = eibench.TASK.settings("vendor/model", simulator_model="vendor/person")
     with pytest.raises(RunError, match="depend on the answers before them"):
         export_batch(eibench.TASK, load_scenarios("demo"), settings, PROVIDERS, calls=tmp_path / "calls.jsonl")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_told_with_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    message = (
+        f"{tmp_path / 'calls.jsonl'} cannot be written; choose another file, for instance {Path.home()}/calls.jsonl"
+    )
+    with pytest.raises(RunError, match=f"^{re.escape(message)}$"):
+        export(tmp_path / "calls.jsonl")
     assert not list(tmp_path.iterdir())
 
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import t as student
 
 from attune_metrics import MetricInputError
+from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import Resamples, draw_resamples
 from attune_metrics.stats.bradley_terry import drawn_blocks
 from attune_metrics.stats.pair_planning import NextPair, next_pairs
@@ -105,6 +106,15 @@ def test_the_bias_is_removed_from_strengths() -> None:
     assert plain.terms == {}
 
 
+def test_few_clusters_say_little_of_a_term() -> None:
+    data = judged(clusters=4)
+    with pytest.warns(UnreliableIntervalWarning, match=r"^comparisons have 4 clusters: of fewer than 5, 95% intervals"):
+        rated(data)
+    # Of strengths alone, and of five clusters, there is no warning, which would be an error.
+    rated({**data, "terms": None})
+    rated(judged(clusters=5))
+
+
 def test_one_cluster_has_no_interval() -> None:
     found = bradley_terry_ratings([*"aab"], [*"bba"], [1, 0, 1], draw_resamples([*"xxx"], n_resamples=20))
     for one in found.models:
@@ -122,8 +132,9 @@ def test_clusters_that_say_the_same_have_no_interval() -> None:
 
 def test_a_term_that_predicts_every_outcome_leaves_no_number() -> None:
     found = bradley_terry_ratings(
-        [*"abab"], [*"baba"], [1, 1, 0, 0], draw_resamples(range(4), n_resamples=20), terms={"x": [1, 1, -1, -1]}
-    )
+        [*"ababab"], [*"bababa"], [1, 1, 0, 0, 1, 1], draw_resamples(range(6), n_resamples=20),
+        terms={"x": [1, 1, -1, -1, 1, 1]},
+    )  # fmt: skip
     why = "no finite strengths fit best beside term 'x': some outcomes never vary"
     assert found.terms["x"].reason == why
     assert {one.reason for one in found.models} == {why}

@@ -52,7 +52,7 @@ BENCHMARK = Benchmark(
             multiple=True,
             is_common=True,
         ),
-        *role_options("judge", "Models that judge the drafts.", multiple=True),
+        *role_options("judge", "Models that judge the answers.", multiple=True),
         Option(
             name="panas_strategy",
             help="How the PANAS after the conversation is asked for; by default absolute.",

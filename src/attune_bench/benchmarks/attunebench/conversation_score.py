@@ -576,7 +576,8 @@ def other_similarity(given: str | Similarity) -> OtherSimilarity | None:
     ----------
     given : str or callable
         ``"jaccard"``; ``"bertscore"``, the F1 of BERTScore [1]_ by roberta-large, or ``"bertscore:MODEL"`` with the
-        name of a model on the Hub or a folder; or a function of two lists of texts, whose name names the columns.
+        name of a model on the Hub or a folder; or a function of two lists of texts; the columns are named after the
+        function.
 
     Raises
     ------

@@ -37,7 +37,7 @@ EXPECTED = (
     *(f"four_branch_{branch}_mae" for branch in BRANCHES),
     *"evaluation_quality holistic conversation_wide_average hp_perspective_gap".split(),
 )
-"""The metrics whose expected value is known."""
+"""The metrics with a known expected value."""
 
 
 def expected_scores(truth: Truth, protocol: Protocol) -> dict[str, float | None]:

@@ -25,8 +25,8 @@ _AFFECTS = {"positive": "positive", "negative": "negative", "none": "no emotion"
 _RESPONSES = ("human", "alternate", "original")
 _MOST_TURNS = 12
 
-Values = dict[str, pl.DataFrame]
-"""By name of a measure, its value of each conversation that has one: ``conversation_id, value``."""
+Found = dict[str, tuple[Metric, pl.DataFrame]]
+"""By name a measure, and its value of each conversation that has one: ``conversation_id, value``."""
 
 
 def measures(conversations: Conversations) -> Measures:
@@ -45,15 +45,13 @@ def measures(conversations: Conversations) -> Measures:
     (40, ['What replies did, and what people wanted', 'Emotions from turn to turn'])
     """
     tables = conversations.tables
-    values: Values = {}
-    metrics: dict[str, Metric] = {}
+    found: Found = {}
     families = [
-        family(tables, values, metrics)
-        for family in (_questions, _emotions_by_turn, _mood, _preferences, _emotions, _topics)
+        family(tables, found) for family in (_questions, _emotions_by_turn, _mood, _preferences, _emotions, _topics)
     ]
     people = tables.conversations.select(_KEY, "participant_id")
     frame = people.select(pl.lit("participants").alias("model"), pl.lit(None, pl.String).alias("condition"), unit=_KEY)
-    for name, own in values.items():
+    for name, (_, own) in found.items():
         frame = frame.join(
             own.select(pl.col(_KEY).alias("unit"), pl.col("value").cast(pl.Float64).alias(name)),
             on="unit", how="left", maintain_order="left",
@@ -64,8 +62,9 @@ def measures(conversations: Conversations) -> Measures:
     )
     provenance = Provenance(
         title="AttuneBench conversations", unit="conversation", cluster="participant", private=True,
-        synthetic=any(map(is_generated, conversations)), primary=next(iter(metrics), ""),
+        synthetic=any(map(is_generated, conversations)), primary=next(iter(found), ""),
     )  # fmt: skip
+    metrics = {name: metric for name, (metric, _) in found.items()}
     table = ScoreTable(values=frame, units=units, metrics=metrics, provenance=provenance)
     return Measures(table, tuple(family for family in families if family.metrics))
 
@@ -78,13 +77,12 @@ def _gap(name: str, label: str, reach: float, *, scale: float = 1, digits: int =
     return Metric(name=name, label=label, low=-reach, high=reach, higher_is_better=None, scale=scale, digits=digits)
 
 
-def _topics(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
+def _topics(tables: Tables, found: Found) -> Family:
     known = tables.conversations.select(_KEY, pl.col("category").fill_null("no answer").str.strip_chars())
     counts = known.group_by("category").len().sort("len", "category", descending=[True, False])
     names = {f"topic {category}": category for category in counts["category"]}
     for name, category in names.items():
-        metrics[name] = _share(name, sanitize(category))
-        values[name] = known.select(_KEY, value=pl.col("category") == category)
+        found[name] = _share(name, sanitize(category)), known.select(_KEY, value=pl.col("category") == category)
     about = "Share of the conversations that are about the topic."
     return Family(
         title="Topics", metrics=[*names], about=about, axis="share of conversations, %", counts=True, trait="category"
@@ -99,42 +97,45 @@ def _tagged(tables: Tables) -> pl.DataFrame:
     return tables.mood_tags.with_columns(word=word).with_columns(affect=affect)
 
 
-def _emotions_by_turn(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
+def _has(turns: pl.DataFrame, tagged: pl.DataFrame, *, value: bool = True) -> pl.DataFrame:
+    """Return for each turn whether it has any of some tags, or with `value` False whether it has none."""
+    has = tagged.select(*_TURN, value=pl.lit(value=value)).unique(_TURN)
+    return turns.join(has, on=_TURN, how="left").with_columns(pl.col("value").fill_null(not value))
+
+
+def _emotions_by_turn(tables: Tables, found: Found) -> Family:
     tagged = _tagged(tables)
     turns = tables.turns.select(_TURN)
     last = min(max(turns["turn_number"].to_list(), default=0), _MOST_TURNS)
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     for affect, said in _AFFECTS.items():
         own = tagged if affect == "none" else tagged.filter(affect=affect)
-        has = own.select(*_TURN, value=pl.lit(value=affect != "none")).unique(_TURN)
-        of_turns = turns.join(has, on=_TURN, how="left").with_columns(pl.col("value").fill_null(affect == "none"))
+        of_turns = _has(turns, own, value=affect != "none")
         if not of_turns["value"].any():
             continue
         for number in range(1, last + 1):
             name = f"turn {number} {affect}"
-            metrics[name] = _share(name, f"turn {number}, {said.removesuffix(' emotion')} emotion")
-            values[name] = of_turns.filter(turn_number=number).unique(_KEY, keep="last").select(_KEY, "value")
-            found[name] = Place(said, number)
+            metric = _share(name, f"turn {number}, {said.removesuffix(' emotion')} emotion")
+            found[name] = metric, of_turns.filter(turn_number=number).unique(_KEY, keep="last").select(_KEY, "value")
+            places[name] = Place(said, number)
     return Family(
-        title="Emotions from turn to turn", metrics=[*found], places=found, position="turn",
+        title="Emotions from turn to turn", metrics=[*places], places=places, position="turn",
         about="Share of the conversations that have the turn in which the participant named an emotion of this kind in "
         "it; a turn can have emotions of both kinds.",
         axis="share of conversations, %",
     )  # fmt: skip
 
 
-def _emotions(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
+def _emotions(tables: Tables, found: Found) -> Family:
     tagged, turns = _tagged(tables), tables.turns.select(_TURN)
-    found: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for word, emotion in load_codebook().emotions.items():
-        has = tagged.filter(word=word).select(*_TURN, value=pl.lit(value=True)).unique(_TURN)
-        of_turns = turns.join(has, on=_TURN, how="left").with_columns(pl.col("value").fill_null(value=False))
+        of_turns = _has(turns, tagged.filter(word=word))
         shares = of_turns.group_by(_KEY, maintain_order=True).agg(pl.col("value").mean())
         name = f"emotion {word}"
-        metrics[name] = _share(name, f"{emotion.word} ({emotion.affect})")
-        values[name] = shares
-        found[name] = float(shares["value"].sum())
-    order = sorted((name for name, total in found.items() if total), key=lambda name: (-found[name], name))
+        found[name] = _share(name, f"{emotion.word} ({emotion.affect})"), shares
+        totals[name] = float(shares["value"].sum())
+    order = sorted((name for name, total in totals.items() if total), key=lambda name: (-totals[name], name))
     about = "Share of the turns of a conversation in which the participant named the emotion, averaged."
     return Family(title="Emotions by name", metrics=order, about=about, axis="share of turns, %")
 
@@ -155,7 +156,7 @@ _PARTS_OF_MOOD = (
 )
 
 
-def _mood(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
+def _mood(tables: Tables, found: Found) -> Family:
     pairs: dict[str, tuple[str, str]] = {}
     for affect in ("positive", "negative"):
         ends = [f"{affect} affect {moment}" for moment in ("after", "before")]
@@ -163,11 +164,10 @@ def _mood(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
         both = pl.all_horizontal(*(column.is_not_null() for column in columns))
         known = tables.conversations.filter(both)
         for name, column in zip(ends, columns, strict=True):
-            metrics[name] = Metric(name=name, label=name, low=10, high=70, higher_is_better=None, digits=1)
-            values[name] = known.select(_KEY, value=column)
+            metric = Metric(name=name, label=name, low=10, high=70, higher_is_better=None, digits=1)
+            found[name] = metric, known.select(_KEY, value=column)
         name = f"{affect} affect"
-        metrics[name] = _gap(name, f"{affect} affect", 60)
-        values[name] = known.select(_KEY, value=columns[0] - columns[1])
+        found[name] = _gap(name, f"{affect} affect", 60), known.select(_KEY, value=columns[0] - columns[1])
         pairs[name] = (ends[0], ends[1])
     about = "PANAS total of ten words, each rated 1 to 7: 10 to 70. Of conversations with both totals."
     return Family(
@@ -193,7 +193,7 @@ _PARTS_OF_QUESTIONS = (
 )
 
 
-def _questions(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
+def _questions(tables: Tables, found: Found) -> Family:
     answered = pl.col("observed_behavior", "preferred_behavior").cast(pl.String).is_in(["yes", "no"])
     known = tables.binary.filter(pl.all_horizontal(answered)).unique(
         [*_TURN, "question_id"], keep="last", maintain_order=True
@@ -208,13 +208,12 @@ def _questions(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Fa
         name = f"gap {question}"
         ends = f"wanted {question}", f"observed {question}"
         label = sanitize(f"{question} {text}".strip())
-        metrics[name] = _gap(name, label, 1, scale=100, digits=0)
-        values[name] = shares.select(_KEY, value=pl.col("wanted") - pl.col("observed"))
+        gaps = shares.select(_KEY, value=pl.col("wanted") - pl.col("observed"))
+        found[name] = _gap(name, label, 1, scale=100, digits=0), gaps
         for end, what in zip(ends, ("wanted", "observed"), strict=True):
-            metrics[end] = _share(end, label)
-            values[end] = shares.select(_KEY, value=pl.col(what))
+            found[end] = _share(end, label), shares.select(_KEY, value=pl.col(what))
         pairs[name] = ends
-        means[name] = float(values[name]["value"].mean() or 0)  # type: ignore[arg-type]
+        means[name] = float(gaps["value"].mean() or 0)  # type: ignore[arg-type]
     order = sorted(pairs, key=lambda name: (-abs(means[name]), name))
     about = (
         "Share of the turns of a conversation, averaged: observed, where the participant said that the original "
@@ -227,10 +226,10 @@ def _questions(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Fa
     )  # fmt: skip
 
 
-def _preferences(tables: Tables, values: Values, metrics: dict[str, Metric]) -> Family:
+def _preferences(tables: Tables, found: Found) -> Family:
     chosen = pl.when(pl.col("winner") == "A").then("response_a").otherwise("response_b").cast(pl.String)
     known = tables.pairwise.drop_nulls(["winner", "response_a", "response_b"]).with_columns(chosen=chosen)
-    found: list[str] = []
+    names: list[str] = []
     for first, second in combinations(_RESPONSES, 2):
         name = f"{first} over {second}"
         of_both = pl.concat_list(pl.col("response_a", "response_b").cast(pl.String)).list.sort() == sorted(
@@ -238,21 +237,16 @@ def _preferences(tables: Tables, values: Values, metrics: dict[str, Metric]) -> 
         )
         own = known.filter(of_both).group_by(_KEY, maintain_order=True).agg(value=(pl.col("chosen") == first).mean())
         if own.height:
-            metrics[name] = _share(name, f"{_CALLED[first]} over {_CALLED[second]}")
-            values[name] = own
-            found.append(name)
+            found[name] = _share(name, f"{_CALLED[first]} over {_CALLED[second]}"), own
+            names.append(name)
     about = (
         "Share of a conversation's comparisons of the two replies in which the participant preferred the first, "
         "averaged; half would be no preference."
     )
     return Family(
-        title="Preferred replies",
-        metrics=found,
-        about=about,
-        axis="share of comparisons, %",
-        middle=0.5,
+        title="Preferred replies", metrics=names, about=about, axis="share of comparisons, %", middle=0.5,
         middle_words="The broken line is no preference.",
-    )
+    )  # fmt: skip
 
 
 _CALLED: Mapping[str, str] = {

@@ -37,10 +37,10 @@ from attune_data.text import WIDTH, grid
 from attune_metrics.attunebench.preferences import jaccard
 
 CHOICES = ("country", "education", "gender", "age_range", "english_proficiency", "conversation_topic_attitude")
-"""What is one of several options; the options are those that occur among all participants."""
+"""The traits with one of several options as value; the options are the values that occur among the participants."""
 
 LISTS = ("work_edu_background", "diagnoses")
-"""What is any number of options."""
+"""The traits with any number of options as value."""
 
 SCORES = tuple(name for name in ComputedScores.model_fields if name in instruments and not name.endswith("_t"))
 """Raw scores of questionnaires; T-scores follow from them."""

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
+from attune_bench.report import drawing
 from attune_bench.report.columns import (
     UNDEFINED,
     Cell,
@@ -22,24 +23,9 @@ from attune_bench.report.columns import (
     interval,
     label,
     number,
-    p_value,
     text_column,
     with_note,
     words_under,
-)
-from attune_bench.report.drawing import (
-    MUTED,
-    ORANGE,
-    RATIO,
-    SKY,
-    best_first,
-    metric_in,
-    numbered,
-    rows_of,
-    scaled,
-    shown,
-    sizes,
-    unique,
 )
 from attune_bench.report.figures import estimate, score_plot
 from attune_bench.report.findings import models_of, of_chance, of_differences
@@ -118,42 +104,33 @@ def _numbers(page: PageScores, name: str, frame: pl.DataFrame) -> Folded:
 
 def _pairwise(page: PageScores) -> Section:
     table = page.table
-    return drawn_section(
-        page,
-        "Pairwise accuracy",
-        summary(table, **page.options, metrics=[_PAIRWISE]),
-        "value",
+    metric = table.metrics[_PAIRWISE]
+    caption = (
         "The broken line is what random answers score on average on these data: half of the share of comparisons that "
         "have a winner, in each turn; a turn without comparisons counts 1. The paper's level of chance, 1/3, is a "
-        "constant and not drawn.",
-        lambda rows: score_plot(table, rows, _PAIRWISE),
-        finding=lambda rows: of_chance(
-            table.metrics[_PAIRWISE], rows, chance_under(table, rows["condition"][0]).get(_PAIRWISE)
-        ),
-        others=comparison_parts(page, _PAIRWISE),
+        "constant and not drawn."
     )
+    return drawn_section(
+        page, "Pairwise accuracy", summary(table, **page.options, metrics=[_PAIRWISE]), "value", caption,
+        lambda rows: score_plot(table, rows, _PAIRWISE), others=comparison_parts(page, _PAIRWISE),
+        finding=lambda rows: of_chance(metric, rows, chance_under(table, rows["condition"][0]).get(_PAIRWISE)),
+    )  # fmt: skip
 
 
 def _gap(page: PageScores) -> Section:
     entry = ANALYSES["perspective_gap"]
     frame = page.in_order(page.hide_small_cells(entry.function(page.table, **page.options)))
+    caption = "How well each model tells what was done (OM) and what was wanted (HP), the widest gap on top."
+    said = (
+        ("tells", "tell"), "what was done (OM) significantly better than what was wanted (HP)",
+        "what was wanted (HP) significantly better than what was done (OM)",
+        "No model tells what was done (OM) significantly better or worse than what was wanted (HP)",
+    )  # fmt: skip
     return drawn_section(
-        page,
-        entry.title,
-        frame,
-        "gap",
-        "How well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.",
-        partial(perspective_gap, page.table),
-        finding=lambda rows: of_differences(
-            models_of(rows).iter_rows(named=True),
-            "gap",
-            ("tells", "tell"),
-            "what was done (OM) significantly better than what was wanted (HP)",
-            "what was wanted (HP) significantly better than what was done (OM)",
-            "No model tells what was done (OM) significantly better or worse than what was wanted (HP)",
-        ),
+        page, entry.title, frame, "gap", caption, partial(perspective_gap, page.table),
+        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "gap", *said),
         others=[_numbers(page, "perspective_gap", frame)],
-    )
+    )  # fmt: skip
 
 
 def _drift(page: PageScores, metric: str) -> Section:
@@ -164,31 +141,22 @@ def _drift(page: PageScores, metric: str) -> Section:
     if table.detail is None:
         return Section(title, left_out="needs the records of the runs, which these scores lack")
     frame = page.analysis("turn_drift", [metric])
+    caption = "By third of the conversation; at the right late minus early, with its interval."
+    said = (
+        ("has", "have"), "significantly higher values late than early", "significantly lower values late than early",
+        "No model drifts significantly from the early to the late third",
+    )  # fmt: skip
     return drawn_section(
-        page,
-        title,
-        frame,
-        "drift",
-        "By third of the conversation; at the right late minus early, with its interval.",
-        partial(turn_drift, table, metric=metric),
-        finding=lambda rows: of_differences(
-            models_of(rows).iter_rows(named=True),
-            "drift",
-            ("has", "have"),
-            "significantly higher values late than early",
-            "significantly lower values late than early",
-            "No model drifts significantly from the early to the late third",
-        ),
+        page, title, frame, "drift", caption, partial(turn_drift, table, metric=metric),
+        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "drift", *said),
         others=[_numbers(page, "turn_drift", frame)],
-    )
+    )  # fmt: skip
 
 
 def _subgroups(page: PageScores, data: Collection[Conversation] | None) -> Section:
     if data is None:
         return Section("Subgroups", left_out="need the conversations (--data)")
-    return subgroup_section(
-        page.table, _TRAITS, data=data, small_cells=page.small_cells, numbers=page.numbers, **page.options
-    )
+    return subgroup_section(page, _TRAITS, data=data)
 
 
 def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Section:
@@ -199,24 +167,18 @@ def _diagnoses(page: PageScores, data: Collection[Conversation] | None) -> Secti
     frame = entry.function(table, data=data, **page.options, metrics=[_VA])
     if hides(table, small_cells=page.small_cells):
         frame = _without_few(table, frame, data)
-    return drawn_section(
-        page,
-        title,
-        frame,
-        "difference",
-        "Difference from participants without any diagnosis, with its interval; hollow: fewer than 20 participants.",
-        partial(diagnosis_groups, table, metric=_VA),
-        finding=lambda rows: of_differences(
-            rows.iter_rows(named=True),
-            "difference",
-            ("is", "are"),
-            "significantly above 0",
-            "significantly below 0",
-            "No difference from participants without a diagnosis is significant",
-            "difference",
-        ),
-        rows_need=entry.rows_need,
+    caption = (
+        "Difference from participants without any diagnosis, with its interval; hollow: fewer than 20 participants."
     )
+    said = (
+        ("is", "are"), "significantly above 0", "significantly below 0",
+        "No difference from participants without a diagnosis is significant", "difference",
+    )  # fmt: skip
+    return drawn_section(
+        page, title, frame, "difference", caption, partial(diagnosis_groups, table, metric=_VA),
+        finding=lambda rows: of_differences(rows.iter_rows(named=True), "difference", *said),
+        rows_need=entry.rows_need,
+    )  # fmt: skip
 
 
 def _without_few(table: ScoreTable, frame: pl.DataFrame, data: Collection[Conversation]) -> pl.DataFrame:
@@ -289,8 +251,8 @@ def _mean_column(head: str, key: str, *, signed: bool = False) -> Column:
         values = list(row[key].values())
         if not values:
             return Cell(UNDEFINED)
-        text = number(fmean(values), RATIO, signed=signed)
-        ends = interval(min(values), max(values), RATIO, signed=signed) if len(values) > 1 else ""
+        text = number(fmean(values), drawing.RATIO, signed=signed)
+        ends = interval(min(values), max(values), drawing.RATIO, signed=signed) if len(values) > 1 else ""
         return Cell(text, ends.strip("[]").replace(", ", " to "), float(text))
 
     return Column(head, cell)
@@ -312,15 +274,15 @@ _SIZES = {
 }
 
 
-def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | None = None) -> RowPlot:
+def perspective_gap(table: ScoreTable, gaps: pl.DataFrame) -> RowPlot:
     """Return how well each model tells what was done (OM) and what was wanted (HP), the widest gap on top.
 
     Parameters
     ----------
-    table, condition
-        As for `attune_bench.report.figures.scores`.
+    table : ScoreTable
+        The scores.
     gaps : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.perspective_gap` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.perspective_gap` gives, of one condition.
 
     Raises
     ------
@@ -336,35 +298,35 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame, *, condition: str | N
     >>> [row.name for row in perspective_gap(given, analyses.perspective_gap(given, resamples=200)).rows]
     ['synthetic/attentive', 'synthetic/hasty']
     """
-    rows = sorted(rows_of(gaps, "gap", condition=condition), key=lambda row: (-abs(row["gap"]), row["model"]))
+    rows = sorted(drawing.rows_of(gaps, "gap"), key=lambda row: (-abs(row["gap"]), row["model"]))
     for row in rows:
-        row["text"] = (
-            f"{row['model']}: OM {number(row['om'], RATIO)}, HP {number(row['hp'], RATIO)}, gap "
-            f"{shown(row, 'gap', RATIO, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
-        )
+        om, hp = (number(row[kind], drawing.RATIO) for kind in ("om", "hp"))
+        row["text"] = f"{row['model']}: OM {om}, HP {hp}, gap {drawing.tested(table, row, 'gap', drawing.RATIO)}"
     kinds = {"om": "OM: what the model did", "hp": "HP: what was wanted"}
     axis = axis_of([row[kind] for row in rows for kind in kinds], _SHARE, "accuracy")
     marks = [dumbbell([row[kind] for kind in kinds], _ENDS, row["text"], row["model"]) for row in rows]
     found = [PlotRow(name=row["model"], marks=[own]) for row, own in zip(rows, marks, strict=True)]
-    return RowPlot(rows=found, axes=[axis], key=key_of(kinds.values(), _ENDS), numbers=numbered(table, rows, "model"))
+    return RowPlot(
+        rows=found, axes=[axis], key=key_of(kinds.values(), _ENDS), numbers=drawing.numbered(table, rows, "model")
+    )
 
 
-_SHARE = replace(RATIO, low=0, high=1)
-_THIRDS = ("circle", SKY, False), ("circle", MUTED, True), ("diamond", ORANGE, False)
+_SHARE = replace(drawing.RATIO, low=0, high=1)
+_THIRDS = ("circle", drawing.SKY, False), ("circle", drawing.MUTED, True), ("diamond", drawing.ORANGE, False)
 _ENDS = _THIRDS[::2]
 
 
-def turn_drift(
-    table: ScoreTable, drift: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
-) -> RowPlot:
+def turn_drift(table: ScoreTable, drift: pl.DataFrame, metric: str) -> RowPlot:
     """Return a metric in the thirds of conversations, and beside it how far it drifts from the first to the last.
 
     Parameters
     ----------
-    table, metric, condition
-        As for `attune_bench.report.figures.scores`.
+    table : ScoreTable
+        The scores.
     drift : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.turn_drift` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.turn_drift` gives, of one condition.
+    metric : str
+        The metric that is drawn.
 
     Raises
     ------
@@ -378,28 +340,27 @@ def turn_drift(
     >>> from attune_data import load, load_runs
     >>> given = score(load("demo"), load_runs("demo"))
     >>> found = analyses.turn_drift(given, metrics=["avg_emotion_va_score"], resamples=200)
-    >>> [axis.title for axis in turn_drift(given, found).axes]
+    >>> [axis.title for axis in turn_drift(given, found, "avg_emotion_va_score").axes]
     ['Emotion VA', 'late minus early']
     """
-    of = metric_in(table, drift, metric)
-    rows = best_first(rows_of(drift, "drift", condition=condition, metric=of.name), "drift", of)
+    of = table.metric(metric)
+    rows = drawing.best_first(drawing.rows_of(drift, "drift", metric=metric), "drift", of)
     for row in rows:
         thirds = ", ".join(f"{third} {number(row[third], of)}" for third in ("early", "middle", "late"))
-        drifts = shown(row, "drift", of, signed=True)
-        row["text"] = f"{row['model']}: {thirds}; drift {drifts}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+        row["text"] = f"{row['model']}: {thirds}; drift {drawing.tested(table, row, 'drift', of)}"
     kinds = {"early": "early third", "middle": "middle", "late": "late"}
     axes = [
         axis_of([row[kind] for row in rows for kind in kinds], of, label(of)),
         axis_of([0, *(row[end] for row in rows for end in ("drift", "low", "high"))], _difference(of),
                 "late minus early"),
     ]  # fmt: skip
-    rows = scaled(rows, of, "early", "middle", "late", "drift", "low", "high")
+    rows = drawing.scaled(rows, of, "early", "middle", "late", "drift", "low", "high")
     marks = [dumbbell([row[kind] for kind in kinds], _THIRDS, row["text"], row["model"]) for row in rows]
     found = [
         PlotRow(name=row["model"], marks=[own, [estimate(row, "drift")]]) for row, own in zip(rows, marks, strict=True)
     ]
     key = key_of(kinds.values(), _THIRDS)
-    return RowPlot(rows=found, axes=axes, lines={"": 0}, key=key, numbers=numbered(table, rows, "model"))
+    return RowPlot(rows=found, axes=axes, lines={"": 0}, key=key, numbers=drawing.numbered(table, rows, "model"))
 
 
 def _difference(metric: Metric) -> Metric:
@@ -407,19 +368,19 @@ def _difference(metric: Metric) -> Metric:
     return replace(metric, low=-inf, high=inf)
 
 
-def diagnosis_groups(
-    table: ScoreTable, groups: pl.DataFrame, metric: str | None = None, *, condition: str | None = None
-) -> RowPlot:
+def diagnosis_groups(table: ScoreTable, groups: pl.DataFrame, metric: str) -> RowPlot:
     """Return how a metric differs between conversations of participants with a diagnosis and without any.
 
     A point is hollow if it rests on few participants, and a cross if they are too few for an interval.
 
     Parameters
     ----------
-    table, metric, condition
-        As for `attune_bench.report.figures.scores`.
+    table : ScoreTable
+        The scores.
     groups : polars.DataFrame
-        What `attune_bench.benchmarks.attunebench.analyses.diagnosis_groups` gives.
+        What `attune_bench.benchmarks.attunebench.analyses.diagnosis_groups` gives, of one condition.
+    metric : str
+        The metric that is drawn.
 
     Raises
     ------
@@ -435,21 +396,21 @@ def diagnosis_groups(
     >>> given = score(conversations, load_runs("demo"))
     >>> chosen = ["avg_emotion_va_score"]
     >>> found = analyses.diagnosis_groups(given, data=conversations, metrics=chosen, resamples=1000)
-    >>> [row.name for row in diagnosis_groups(given, found).rows][:3]
+    >>> [row.name for row in diagnosis_groups(given, found, *chosen).rows][:3]
     ['any', 'synthetic/attentive', 'synthetic/hasty']
     """
-    of = metric_in(table, groups, metric)
-    rows = rows_of(groups, "value_none", condition=condition, metric=of.name)
+    of = table.metric(metric)
+    rows = drawing.rows_of(groups, "value_none", metric=metric)
     for row in rows:
         row["text"] = (
             f"{row['model']}, {row['group']}: {number(row['value_none'], of)} without a diagnosis; difference "
-            f"{shown(row, 'difference', of, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+            f"{drawing.tested(table, row, 'difference', of)}"
         )
     title = f"{label(of)}: difference from no diagnosis"
     axis = axis_of([0, *(row[end] for row in rows for end in ("difference", "low", "high"))], _difference(of), title)
-    rows = scaled(rows, of, "difference", "low", "high")
+    rows = drawing.scaled(rows, of, "difference", "low", "high")
     found = []
-    for group in unique(rows, "group"):
+    for group in drawing.unique(rows, "group"):
         found.append(PlotRow(name=group))
         of_group = sorted((row for row in rows if row["group"] == group), key=lambda row: row["model"])
         found += [
@@ -459,9 +420,9 @@ def diagnosis_groups(
         ]
     kinds = [kind for kind in _SIZES if kind in {row["mark"] for row in rows}]
     key = key_of(*zip(*((_SIZES[kind], _MARKS[kind]) for kind in kinds), strict=True)) if kinds != [""] else []
-    return RowPlot(rows=found, axes=[axis], lines={"": 0}, key=key, numbers=numbered(table, rows, "model"))
+    return RowPlot(rows=found, axes=[axis], lines={"": 0}, key=key, numbers=drawing.numbered(table, rows, "model"))
 
 
 _MARKS: Mapping[str, Look] = {
-    "": ("circle", SKY, False), "few": ("circle", SKY, True), "too few": ("cross", SKY, False),
+    "": ("circle", drawing.SKY, False), "few": ("circle", drawing.SKY, True), "too few": ("cross", drawing.SKY, False),
 }  # fmt: skip

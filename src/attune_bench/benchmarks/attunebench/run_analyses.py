@@ -223,7 +223,7 @@ def judge_ranks(scores: ScoreTable, *, results: Iterable[Run], **options: Unpack
 
 
 def _judgements(scores: ScoreTable, results: Iterable[Run]) -> Iterator[tuple[str, str, *_Judgement]]:
-    """Yield what judges with a recorded name said of each draft: its mode, what is rated, and the judgement."""
+    """Yield what judges with a recorded name said of each draft: mode, dimension (or answers) and judgement."""
     for run in scored_runs(scores, results):
         for turn in run.turns:
             ratings: dict[str, dict[str, float]] = {}
@@ -300,7 +300,7 @@ def question_agreement(
     polars.DataFrame
         The columns `QUESTION_AGREEMENT`; questions in the order of the codebook. Truth and predictions count as in
         scoring, where a missing prediction is a no, so that the mean of a task's agreements, weighted by ``answers``,
-        is its pooled accuracy. ``answers`` counts the turns whose truth is yes or no, in ``n`` conversations;
+        is its pooled accuracy. ``answers`` counts the turns with a reference of yes or no, in ``n`` conversations;
         ``coverage`` is the share of them with a prediction.
 
     Raises

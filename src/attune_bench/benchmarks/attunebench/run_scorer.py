@@ -59,7 +59,7 @@ class RecordedSettings:
         By name; None for one that it does not record. ``judges`` is there where drafts were judged, None where the file
         does not list who did.
     judges : list of str
-        The judges whose answers the file has.
+        The judges with answers in the file.
     judged_otherwise : str
         The settings in which the judges were asked otherwise than the model.
     synthetic : bool
@@ -178,7 +178,7 @@ class ScoredConversation:
     digest : str
         The hash of the conversation, as hexadecimal digits.
     participant : str, optional
-        Whose it is, as the conversation writes it.
+        The participant, as the conversation writes the name.
     synthetic : bool
         Whether it is invented.
     chance : dict of str to (float or None)

@@ -18,7 +18,7 @@ from attune_metrics import MetricInputError
 from attune_metrics.eibench import clip_delta
 
 SILENCE = "..."
-"""What is said where there is nothing but white space or tags."""
+"""The words of an utterance that has nothing but white space or tags."""
 
 _OPENED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)

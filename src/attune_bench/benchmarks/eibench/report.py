@@ -33,7 +33,8 @@ from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
 from attune_metrics.stats.sums import Floats
 
-Path = list[list[float]]
+Path = list[tuple[float | None, ...]]
+"""Anger and trust at the start, then after each round."""
 
 
 def mean_states(
@@ -132,7 +133,7 @@ def round_limit(episodes: Iterable[Episode]) -> int:
 
 def _mean_path(paths: list[Path], rounds: int) -> Floats:
     """Return the mean over repeats of the states of a scenario (rounds, axes), the last one kept to the end."""
-    states = np.array([[*path, *[path[-1]] * (rounds - len(path))] for path in paths])
+    states = np.array([[*path, *[path[-1]] * (rounds - len(path))] for path in paths], dtype=float)
     told = (~np.isnan(states)).sum(axis=0)
     mean: Floats = np.divide(np.nansum(states, axis=0), told, out=np.full(told.shape, nan), where=told > 0)
     return mean
@@ -152,16 +153,10 @@ def _paths(episodes: list[Episode], scenarios: list[Scenario]) -> dict[tuple[str
         orient="row",
     )
     turns = episode_builder(episodes, scenarios)("turns").join(good, on=keys, how="inner").sort(*keys, "turn_number")
-    moments = [[f"{axis}_{moment}" for axis in AXES] for moment in ("before", "after")]
     found: dict[tuple[str, Any], dict[str, list[Path]]] = {}
     for (model, scenario, _), rows in turns.group_by(keys, maintain_order=True):
-        path: Path = []
-        for row in rows.iter_rows(named=True):
-            before, after = ([nan if row[name] is None else float(row[name]) for name in names] for names in moments)
-            path = path or [before]
-            path.append(after)
         of_scene = found.setdefault((str(model), rows["scene"][0]), {})
-        of_scene.setdefault(str(scenario), []).append(path)
+        of_scene.setdefault(str(scenario), []).append(_path(rows))
     return found
 
 
@@ -182,7 +177,7 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int, is_detailed: bo
     last : int
         The round that the panels go to: the last that a conversation may have.
     is_detailed : bool
-        Whether each round has a mark, of which the pointer reads the numbers.
+        Whether each round has a mark, and the pointer reads its numbers.
 
     Raises
     ------
@@ -200,22 +195,20 @@ def trajectories(states: pl.DataFrame, model: str, *, last: int, is_detailed: bo
     >>> [[line.name for line in panel.lines] for panel in trajectories(states, "m", last=8).panels]
     [['anger', 'trust']]
     """
-    own = states.filter(model=model).drop_nulls("mean")
-    if own.is_empty():
+    own = states.filter(model=model)
+    if not own["mean"].count():
         raise ValueError(f"nothing to draw: no state of model {sanitize(model)!r}")
     panels = []
     for scene in own["scene"].unique(maintain_order=True):
         lines = []
         for axis, (colour, shape) in _LOOKS.items():
-            rows = {row["round"]: row for row in own.filter(scene=scene, axis=axis).iter_rows(named=True)}
-            found = [rows.get(place) for place in range(max(rows, default=-1) + 1)]
-            band = [None if row is None or row["low"] is None else (row["low"], row["high"]) for row in found]
-            means = [None if row is None else row["mean"] for row in found]
-            texts = [_said(row) if row and is_detailed else "" for row in found]
-            lines.append(
-                Line(name=axis, states=means, texts=texts, band=band, colour=colour, shape=shape if is_detailed else "")
-            )
-        panels.append(LinePanel(title=scenes()[scene].title, lines=[line for line in lines if line.states]))
+            rows = own.filter(scene=scene, axis=axis).sort("round").to_dicts()
+            lines.append(Line(
+                name=axis, states=[row["mean"] for row in rows], colour=colour, shape=shape if is_detailed else "",
+                band=[None if row["low"] is None else (row["low"], row["high"]) for row in rows],
+                texts=[_said(row) if is_detailed and row["mean"] is not None else "" for row in rows],
+            ))  # fmt: skip
+        panels.append(LinePanel(title=scenes()[scene].title, lines=[line for line in lines if line.known]))
     return LinePlot(panels=panels, last=last, height=110)
 
 
@@ -342,7 +335,10 @@ def _overlaid(states: pl.DataFrame, models: Sequence[str], scenarios: Sequence[S
 def transcript(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[Html | Figure]:
     """Yield what a page shows once of a scenario: who takes part, and the states under every model."""
     yield from parts_html(scenario_parts(scenario))
-    paths = {name: _path(episode, scenario) for name, episode in episodes.items()}
+    paths = {
+        name: _path(episode_builder([episode], [scenario])("turns").sort("turn_number"))
+        for name, episode in episodes.items()
+    }
     if any(state is not None for path in paths.values() for step in path for state in step):
         longest = max(len(path) for path in paths.values()) - 1
         of_axes = {
@@ -358,8 +354,7 @@ def transcript(scenario: Scenario, episodes: Mapping[str, Episode]) -> Iterator[
         )
 
 
-def _path(episode: Episode, scenario: Scenario) -> list[tuple[float | None, ...]]:
-    """Return anger and trust at the start, then after each round."""
-    turns = episode_builder([episode], [scenario])("turns").sort("turn_number")
+def _path(turns: pl.DataFrame) -> Path:
+    """Return anger and trust at the start, then after each round, of the turns of an episode."""
     before, after = (turns.select(f"{axis}_{moment}" for axis in AXES).rows() for moment in ("before", "after"))
     return [*before[:1], *after]

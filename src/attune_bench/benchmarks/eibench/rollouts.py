@@ -28,7 +28,7 @@ def training_scenarios(source: str, *, split: str = "train", test_is_meant: bool
     source : str
         As for `attune_data.load_scenarios`.
     split : str
-        ``train`` or ``test``; a scenario whose id names no split belongs to both.
+        ``train`` or ``test``; a scenario with an id that names no split belongs to both.
     test_is_meant : bool
         Must be true for the test split: after training on it, no score on it means anything.
 
