@@ -70,9 +70,6 @@ _COUNTING: Mapping[str, frozenset[str]] = {
     "standard": frozenset((*CRITERIA["standard"], *CRITERIA["analysis"])),
     "analysis": frozenset(CRITERIA["analysis"]),
 }
-SIDES = ("A0493", "A0488")
-"""What a judge calls the side that is shown first, and the second."""
-
 ANCHORS: Mapping[str, float] = MappingProxyType({"o3": 1500, "meta-llama/llama-3.2-1b-instruct": 200})
 """The models of the published board that have a fixed rating."""
 
@@ -139,44 +136,6 @@ def ability_scores(criteria: Mapping[str, float]) -> dict[str, float]:
     return {
         ability: fsum(criteria.get(name, nan) for name in names) / len(names) for ability, names in ABILITIES.items()
     }
-
-
-def plus_signs(verdict: Mapping[str, object]) -> tuple[int, int]:
-    """Return the plus signs that a judge's answer gives to the side shown first, and to the second.
-
-    Parameters
-    ----------
-    verdict : mapping of str to object
-        By criterion the code of the better side and plus signs, such as ``A0493++``; a value that names neither side
-        counts for none, and the reasoning is not read.
-
-    Raises
-    ------
-    MetricInputError
-        If the answer is no mapping.
-
-    Examples
-    --------
-    >>> plus_signs({"chain_of_thought_reasoning": "A0493+++", "pragmatic_ei": "A0493++", "overall_eq": "A0488+"})
-    (2, 1)
-    """
-    totals = dict.fromkeys(SIDES, 0)
-    for criterion, value in check_mapping(verdict, "verdict", "of criteria to codes").items():
-        named = [side for side in SIDES if isinstance(value, str) and side in value]
-        if named and criterion != "chain_of_thought_reasoning":
-            totals[named[0]] += str(value).count("+")
-    return totals[SIDES[0]], totals[SIDES[1]]
-
-
-def counted_pluses(first: int, second: int, *, rubric: Rubric) -> tuple[int, int]:
-    """Return the plus signs of one comparison as they count: for analysis only which side has more, 1 to 0.
-
-    Examples
-    --------
-    >>> counted_pluses(14, 1, rubric="standard"), counted_pluses(14, 1, rubric="analysis")
-    ((14, 1), (1, 0))
-    """
-    return (first, second) if rubric == "standard" else (int(first > second), int(second > first))
 
 
 def win_fraction(first: int, second: int) -> float:
@@ -252,7 +211,7 @@ class PlusCounts(NamedTuple):
     scenario, iteration : str
         Which of their tasks.
     plus_test, plus_other : int
-        Plus signs for each, from `counted_pluses`.
+        Plus signs for each, of analysis 1 for the side with more and 0 for the other.
     """
 
     test: str

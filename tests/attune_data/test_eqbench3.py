@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attune_data import SourceError, load_records, recognise
-from attune_data.eqbench3 import notes_of, situations_of, type_of
+from attune_data.eqbench3 import counted_pluses, notes_of, plus_signs, situations_of, type_of
 from attune_data.eqbench3.loading import load_situations
 from attune_data.io import documents
 from attune_data.io import pieces as stream
@@ -134,7 +134,7 @@ def test_a_file_of_runs_has_a_record_for_each_task(name: str, tmp_path: Path) ->
 
 def test_a_task_without_scores_is_kept_and_named(tmp_path: Path) -> None:
     failed = task(status="error", error="timeout", rubric_scores={})
-    odd = task(scenario_id="11", rubric_scores={"demonstrated_empathy": 21, "overall": 99})
+    odd = task(scenario_id="11", rubric_scores={"demonstrated_empathy": 21})
     loaded = load_records(written(tmp_path / "runs.json", run_file("m", _11=odd, _9=failed)))
     assert [(issue.path, issue.rule, issue.message) for issue in loaded.found] == [
         (
@@ -218,6 +218,22 @@ def test_what_cannot_be_counted_is_kept_and_named(tmp_path: Path) -> None:
     ]
     assert [issue.path for issue in loaded.found if issue.rule == "invalid-value"] == ["$.neighbor_model"]
     assert [bool(one.fault) for one in loaded] == [True, False]
+
+
+def test_plus_signs_go_to_the_side_that_a_value_names() -> None:
+    verdict: dict[str, object] = {f"criterion_{n}": "A0493++" for n in range(7)}
+    verdict |= {"overall_eq": "A0488+", "chain_of_thought_reasoning": "A0488 is worse: +++++", "warmth": "B12+++"}
+    assert plus_signs(verdict | {"depth": 3, "empathy": None}) == (14, 1)
+    assert plus_signs({"overall_eq": "A0493, not A0488: ++"}) == (
+        2,
+        0,
+    )  # as published, the first side is looked for first
+    assert plus_signs({}) == (0, 0)
+
+
+def test_analysis_counts_only_which_side_has_more() -> None:
+    assert [counted_pluses(*one, rubric="analysis") for one in ((14, 1), (2, 3), (5, 5))] == [(1, 0), (0, 1), (0, 0)]
+    assert counted_pluses(14, 1, rubric="standard") == (14, 1)
 
 
 # Large files.

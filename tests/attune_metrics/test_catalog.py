@@ -90,7 +90,7 @@ NOT_METRICS = {
     "emotion_similarity", "pairwise_wins", "panas_totals", "om_reference", "hp_reference", "binary_counts",
     "emotion_scores", "response_scores", "panas_scores", "four_branch_scores", "clip_delta", "state_curve",
     "treat_failed", "scene_means", "sage_scores", "round_half_up", "majority_accuracy", "get_protocol", "tokenize",
-    "jaccard", "token_jaccard", "eqbench3_task_score", "ability_scores", "plus_signs", "counted_pluses", "win_fraction",
+    "jaccard", "token_jaccard", "eqbench3_task_score", "ability_scores", "win_fraction",
     "pseudo_games", "judged_pairs", "trueskill_ratings", "anchored_ratings", "published_ratings",
 }  # fmt: skip
 

@@ -17,10 +17,8 @@ from attune_metrics.eqbench3 import (
     Rated,
     ability_scores,
     anchored_ratings,
-    counted_pluses,
     eqbench3_task_score,
     judged_pairs,
-    plus_signs,
     pseudo_games,
     published_ratings,
     trueskill_ratings,
@@ -65,24 +63,6 @@ def test_a_task_without_a_number_has_no_score() -> None:
 
 
 # Plus signs and games.
-
-
-def test_plus_signs_go_to_the_side_that_a_value_names() -> None:
-    verdict: dict[str, object] = {f"criterion_{n}": "A0493++" for n in range(7)}
-    verdict |= {"overall_eq": "A0488+", "chain_of_thought_reasoning": "A0488 is worse: +++++", "warmth": "B12+++"}
-    assert plus_signs(verdict | {"depth": 3, "empathy": None}) == (14, 1)
-    assert plus_signs({"overall_eq": "A0493, not A0488: ++"}) == (
-        2,
-        0,
-    )  # as published, the first side is looked for first
-    assert plus_signs({}) == (0, 0)
-    with pytest.raises(am.MetricInputError, match="verdict is None; expected a mapping of criteria to codes"):
-        plus_signs(cast("Any", None))
-
-
-def test_analysis_counts_only_which_side_has_more() -> None:
-    assert [counted_pluses(*one, rubric="analysis") for one in ((14, 1), (2, 3), (5, 5))] == [(1, 0), (0, 1), (0, 0)]
-    assert counted_pluses(14, 1, rubric="standard") == (14, 1)
 
 
 def test_margins_of_the_worked_examples() -> None:
@@ -203,7 +183,7 @@ def drawn_comparisons() -> list[PlusCounts]:
             if order and draw() < 0.1:
                 continue
             pluses = max(0, int(draw() * 14 + lead)), max(0, int(draw() * 14 - lead))
-            counts = counted_pluses(*pluses, rubric="analysis" if int(scenario) >= 400 else "standard")
+            counts = (int(pluses[0] > pluses[1]), int(pluses[1] > pluses[0])) if int(scenario) >= 400 else pluses
             found.append(PlusCounts(f"m{test:02d}", f"m{other:02d}", scenario, iteration, *counts))
     return found
 

@@ -18,9 +18,16 @@ from attune_bench.scores import pairwise
 from attune_bench.scores.records import score_items
 from attune_bench.scores.table import ScoreTable
 from attune_data.comparisons import Comparison
-from attune_data.eqbench3 import STORIES, EQBench3Situation, EQBench3Transcript, EQBench3Verdict, read_sections
+from attune_data.eqbench3 import (
+    STORIES,
+    EQBench3Situation,
+    EQBench3Transcript,
+    EQBench3Verdict,
+    counted_pluses,
+    read_sections,
+)
 from attune_data.text import listed, plural
-from attune_metrics.eqbench3 import CRITERIA, METRICS, STYLE, PlusCounts, counted_pluses, eqbench3_task_score
+from attune_metrics.eqbench3 import CRITERIA, METRICS, STYLE, PlusCounts, eqbench3_task_score
 from attune_metrics.metric import MetricInputError
 
 _RUBRIC = METRICS[0].name

@@ -139,9 +139,10 @@ class VerbCommand(click.Command):
             example = f"for instance: attune-bench {self.examples[0]}"
             raise click.UsageError(f"{error.format_message().rstrip('.')}; {example}", ctx) from None
         except click.UsageError as error:
-            if scores_argument_of(self) is not None and "unexpected extra argument" in error.message:
-                error.message += "; join several tables into one, and put a text with blanks in quotes"
-            raise
+            if scores_argument_of(self) is None or "unexpected extra argument" not in error.message:
+                raise
+            mend = "join several tables into one, and put a text with blanks in quotes"
+            raise click.UsageError(f"{error.message}; {mend}", ctx) from None
         if (scores := scores_argument_of(self)) is not None:
             scores.join(ctx)
         return rest

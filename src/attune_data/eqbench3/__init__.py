@@ -16,9 +16,9 @@ from attune_data.collection import Duplicate, Messages, first_counts, record_kin
 from attune_data.display import Message, Part
 from attune_data.record import ByKey, Items, Number, Repeat, SnakeCaseRecord, Text, repeat_suffix
 from attune_data.repair import IssueCollector
-from attune_metrics.eqbench3 import CRITERIA, STYLE, Rubric, counted_pluses, plus_signs
 
 Type = Literal["role-play", "drafting", "analysis"]
+Rubric = Literal["standard", "analysis"]
 
 STORIES: Mapping[str, str] = {
     "401": "303", "402": "301", "403": "302", "404": "304", "405": "2", "406": "3", "407": "4", "408": "6", "410": "1",
@@ -178,9 +178,9 @@ def situations_of(text: str) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> situations_of("######## 208 | Work | The note\n####### Prompt1\nWrite it.\nToday.\n")
-    [{'id': '208', 'type': 'drafting', 'category': 'Work', 'title': 'The note', 'story': '208', \
-'prompts': ['Write it.\nToday.']}]
+    >>> [one] = situations_of("######## 208 | Work | The note\n####### Prompt1\nWrite it.\nToday.\n")
+    >>> one["id"], one["type"], one["title"], one["prompts"]
+    ('208', 'drafting', 'The note', ['Write it.\nToday.'])
     """
     found: list[dict[str, Any]] = []
     lines: list[str] | None = None
@@ -255,6 +255,43 @@ def read_sections(answer: str, kind: Type) -> dict[str, str]:
     """
     found = {name: pattern.search(answer) for name, pattern in _SECTIONS.get(kind, {}).items()}
     return {name: match[1].strip() if match else "" for name, match in found.items()}
+
+
+SIDES = ("A0493", "A0488")
+"""What a judge calls the side that is shown first, and the second."""
+
+
+def plus_signs(verdict: Mapping[str, object]) -> tuple[int, int]:
+    """Return the plus signs that a judge's answer gives to the side shown first, and to the second.
+
+    Parameters
+    ----------
+    verdict : mapping of str to object
+        By criterion the code of the better side and plus signs, such as ``A0493++``; a value that names neither side
+        counts for none, and the reasoning is not read.
+
+    Examples
+    --------
+    >>> plus_signs({"chain_of_thought_reasoning": "A0493+++", "pragmatic_ei": "A0493++", "overall_eq": "A0488+"})
+    (2, 1)
+    """
+    totals = dict.fromkeys(SIDES, 0)
+    for criterion, value in verdict.items():
+        named = [side for side in SIDES if isinstance(value, str) and side in value]
+        if named and criterion != "chain_of_thought_reasoning":
+            totals[named[0]] += str(value).count("+")
+    return totals[SIDES[0]], totals[SIDES[1]]
+
+
+def counted_pluses(first: int, second: int, *, rubric: Rubric) -> tuple[int, int]:
+    """Return the plus signs of one comparison as they count: for analysis only which side has more, 1 to 0.
+
+    Examples
+    --------
+    >>> counted_pluses(14, 1, rubric="standard"), counted_pluses(14, 1, rubric="analysis")
+    ((14, 1), (1, 0))
+    """
+    return (first, second) if rubric == "standard" else (int(first > second), int(second > first))
 
 
 # Documents of many records.
@@ -344,7 +381,7 @@ def _check_transcript(transcript: EQBench3Transcript, findings: IssueCollector) 
         found, message = transcript.status or None, transcript.error or "the judge's scores are missing"
         findings.add("$.status", "not-scored", "warning", found, message, "kept; it lowers coverage, not the score")
     for criterion, score in transcript.rubric_scores.items():
-        if not 0 <= score <= 20 and criterion in {*STYLE, *CRITERIA["standard"], *CRITERIA["analysis"]}:
+        if not 0 <= score <= 20:
             message = "a score is from 0 to 20; as published it counts as it is"
             findings.add(f"$.rubric_scores.{criterion}", "beyond-scale", "warning", score, message, "kept")
 

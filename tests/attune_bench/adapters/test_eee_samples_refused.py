@@ -181,11 +181,12 @@ def test_the_command_writes_the_same_every_time(
     found = []
     for turn in ("one", "two"):
         status, out, err = export(call, case, tmp_path, *words)
-        assert (status, out) == (0, f"{tmp_path / 'out'}: 4 files\n")
+        files = 2 * len(case.scores.models)
+        assert (status, out) == (0, f"{tmp_path / 'out'}: {files} files\n")
         assert all(line.startswith("attune-bench: Warning: ") for line in err.splitlines())
         target = (tmp_path / "out").rename(tmp_path / turn)
-        files = [path for path in target.rglob("*") if path.is_file()]
-        found.append({str(path.relative_to(target)): path.read_bytes() for path in files})
+        written = [path for path in target.rglob("*") if path.is_file()]
+        found.append({str(path.relative_to(target)): path.read_bytes() for path in written})
     assert found[0] == found[1]
     records = eee_records(case.scores, LAB, metrics=case.metrics, resamples=50)
     expected = case.samples().write(records, tmp_path / "expected")
