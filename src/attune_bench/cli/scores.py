@@ -203,7 +203,7 @@ def nothing_to_compare(scores: Scores) -> str:
     """Return why scores have no two models to compare."""
     scored = plural(len(scores.models), "model")
     within = "" if scores.conditions == (None,) else f"no {scores.provenance.condition} has two models; "
-    return f"Nothing to compare: {within}{scored} scored."
+    return f"Nothing to compare: {within}{scored} scored; attune-bench report shows the values."
 
 
 def transcript_folder(scores: Scores, html: Path, data: str | None, results: Sequence[str]) -> TranscriptFolder:

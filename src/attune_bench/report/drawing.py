@@ -86,26 +86,6 @@ def altair() -> Any:
 # Rows.
 
 
-def metric_in(table: ScoreTable, frame: pl.DataFrame, metric: str | None) -> Metric:
-    """Return the metric that is drawn: the one named, else the only one of the frame, else the scores' primary one.
-
-    Raises
-    ------
-    MetricInputError
-        Where the scores have no such metric.
-    ValueError
-        Where the frame has several and not the primary one, or is of something else.
-    """
-    if metric is not None:
-        return table.metric(metric)
-    if "metric" not in frame.columns:
-        raise ValueError("the frame has no column 'metric': is it of the analysis that this figure draws?")
-    found = frame["metric"].unique(maintain_order=True).to_list()
-    if len(found) > 1 and table.primary not in found:
-        raise ValueError(f"the frame has the metrics {', '.join(found)}; choose one with metric=...")
-    return table.metric(found[0] if len(found) == 1 else table.primary)
-
-
 def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, metric: str | None = None) -> Rows:
     """Return the rows of one condition that have a value, of one metric where it is given.
 

@@ -155,10 +155,15 @@ def _of_metric(
 ) -> tuple[Metric, pl.DataFrame]:
     """Return the metric that is drawn, and the frame of the analysis; see `_found`."""
     _check(scores)
-    if frame is not None:
-        of = drawing.metric_in(scores, frame, metric)
-    else:
-        of = scores.metric(scores.primary if metric is None else metric)
+    name = metric
+    if name is None and frame is not None:
+        if "metric" not in frame.columns:
+            raise ValueError("the frame has no column 'metric': is it of the analysis that this figure draws?")
+        known = frame["metric"].unique(maintain_order=True).to_list()
+        if len(known) > 1 and scores.primary not in known:
+            raise ValueError(f"the frame has the metrics {', '.join(known)}; choose one with metric=...")
+        name = known[0] if len(known) == 1 else None
+    of = scores.metric(scores.primary if name is None else name)
     return of, _found(analysis, scores, frame, options, metrics=[of.name])
 
 
@@ -368,13 +373,13 @@ def win_rates(
 def win_rate_cells(
     table: ScoreTable,
     rates: pl.DataFrame,
-    metric: str | None = None,
+    metric: str,
     *,
     condition: str | None = None,
     numbers: Numbers | None = None,
 ) -> Cells:
     """Return what `win_rates` draws; `numbers` is as for `attune_bench.report.drawing.numbered`."""
-    rows = drawing.rows_of(rates, "rate", condition=condition, metric=drawing.metric_in(table, rates, metric).name)
+    rows = drawing.rows_of(rates, "rate", condition=condition, metric=metric)
     for row in rows:
         row["shown"] = f"{row['rate']:.2f}"
         against = f"{row['model_a']} against {row['model_b']}"

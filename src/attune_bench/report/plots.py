@@ -532,7 +532,7 @@ def _panel(panel: LinePanel, plot: LinePlot) -> tuple[int, list[str]]:
     short = short_names([sanitize(line.name) for line, _, _ in named], 15)
     levels = {f"{name} {level:.4g}": level for name, level in panel.levels.items()}
     left, top = 30.0, 26.0
-    wide = _PANEL - 50 - max((_length(text, SMALL) for text in [*short.values(), *levels]), default=0.0)
+    wide = _PANEL - 58 - max((_length(text, SMALL) for text in [*short.values(), *levels]), default=0.0)
 
     def across(place: float) -> float:
         return left + wide * place / max(last, 1)
@@ -557,8 +557,8 @@ def _panel(panel: LinePanel, plot: LinePlot) -> tuple[int, list[str]]:
     spread = _spread([label[2] for label in labels], 14, top + 4, top + height)
     for (text, x, y, colour, model), where in zip(labels, spread, strict=True):
         if abs(where - y) > 3 or x < across(last):
-            found.append(_rule(x + 6, y, left + wide + 6, where, colour))
-        found.append(_label(left + wide + 8, where + 4, text, size=SMALL, colour=colour, more=model))
+            found.append(_rule(x + 5, y, left + wide + 15, where, colour))
+        found.append(_label(left + wide + 17, where + 4, text, size=SMALL, colour=colour, more=model))
     return height + 56, found
 
 

@@ -293,6 +293,15 @@ def _explained(
         rest = [column for column in columns if column not in numeric]
         made = f"polars.read_csv(...).unpivot({[*numeric]}, index={rest}, variable_name='model')"
         return f"{has}; add a column model, or name it with --columns model=NAME; if {numeric[0]!r} is a model: {made}"
+    if "unit" in lacking and "model" not in lacking and numeric and frame["model"].is_unique().all():
+        rest = [column for column in columns if column not in numeric]
+        made = f"polars.read_csv(...).unpivot(index={rest}, variable_name='unit')"
+        return f"{has}; each model has one row: if {numeric[0]!r} is a unit: {made}; means alone cannot be compared"
+    if "unit" not in lacking and "model" in lacking and not numeric and len(columns) > 2:
+        cell = frame[columns[-1]].cast(pl.String).drop_nulls().first()
+        return (
+            f"{has}; no column has numbers: write {cell!r} as a number, without a percent sign, yes and no as 1 and 0"
+        )
     if of_numbers:
         return f"{has}; if each row is a unit, number the rows: polars.read_csv(...).with_row_index('unit')"
     if pl.Series(columns).cast(pl.Float64, strict=False).count():

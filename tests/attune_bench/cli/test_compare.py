@@ -116,7 +116,7 @@ def test_one_model_has_nothing_to_compare(call: Call, make_scores: Make, tmp_pat
     status, out, err = call("compare", "--scores", tmp_path / "scores.json", "--format", format_, *QUICK)
     assert (status, err) == (0, "")
     if format_ == "table":
-        assert out.startswith("Nothing to compare: no mode has two models; 1 model scored.\n")
+        assert out.startswith("Nothing to compare: no mode has two models; 1 model scored; attune-bench report shows")
     elif format_ == "json":
         assert (strict_json(out)["comparisons"], strict_json(out)["significant"]) == ([], [])
     else:

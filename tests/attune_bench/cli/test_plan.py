@@ -65,7 +65,7 @@ def test_few_are_marked_and_what_compare_warns_of_is_printed(call: Call, tmp_pat
     # Of 8 units 6 differ (7 is 0 modulo 7): the smallest p-value, 2 / 2^6, times the 6 pairs is 0.1875.
     assert "Warning: 6 units with a difference are too few for 6 tests" in found
     assert "[1] no minimum detectable effect with fewer than 7 units." in planned(models=2, units=6)
-    assert "Nothing to compare: 1 model scored." in planned(models=1, units=9)
+    assert "Nothing to compare: 1 model scored; attune-bench report shows the values." in planned(models=1, units=9)
 
 
 def test_from_assumptions(call: Call) -> None:

@@ -469,6 +469,11 @@ def test_one_wrong_cell_makes_no_trait_of_a_metric(tmp_path: Path) -> None:
         ("item,gpt,claude\nq1,1,0\n", "no column 'unit'; did you mean 'item'? If so, give --columns unit=item"),
         ("gpt,claude\n1,0\n", "no column 'unit'; the table has gpt, claude; if each row is a unit, number the "
          "rows: polars.read_csv(...).with_row_index('unit')"),
+        ("model,q1,q2\na,1,0\nb,0,1\n", "no column 'unit'; the table has model, q1, q2; "
+         "each model has one row: if 'q1' is a unit: polars.read_csv(...).unpivot(index=['model'], "
+         "variable_name='unit'); means alone cannot be compared"),
+        ("unit,gpt,claude\nq1,53%,40%\n", "no column 'model'; the table has unit, gpt, claude; "
+         "no column has numbers: write '40%' as a number, without a percent sign, yes and no as 1 and 0"),
         ("a/b/c\n1/2/3\n", "the only column is 'a/b/c': between cells are commas, semicolons, tabs or |"),
         ("model,unit,answer\na,q1,yes\n", "no column 'metric'; the table has model, unit, answer; --columns "
          "metric=NAME says which of these it is"),

@@ -242,7 +242,9 @@ def test_one_model_is_a_board_without_comparisons(call: Call, tmp_path: Path) ->
     out = call("report", "--scores", made, *QUICK)[1]
     assert "[1] fewer than 5 scenarios." in out
     assert "Holm" not in out
-    assert call("compare", "--scores", made, *QUICK)[1].startswith("Nothing to compare: 1 model scored.\n")
+    assert call("compare", "--scores", made, *QUICK)[1].startswith(
+        "Nothing to compare: 1 model scored; attune-bench report shows"
+    )
 
 
 def test_a_model_in_two_files_counts_once(call: Call, tmp_path: Path) -> None:
