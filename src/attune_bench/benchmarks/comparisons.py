@@ -454,7 +454,7 @@ _MOST_PAIRS = 20
 def next_pairs(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
     """Return which pairs of models to judge next so that the order is decided, the least decided pair first.
 
-    Neighbours in the ranking are decided where the interval of their difference excludes 0; see
+    Two models are in a decided order where the interval of their difference excludes 0; see
     `attune_metrics.stats.pair_planning.next_pairs`.
 
     Parameters
@@ -542,11 +542,11 @@ ANALYSES: Mapping[str, Analysis] = {
     "next_pairs": Analysis(
         function=next_pairs,
         title="Pairs to judge next",
-        note="Neighbours in the ranking whose order is not decided, the least decided first: judge each on units on "
+        note="Pairs of models without a decided order, the least decided first: judge each on units on "
         "which it was not judged, and ask again. Difference: A minus B in points; its interval is by Student's t over "
         "units.",
         takes_metrics=False,
-        rows_need="neighbours in the ranking whose order is not decided",
+        rows_need="two models without a decided order",
         row="a judge and pair of models",
         columns=NEXT_PAIRS,
     ),

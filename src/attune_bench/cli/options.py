@@ -396,7 +396,7 @@ def columns_of(given: str | None) -> dict[str, str] | None:
 
 _SCORES = (
     "SCORES is what attune-bench score wrote, or a table: CSV, XLSX, JSONL or Parquet, with the columns model, unit, "
-    "metric, value, or with a column for each metric or model."
+    "metric, value, with a column for each metric or model, or of comparisons with unit, a, b, winner."
 )
 
 

@@ -48,7 +48,12 @@ from attune_metrics.metric import MetricInputError
 
 Side = Literal["data", "results"]
 
-kind_option = option("--kind", "Type of the records, if the content does not tell it, as for demo.", TABLE_SCHEMA_KINDS)
+kind_option = option(
+    "--kind",
+    f"Type of the records, if the content does not tell it, as for demo: {', '.join(TABLE_SCHEMA_KINDS)}.",
+    TABLE_SCHEMA_KINDS,
+    metavar="KIND",
+)
 
 baselines_option = option(
     "--baselines", "Add the benchmark's baselines, such as random answers, to compare models with.", bool

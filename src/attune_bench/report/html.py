@@ -223,9 +223,10 @@ def _methods(
     said = {choice.name: f" ({choice.help})" for choice in (benchmark.choices if benchmark else ())}
     choices = [f"{name[:1].upper()}{name[1:]}: {one}{said.get(name, '')}." for name, one in held.variant.items()]
     each = f", each with all of its {units}" if person != held.unit else ""
-    resampled = f" Others: {interval_words(table, chosen, resampled=True)}." if chosen.weighs_clusters(table) else ""
+    others = f" Others: {100 * chosen.level:g}% intervals by resampling {pluralize(person)}."
+    others = others if chosen.weighs_clusters(table) else ""
     intervals = (
-        f"In brackets: {interval_words(table, chosen, asked.summary)}.{resampled} {chosen.resamples:,} resamples, seed "
+        f"In brackets: {interval_words(table, chosen, asked.summary)}.{others} {chosen.resamples:,} resamples, seed "
         f"{chosen.seed}: {pluralize(person)} are drawn{each}. With {too_few(table)}, or where nothing varies, a number "
         "has no interval."
     )

@@ -8,12 +8,12 @@ import polars as pl
 
 from attune_bench.report.columns import profiled
 from attune_bench.report.privacy import hide_small_cells, shown_summary, without_few
-from attune_bench.report.tables import numbers, ranking_frame
+from attune_bench.report.tables import ranking_frame
 from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import all_pairs_tested, compare_all
 from attune_bench.stats.debias import Labels
-from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_bench.stats.options import AnalysisOptions, SamplingKeywords, sorted_groups
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units
 from attune_metrics.stats.bootstrap import STATISTICS
@@ -88,8 +88,9 @@ class PageScores:
 
     @cached_property
     def numbers(self) -> dict[tuple[str, str | None], int]:
-        """The number of every model and condition, the best first."""
-        return numbers(self.table, self.chosen, self.hidden)
+        """The number of every model and condition, the best first, the hidden ones last."""
+        shown = [group for group in sorted_groups(self.table, self.chosen) if group not in self.hidden]
+        return {group: place for place, group in enumerate([*shown, *sorted(self.hidden, key=str)], start=1)}
 
     @cached_property
     def no_ranks(self) -> str:
@@ -157,11 +158,9 @@ class PageScores:
         """Return the frame of an analysis with the models of each condition from the best."""
         if not {"model", "condition"} <= set(frame.columns):
             return frame
-        conditions = {condition: place for place, condition in enumerate(self.table.conditions)}
         groups = frame.select("model", "condition").rows()
-        places = [(conditions[condition], self.numbers[model, condition]) for model, condition in groups]
-        order = sorted(range(len(places)), key=places.__getitem__)
-        return frame[order]
+        places = [(self.table.conditions.index(group[1]), self.numbers[group]) for group in groups]
+        return frame[sorted(range(len(places)), key=places.__getitem__)]
 
     def analysis(self, name: str, metrics: Sequence[str]) -> pl.DataFrame:
         """Return what an analysis gives of some metrics, the best models first, without what must not be shown."""

@@ -546,13 +546,6 @@ TIERS = (
 Group = tuple[str, str | None]
 
 
-def numbers(table: ScoreTable, options: AnalysisOptions, hidden: Sequence[Group] = ()) -> dict[Group, int]:
-    """Return by model and condition its number on the page: its place from the best; those that are hidden last."""
-    order = sorted_groups(table, options)
-    last = sorted((group for group in order if group in hidden), key=str)
-    return {group: place for place, group in enumerate([*(one for one in order if one not in hidden), *last], start=1)}
-
-
 def ranking_frame(
     table: ScoreTable, summary: pl.DataFrame, pairs: pl.DataFrame, ranks: pl.DataFrame | None, order: Sequence[Group]
 ) -> pl.DataFrame:

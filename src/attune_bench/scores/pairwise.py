@@ -36,6 +36,9 @@ ELO = 400 / log(10)
 MEAN_RATING = 1000.0
 """The mean rating of the models of a fit."""
 
+FEW_UNITS = 3
+"""A model that lost, or won, on fewer units is named."""
+
 PEOPLE = "human"
 """The judge that others are set against, where there is one of this name."""
 
@@ -166,8 +169,8 @@ def comparison_frame(comparisons: "Iterable[Comparison]") -> pl.DataFrame:
 def _one_order(frame: pl.DataFrame) -> bool:
     """Tell whether the order is known, and each pair of models always had the same one."""
     known = frame.drop_nulls("shown")
-    pair = pl.concat_list("a", "b").list.sort()
-    orders = known.group_by(pair.alias("pair")).agg(pl.col("shown").n_unique())
+    pair = pl.min_horizontal("a", "b").alias("one"), pl.max_horizontal("a", "b").alias("other")
+    orders = known.group_by(*pair).agg(pl.col("shown").n_unique())
     return not known.is_empty() and bool((orders["shown"] == 1).all())
 
 
@@ -303,6 +306,7 @@ def _ratings(frame: pl.DataFrame, fit: Fit, name: str) -> tuple[pl.DataFrame, li
         of = f"{name}{'' if condition is None else f', judge {condition}'}"
         if any(made.reasons):
             notes.append(_unrated(made, kept, of))
+        notes += _rests_on_few(part, [str(made.labels[place]) for place in kept], of)
         if not kept:
             continue
         pseudo = made.strengths[kept] + len(made.clusters) * made.influence[:, kept]
@@ -333,6 +337,26 @@ def _unrated(fit: ComparisonFit, kept: Sequence[int], of: str) -> str:
     if fit.penalty:
         return f"{of}: {named}."
     return f"{of}, without a rating: {named}. attune-bench score --penalty 0.1 rates every model."
+
+
+def _rests_on_few(frame: pl.DataFrame, models: Sequence[str], of: str) -> list[str]:
+    """Return sentences on models that did not win, or did not lose, on few units: their ratings rest on these."""
+    sides = pl.concat(
+        [
+            frame.select(pl.col("a").alias("model"), "unit", won="outcome"),
+            frame.select(pl.col("b").alias("model"), "unit", won=1 - pl.col("outcome")),
+        ]
+    ).filter(pl.col("model").is_in(models))
+    units = sides.group_by("model").agg(
+        pl.col("unit").filter(pl.col("won") < 1).n_unique().alias("lost"),
+        pl.col("unit").filter(pl.col("won") > 0).n_unique().alias("won"),
+    )
+    return [
+        f"{of}: {model} {what}, or tied, on {plural(count, 'unit')} only, on which the rating rests."
+        for model, lost, won in units.sort("model").iter_rows()
+        for what, count in (("lost", lost), ("won", won))
+        if count < FEW_UNITS
+    ]
 
 
 def _detail(values: pl.DataFrame, frame: pl.DataFrame) -> JsonColumn:

@@ -26,6 +26,7 @@ from attune_bench.report.page_scores import PageScores
 from attune_bench.scores.pairwise import ELO
 from attune_data import load_records
 from attune_data.comparisons import COMPARISON, Comparison
+from attune_metrics import MetricInputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*few far scores decide", "ignore:.* too few")
 
@@ -120,6 +121,17 @@ def test_judges_agree_by_the_majority_of_people() -> None:
     assert judges(scored([vote(n, "a", "b", "ab"[n % 2]) for n in range(4)])).is_empty()
 
 
+@pytest.mark.filterwarnings("ignore:.*fewer than 30", "ignore:.*the judge adds little")
+def test_win_rates_are_corrected_by_people_and_ratings_are_not() -> None:
+    votes = load_records("demo", COMPARISON)
+    people = score(votes.where(judge="human")).values.select("model", "unit", rating="win_rate").drop_nulls()
+    judge = score(votes.where(judge="synthetic/judge-one"))
+    found = judge.debias(people.filter(pl.col("unit") <= "q20"), metric="win_rate", resamples=200)
+    assert found["corrected"].null_count() == 0
+    with pytest.raises(MetricInputError, match="rating"):
+        judge.debias(people, metric="rating", resamples=200)
+
+
 def test_judges_without_common_answers_have_a_reason() -> None:
     votes = [vote(n, "a", "b", "ab"[n % 2], judge="jk"[n > 3]) for n in range(8)]
     [row] = judges(scored(votes)).iter_rows(named=True)
@@ -147,12 +159,12 @@ def test_opponents_are_counted_and_expected() -> None:
 
 def test_the_pairs_to_judge_next_are_undecided_neighbours() -> None:
     votes = [vote(f"{n}", "a", "b", "ab"[n % 2]) for n in range(40)]
-    votes += [vote(f"{n}", "b", "c", "bbbc"[n % 4]) for n in range(40)]
+    votes += [vote(f"{n}", "b", "c", "c" if n % 10 == 0 else "b") for n in range(40)]
     [row] = next_pairs(scored(votes)).iter_rows(named=True)
     assert {row["model_a"], row["model_b"]} == {"a", "b"}
     assert row["comparisons"] == 40
     assert row["difference_low"] < 0 < row["difference_high"]
-    decided = [vote(f"{n}", "a", "b", "aaab"[n % 4]) for n in range(80)]
+    decided = [vote(f"{n}", "a", "b", "b" if n % 10 == 0 else "a") for n in range(80)]
     assert next_pairs(scored(decided)).is_empty()
 
 

@@ -161,6 +161,14 @@ def test_models_without_a_finite_rating_are_named_and_a_penalty_rates_them() -> 
     assert scored(drawn(10, {"b": 0.3, "c": -0.3}, pairs=1)).provenance.notes == ()
 
 
+def test_a_model_that_lost_on_few_units_is_named() -> None:
+    votes = [vote(n, "best", "b", "tie" if n < 2 else "best") for n in range(20)]
+    assert "rating: best lost, or tied, on 2 units only, on which the rating rests." in scored(votes).provenance.notes
+    assert "rating: b won, or tied, on 2 units only, on which the rating rests." in scored(votes).provenance.notes
+    votes[5:7] = [vote(n, "best", "b", "b") for n in (5, 6)]
+    assert scored(votes).provenance.notes == ()
+
+
 def test_groups_of_models_that_no_comparison_joins_are_named() -> None:
     large = drawn(20, {"a": 0.3, "b": 0, "c": -0.3})
     scores = scored([*large, *drawn(20, {"x": 0.1, "y": 0}, pairs=1)])
