@@ -153,9 +153,9 @@ def documents(
     Parameters
     ----------
     source : str, path-like or datasets.Dataset
-        ``"demo"``; a ``.json`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a ``.parquet``
-        file with a column ``record``, one record's JSON a row; a folder, read recursively: every ``.json`` file, else
-        every ``.jsonl`` and ``.jsonl.gz`` file, else every ``records.parquet``, else every ``.parquet`` file; or an
+        ``"demo"``; a ``.json`` or ``.json.gz`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a
+        ``.parquet`` file with a column ``record``, one record's JSON a row; a folder, read recursively: every ``.json`` file,
+        else every ``.jsonl`` and ``.jsonl.gz`` file, else every ``records.parquet``, else every ``.parquet`` file; or an
         archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``), read as a folder and not unpacked to disk. Names that
         begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json`` and the tables beside a
         ``records.parquet``. In a folder links are followed, each folder is read once; in an archive links, devices and
