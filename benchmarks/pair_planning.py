@@ -20,11 +20,12 @@ minutes on two quiet cores.
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from statistics import mean
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from attune_metrics.stats.pair_planning import next_pairs
@@ -50,30 +51,33 @@ class Board:
         self.strengths = self.generator.normal(0, 1.2, BOARD + 1)
         self.effects = self.generator.normal(0, 0.5, (BOARD + 1, SCENARIOS))
         self.judged: dict[tuple[int, int], list[int]] = {}
-        self.rows: list[tuple[int, int, float, int]] = []
+        self.rows: list[NDArray[np.intp]] = []
+        self.fit = cache(self._fitted)
+        self.calls = 0
         ladder = np.argsort(-self.strengths[:BOARD]).tolist()
         for place, model in enumerate(ladder):
             for other in ladder[place + 1 : place + 4]:
                 self.judge(model, other, SCENARIOS)
-        self.before = len(self.rows)
+        self.calls = 0
 
     def judge(self, model: int, other: int, scenarios: int) -> bool:
         """Judge a pair in both orders until it has been judged on so many scenarios; return whether it had fewer."""
         pair = min(model, other), max(model, other)
         done = self.judged.setdefault(pair, [])
-        left = [scenario for scenario in range(SCENARIOS) if scenario not in done]
-        chosen = self.generator.permutation(left)[: max(0, scenarios - len(done))]
-        for scenario in chosen.tolist():
-            one, two = (self.strengths[side] + self.effects[side, scenario] for side in pair)
-            won = self.generator.random(2) < expit(one - two)
-            self.rows += [(*pair, float(outcome), scenario) for outcome in won]
+        unseen = np.setdiff1d(np.arange(SCENARIOS), done)
+        chosen = self.generator.permutation(unseen)[: max(0, scenarios - len(done))]
+        one, two = (self.strengths[side] + self.effects[side, chosen] for side in pair)
+        won = self.generator.random((2, len(chosen))) < expit(one - two)
+        left, right = (np.full(2 * len(chosen), side) for side in pair)
+        self.rows.append(np.array([left, right, won.ravel(), np.tile(chosen, 2)]).astype(np.intp))
+        self.calls += 2 * len(chosen)
+        self.fit.cache_clear()
         done += chosen.tolist()
         return len(chosen) > 0
 
-    def fit(self) -> ComparisonFit:
-        """Return the fit of all comparisons."""
-        left, right, outcome, scenario = zip(*self.rows, strict=True)
-        return fit_comparisons(np.array(left), np.array(right), outcome, clusters=np.array(scenario), penalty=PENALTY)
+    def _fitted(self) -> ComparisonFit:
+        left, right, outcome, scenario = np.concatenate(self.rows, axis=1)
+        return fit_comparisons(left, right, outcome, clusters=scenario, penalty=PENALTY)
 
     def ladder(self) -> list[int]:
         """Return the models, the strongest first."""
@@ -83,7 +87,7 @@ class Board:
     def placed(self) -> Placed:
         """Return what the new model took, and where it stands."""
         right = int((self.strengths > self.strengths[NEW]).sum())
-        return Placed(len(self.rows) - self.before, abs(self.ladder().index(NEW) - right))
+        return Placed(self.calls, abs(self.ladder().index(NEW) - right))
 
 
 def by_stages(board: Board) -> Iterator[None]:

@@ -7,6 +7,7 @@ from typing import Any, Self
 import calibration
 import interval_coverage
 import pair_coverage
+import pair_planning
 import participants
 import pytest
 from slow_cases import nightly_except
@@ -49,6 +50,16 @@ def test_numbers_of_judged_pairs_are_those_of_the_simulation() -> None:
     first, _ = pair_coverage.simulate(design, 60)
     assert (first.simulations, first.intervals + 1) == (20, 61)
     assert first.covered >= 50
+
+
+@pytest.mark.parametrize("name", ["stages", "planned at 95%"])
+def test_a_new_model_is_placed(name: str) -> None:
+    found = pair_planning.simulate(pair_planning.WAYS[name], 0)
+    calls = [one.calls for one in found]
+    assert calls == sorted(calls)
+    assert calls[0] == (20 if name == "stages" else 8)  # ten models on one scenario, one on four: in two orders
+    assert found[-1].ranks_off <= 3
+    assert pair_planning.within(found, calls[1]) == [one for one in found if one.calls == calls[1]][-1]
 
 
 def test_numbers_are_complete() -> None:

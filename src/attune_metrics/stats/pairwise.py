@@ -265,9 +265,9 @@ def fit_comparisons(
     >>> round(fit.terms["position"], 4), fit.strengths.round(4).tolist()
     (1.0986, [0.0, 0.0])
     """
-    labels_of_clusters = check_list(clusters, "clusters", "labels, one for each comparison")
-    index = cluster_index(labels_of_clusters)
-    named = dict(zip(index.tolist(), labels_of_clusters, strict=True))
+    given = clusters if isinstance(clusters, np.ndarray) else check_list(clusters, "clusters", "labels")
+    index = cluster_index(given)
+    named = dict(zip(index.tolist(), given.tolist() if isinstance(given, np.ndarray) else given, strict=True))
     labels, data = check_comparisons(left, right, outcome, index, weights, terms)
     prior = check_options(ties, penalty)
     models, size = len(labels), len(named)

@@ -114,8 +114,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "score-swapped": (
         ("score", "--results", "data", "--ground-truth", "runs"),
-        "data contains conversations; expected runs, episodes, dialogues, predictions, answers, comparisons, and "
-        "conversations are data; are --results and --data swapped?",
+        "data contains conversations; expected runs, episodes, dialogues, predictions, answers, transcripts, "
+        "comparisons, verdicts, and conversations are data; are --results and --data swapped?",
     ),
     "score-no-overlap": (("score", "--results", "other", "--ground-truth", "data"), "none of the 1 run in other"),
     "score-data-of-another": (
@@ -303,7 +303,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "run-asks-for-what-is-required": (("run", "local", "m", "scenarios.jsonl"), "EIBench needs --simulator-model: "),
     "run-judge-of-scenarios": (
         ("run", "local", "m", "scenarios.jsonl", "--simulator-model", "s", "--judge-model", "j"),
-        "--judge-model is an option of AttuneBench, and this is EIBench; leave it out",
+        "--judge-model is an option of AttuneBench and EQ-Bench 3, and this is EIBench; leave it out",
     ),
     "run-simulator-of-conversations": (
         ("run", "local", "m", "data", "--simulator-model", "s"),
@@ -311,8 +311,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "run-of-results": (
         ("run", "local", "m", "episodes"),
-        "episodes contains episodes; expected conversations, scenarios, items, questions, and episodes are the "
-        "results of models\n",
+        "episodes contains episodes; expected conversations, scenarios, items, questions, situations, and episodes "
+        "are the results of models\n",
     ),
     "run-of-sage": (("run", "local", "m", "data", "--benchmark", "sage"), "SAGE cannot be run"),
 }
