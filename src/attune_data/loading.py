@@ -327,8 +327,8 @@ def load_records(
     ----------
     source : str, path-like or datasets.Dataset
         ``"demo"``, a ``.json`` or ``.json.gz`` file, a ``.jsonl`` or ``.jsonl.gz`` file, a ``.parquet`` file with
-        a column ``record``, a folder (read recursively, in name order; also one that ``to_parquet`` wrote), a ``.zip``, ``.tar``,
-        ``.tar.gz`` or ``.tgz`` archive, read as a folder,
+        a column ``record``, a folder (read recursively, in name order; also one that ``to_parquet`` wrote), a
+        ``.zip``, ``.tar``, ``.tar.gz`` or ``.tgz`` archive, read as a folder,
         ``hf://owner/name[@revision][/path]``, a data set on the Hugging Face Hub, read as a folder (``HF_TOKEN``,
         ``HF_ENDPOINT``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` are honoured), or a ``datasets.Dataset`` with one record a
         row, as JSON text in a column ``record`` or as its columns; a null in a column counts as absent.

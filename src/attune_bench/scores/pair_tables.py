@@ -106,6 +106,8 @@ def read_comparisons(
     """
     name, typed = os.fspath(path), read_table(path, names=())
     text = read_table(path, names=typed.frame.columns)  # every cell as it is written
+    if text.frame.is_empty():
+        raise MetricInputError(f"{name}: no rows")
     frame = _renamed(text.frame, columns or {}, name)
     traits = [column for column in frame.columns if column not in PAIR_COLUMNS]
     frame = frame.with_columns(typed.frame.select(traits)).with_row_index(ROW, text.first_row)

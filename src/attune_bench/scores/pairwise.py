@@ -135,6 +135,11 @@ def score(
     made = rated(frame, fit=fit, units=units, by_judge=judges == "each" and frame["judge"].n_unique() > 1)
     if progress:
         progress(len(given))
+    unnamed = next((one for one in decided if one.judge is None), None)
+    if unnamed is not None and frame["judge"].count():
+        raise MetricInputError(
+            f"{places.get(unnamed.id, 'a comparison')}: judge is empty; every comparison names its judge, or none does"
+        )
     notes = _on_judges(frame["judge"], fit)
     if undecided := len(given) - len(decided):
         notes.append(f"Left out: {plural(undecided, 'comparison')} without a verdict.")
@@ -153,8 +158,6 @@ def _on_judges(judges: pl.Series, fit: Fit) -> list[str]:
     found = judges.unique().sort()
     if len(found) == 1:
         return []
-    if found.null_count():
-        raise MetricInputError("judge is empty in some comparisons; every comparison names its judge, or none does")
     if fit.judges == "each":
         return [f"{len(found)} judges, each with ratings of its own: {listed(found.to_list(), 6)}."]
     return [f"The verdicts of {len(found)} judges are pooled: {listed(found.to_list(), 6)}."]

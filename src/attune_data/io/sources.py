@@ -153,14 +153,15 @@ def documents(
     Parameters
     ----------
     source : str, path-like or datasets.Dataset
-        ``"demo"``; a ``.json`` or ``.json.gz`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record a line; a
-        ``.parquet`` file with a column ``record``, one record's JSON a row; a folder, read recursively: every ``.json`` file,
-        else every ``.jsonl`` and ``.jsonl.gz`` file, else every ``records.parquet``, else every ``.parquet`` file; or an
-        archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``), read as a folder and not unpacked to disk. Names that
-        begin with ``.`` or ``_`` are passed over, and so are ``annotation_codebook.json`` and the tables beside a
-        ``records.parquet``. In a folder links are followed, each folder is read once; in an archive links, devices and
-        names that lead out of it are reported. One record may have 64 MiB and 200,000 values in 200 levels, compressed
-        data may unpack to 2 GiB in all, and JSONL and Parquet may have 500,000 records.
+        ``"demo"``; a ``.json`` or ``.json.gz`` file, one record; a ``.jsonl`` or ``.jsonl.gz`` file, one record
+        a line; a ``.parquet`` file with a column ``record``, one record's JSON a row; a folder, read
+        recursively: every ``.json`` and ``.json.gz`` file, else every ``.jsonl`` and ``.jsonl.gz`` file, else
+        every ``records.parquet``, else every ``.parquet`` file; or an archive (``.zip``, ``.tar``, ``.tar.gz``,
+        ``.tgz``), read as a folder and not unpacked to disk. Names that begin with ``.`` or ``_`` are passed
+        over, and so are ``annotation_codebook.json`` and the tables beside a ``records.parquet``. In a folder
+        links are followed, each folder is read once; in an archive links, devices and names that lead out of it
+        are reported. One record may have 64 MiB and 200,000 values in 200 levels, compressed data may unpack to
+        2 GiB in all, and JSONL and Parquet may have 500,000 records.
 
         ``hf://owner/name[@revision][/path]`` is a data set on the Hugging Face Hub, read as a folder, or what lies in
         it at that path; only the files that are chosen are downloaded, into the cache that the ``hf`` tools share,

@@ -119,6 +119,12 @@ def test_margins_are_numbers_within_bounds(tmp_path: Path) -> None:
     assert [one.margin for one in found] == [2, None]
 
 
+def test_a_table_without_rows_or_with_some_judges_is_refused(tmp_path: Path) -> None:
+    assert message(tmp_path, "unit,a,b,winner\n") == "votes.csv: no rows"
+    said = message(tmp_path, "unit,a,b,winner,judge\nq1,x,y,x,j\nq2,x,y,y,\n")
+    assert said == "votes.csv:3: judge is empty; every comparison names its judge, or none does"
+
+
 def test_traits_of_units_are_kept_and_what_differs_is_named(tmp_path: Path) -> None:
     rows = "q1,x,y,x,work,3,fast\nq1,y,x,x,work,3,slow\nq2,x,y,y,home,4,fast\n"
     scores = Scores.read(written(tmp_path, f"unit,a,b,winner,topic,turns,how\n{rows}"))
