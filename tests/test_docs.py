@@ -34,9 +34,10 @@ OF_HARNESSES = {
         *("--include_path", "--tasks", "--apply_chat_template", "--model_args", "--metadata", "--output_path"),
         *("--log_samples", "--gen_kwargs", "--cache_requests"),
     ),
+    "judged-pairs.md": ("--simulations",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
-"""Options of other tools that a page names."""
+"""Options of other tools, and of scripts in `benchmarks`, that a page names."""
 
 OF_EXTRAS = ("openai", "torch", "trl", "attune_bench.adapters.trl")
 """Modules that pages import and that come with an extra."""

@@ -247,8 +247,8 @@ def judged_pairs(comparisons: Iterable[PlusCounts]) -> list[JudgedPair]:
 
     Examples
     --------
-    >>> judged_pairs([PlusCounts("b", "a", "9", "1", 5, 0), PlusCounts("b", "a", "9", "1", 0, 2)])
-    [JudgedPair(first='a', second='b', fraction=0.45)]
+    >>> judged_pairs([PlusCounts("b", "a", "9", "1", 15, 0), PlusCounts("b", "a", "9", "1", 0, 0)])
+    [JudgedPair(first='a', second='b', fraction=0.25)]
     """
     totals: dict[tuple[str, str, str, str], list[int]] = {}
     for one in comparisons:
@@ -291,7 +291,7 @@ def trueskill_ratings(pairs: Iterable[JudgedPair], *, bins: int = _BINS) -> dict
     --------
     >>> ratings = trueskill_ratings([JudgedPair("a", "b", win_fraction(1, 0))])
     >>> {model: (round(one.mu, 2), round(one.sigma, 2)) for model, one in ratings.items()}
-    {'a': (1258.86, 101.05), 'b': (1141.14, 101.05)}
+    {'a': (1258.87, 100.72), 'b': (1141.13, 100.72)}
     """
     ratings: dict[str, Rated] = {}
     start = Rated(_MU, _SIGMA)
@@ -426,8 +426,8 @@ def published_ratings(
     Examples
     --------
     >>> published_ratings([PlusCounts("a", "b", "9", "1", 1, 0)])["a"]
-    PublishedRating(elo=1258.86, elo_norm=1258.86, sigma=101.05, ci_low=1060.8, ci_high=1456.92, ci_low_norm=1060.8, \
-ci_high_norm=1456.92)
+    PublishedRating(elo=1258.87, elo_norm=1258.87, sigma=100.72, ci_low=1061.46, ci_high=1456.29, ci_low_norm=1061.46, \
+ci_high_norm=1456.29)
     """
     check_whole(window, "window", 1)
     pairs = judged_pairs(comparisons)

@@ -59,8 +59,6 @@ def _cut_apart(texts: Iterable[str], most: int) -> dict[str, str]:
 if TYPE_CHECKING:
     import altair as alt
 
-    from attune_bench.report.plots import RowPlot
-
     Chart: TypeAlias = alt.LayerChart | alt.HConcatChart | alt.FacetChart
 
 
@@ -202,35 +200,6 @@ def line(x: float, text: str = "") -> Any:
     return rule + base.mark_text(color=MUTED, dy=-8, fontSize=12, aria=False).encode(
         alt.X("x:Q"), alt.YValue(0), text=alt.Text("name:N")
     )
-
-
-def row_chart(plot: "RowPlot", x: Any, *, width: int = WIDTH, step: int = STEP) -> "Chart":
-    """Return rows of marks on one axis as a chart: broken lines, ticks, crosses, values with their intervals."""
-    alt = altair()
-    order = [row.name for row in plot.rows]
-    short = short_names(order, numbers=plot.numbers) if plot.numbers else {name: name for name in order}
-    rows: dict[str, Rows] = {"tick": [], "cross": [], "circle": []}
-    for row in plot.rows:
-        for mark in row.marks[0]:
-            at = {"at": mark.at, "low": mark.low, "high": mark.high, "text": mark.text}
-            rows[mark.shape].append({"name": short[row.name], **at})
-    y, bars = names("name", [*short.values()]), [row for row in rows["circle"] if row["low"] is not None]
-    kinds = (
-        (rows["tick"], {"type": "tick", "color": MUTED, "thickness": 1.5, "height": 12}, [x]),
-        (rows["cross"], {"type": "point", "shape": "cross", "color": ORANGE, "size": 60, **_SOLID}, [x]),
-        (bars, {"type": "rule", "color": SKY, "strokeWidth": 2}, [alt.X("low:Q"), alt.X2("high:Q")]),
-        (rows["circle"], {"type": "point", "color": SKY, "size": 80, **_SOLID}, [x]),
-    )
-    layers = [line(value, name) for name, value in plot.lines.items()]
-    layers += [
-        alt.Chart(data(found), mark=alt.MarkDef(**mark)).encode(*places, y, **hover())
-        for found, mark, places in kinds
-        if found
-    ]
-    return styled(alt.layer(*layers).properties(width=width, height=step * len(order)))
-
-
-_SOLID = {"filled": True, "opacity": 1}
 
 
 @dataclass(frozen=True, kw_only=True)

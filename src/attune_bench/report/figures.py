@@ -100,7 +100,7 @@ def scores(
     """
     of, found = _of_metric(summary, scores, metric, frame, options)
     plot = score_plot(scores, found, of.name, condition=condition, levels=levels)
-    return drawing.row_chart(plot, drawing.axis("X", "at", _with_interval(label(of), plot, frame, options)))
+    return _row_chart(plot, drawing.axis("X", "at", _with_interval(label(of), plot, frame, options)))
 
 
 _ENDS = ("value", "low", "high")
@@ -127,6 +127,35 @@ def score_plot(
     lines = {name: level * of.scale for name, level in lines.items()}
     drawn = [PlotRow(name=row["model"], marks=[[estimate(row, "value")]]) for row in rows]
     return RowPlot(rows=drawn, axes=[axis], lines=lines, numbers=models)
+
+
+def _row_chart(plot: RowPlot, x: Any, *, width: int = drawing.WIDTH, step: int = drawing.STEP) -> "Chart":
+    """Return rows of marks on one axis as a chart: broken lines, ticks, crosses, values with their intervals."""
+    alt = drawing.altair()
+    order = [row.name for row in plot.rows]
+    short = drawing.short_names(order, numbers=plot.numbers) if plot.numbers else {name: name for name in order}
+    rows: dict[str, Rows] = {"tick": [], "cross": [], "circle": []}
+    for row in plot.rows:
+        for mark in row.marks[0]:
+            at = {"at": mark.at, "low": mark.low, "high": mark.high, "text": mark.text}
+            rows[mark.shape].append({"name": short[row.name], **at})
+    y, bars = drawing.names("name", [*short.values()]), [row for row in rows["circle"] if row["low"] is not None]
+    kinds = (
+        (rows["tick"], {"type": "tick", "color": drawing.MUTED, "thickness": 1.5, "height": 12}, [x]),
+        (rows["cross"], {"type": "point", "shape": "cross", "color": drawing.ORANGE, "size": 60, **_SOLID}, [x]),
+        (bars, {"type": "rule", "color": drawing.SKY, "strokeWidth": 2}, [alt.X("low:Q"), alt.X2("high:Q")]),
+        (rows["circle"], {"type": "point", "color": drawing.SKY, "size": 80, **_SOLID}, [x]),
+    )
+    layers = [drawing.line(value, name) for name, value in plot.lines.items()]
+    layers += [
+        alt.Chart(drawing.data(found), mark=alt.MarkDef(**mark)).encode(*places, y, **drawing.hover())
+        for found, mark, places in kinds
+        if found
+    ]
+    return drawing.styled(alt.layer(*layers).properties(width=width, height=step * len(order)))
+
+
+_SOLID = {"filled": True, "opacity": 1}
 
 
 def _with_interval(title: str, plot: RowPlot, frame: pl.DataFrame | None, options: SamplingKeywords) -> str:
@@ -227,7 +256,7 @@ def ranks(
         scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
         axis=alt.Axis(values=whole, format="d", labelOverlap="greedy", grid=len(whole) <= 30),
     )
-    return drawing.row_chart(plot, x, width=min(60 * len(whole), drawing.WIDTH))
+    return _row_chart(plot, x, width=min(60 * len(whole), drawing.WIDTH))
 
 
 def rank_plot(table: ScoreTable, found: pl.DataFrame, metric: str, *, condition: str | None = None) -> RowPlot:
@@ -280,7 +309,7 @@ def profile(
         raise ValueError(f"nothing to draw: model {model!r} has no value{under} of {', '.join(chosen)}")
     plot = RowPlot(rows=rows, axes=[])
     x = drawing.axis("X", "at", _with_interval("score", plot, frame, options), domain=(0, 1))
-    return drawing.row_chart(plot, x, step=22)
+    return _row_chart(plot, x, step=22)
 
 
 def _profiled_rows(
