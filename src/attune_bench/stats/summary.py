@@ -215,9 +215,16 @@ def distribution(table: ScoreTable, metrics: list[str] | None = None) -> pl.Data
     polars.DataFrame
         The columns `DISTRIBUTION`; ``sd`` (n - 1) is null for one unit. Metrics without a value of each unit, and those
         without any value, are left out.
+
+    Raises
+    ------
+    MetricInputError
+        Where none of the metrics that are named has a value of each unit.
     """
     own = metrics_per_unit(table)
     chosen = [name for name in (metrics or own) if table.metric(name).name in own]
+    if metrics and not chosen:
+        per_unit(table, metrics[0], "distribution")
     long = (
         table.values.select("model", "condition", *chosen)
         # A metric may be called value.

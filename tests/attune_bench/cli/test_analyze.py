@@ -244,13 +244,24 @@ def test_distributions_of_every_benchmark(call: Call, scored: Scorings, name: st
     assert (status, err) == (0, "")
     rows = strict_json(out)["distribution"]
     assert rows == distribution(scores).rename({"condition": scores.provenance.condition}).to_dicts()
-    values = scores.values.filter(model=rows[0]["model"])[rows[0]["metric"]].to_list()
+    condition = rows[0][scores.provenance.condition]
+    of_row = scores.values.filter(pl.col("condition").eq_missing(pl.lit(condition)), model=rows[0]["model"])
+    values = of_row[rows[0]["metric"]].drop_nulls().to_list()
     assert rows[0]["mean"] == pytest.approx(mean(values), abs=1e-12)
     assert rows[0]["sd"] == pytest.approx(stdev(values), abs=1e-12)
     assert rows[0]["median"] == pytest.approx(median(values), abs=1e-12)
-    text = call("stats", "--scores", path, "--metric", scores.primary)[1]
-    assert text.count(scores.metrics[scores.primary].label) == len(scores.models)
+    metric = rows[0]["metric"]
+    text = call("stats", "--scores", path, "--metric", metric)[1]
+    assert text.count(scores.metrics[metric].label) == len(scores.groups)
     assert too_wide(text) == []
+
+
+def test_a_distribution_needs_values_of_units(call: Call, scored: Scorings) -> None:
+    status, _, err = call("analyze", scored("comparisons").scores, "distribution", "--metric", "rating")
+    assert (status, err) == (
+        2,
+        "attune-bench: distribution needs a value of each prompt, 'rating' has none; use one such as win_rate\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,8 @@ def test_ranks(call: Call, scored: Scorings, name: str) -> None:
     content = strict_json(out)
     assert list(content) == ["metadata", "ranks"]
     assert content["ranks"] == scores.rank(metrics=[scores.primary], resamples=200).rename(condition).to_dicts()
-    assert [row["rank"] for row in content["ranks"]] == list(range(1, len(scores.models) + 1))
+    ranks = [*range(1, len(scores.models) + 1)]
+    assert [row["rank"] for row in content["ranks"]] == ranks * len(scores.conditions)
     text = call("rank", "--scores", path, *QUICK)[1]
     assert text.startswith(f"Ranks by {scores.metrics[scores.primary].label}")
     assert too_wide(text) == []
