@@ -234,6 +234,8 @@ LARGEST = 10**15
 _Bounds = Field(ge=-LARGEST, le=LARGEST)
 Integer = Annotated[int, Strict(), _Bounds]
 Number = Integer | Annotated[float, Strict(), _Bounds]
+_Positive = Field(ge=0, le=LARGEST)
+Length = Annotated[int, Strict(), _Positive] | Annotated[float, Strict(), _Positive]
 Rating = Annotated[int, Strict(), Field(ge=1, le=7)]
 Total = Annotated[int, Strict(), Field(ge=10, le=70)]
 Level = Annotated[int, Strict(), Field(ge=0, le=100)]

@@ -20,8 +20,21 @@ from judged_runs import with_judges
 from attune_bench import BENCHMARKS, Scores, chance, figures, score
 from attune_bench.benchmarks.attunebench.baselines import prior
 from attune_bench.cli import main
+from attune_bench.scores.table import metrics_per_unit
 from attune_data import load, load_records, load_runs, load_scenarios
-from attune_data.kinds import ANSWER, DIALOGUE, EPISODE, ITEM, QUESTION, RUN, SCENARIO
+from attune_data.kinds import (
+    ANSWER,
+    COMPARISON,
+    DIALOGUE,
+    EPISODE,
+    ITEM,
+    QUESTION,
+    RUN,
+    SCENARIO,
+    SITUATION,
+    TRANSCRIPT,
+    VERDICT,
+)  # fmt: skip
 from attune_data.references import resolve
 
 __all__ = ["write_inputs", "write_outputs"]
@@ -47,13 +60,18 @@ def write_inputs(folder: Path) -> None:
         "sage": (DIALOGUE.collection(dialogues()),),
         "emobench": (load_records("demo", ITEM), predictions()),
         "eqbench": (load_records("demo", QUESTION), load_records("demo", ANSWER)),
+        "eqbench3": (load_records("demo", SITUATION), load_records("demo", TRANSCRIPT)),
+        "comparisons": (load_records("demo", COMPARISON),),
+        "eqbench3_pairs": (load_records("demo", VERDICT),),
     }
     for benchmark in BENCHMARKS:
         own = folder / benchmark.name
         own.mkdir(parents=True)
         for name, held in zip(("results", "data"), reversed(records[benchmark.name]), strict=False):
             held.to_jsonl(own / f"{name}.jsonl")
-        _labels(score(*records[benchmark.name])).write_csv(own / "labels.csv")
+        scores = score(*records[benchmark.name])
+        if scores.primary in metrics_per_unit(scores):
+            _labels(scores).write_csv(own / "labels.csv")
     (folder / "table").mkdir()
     table_rows().write_csv(folder / "table" / "results.csv")
     _labels(Scores.from_table(table_rows())).write_csv(folder / "table" / "labels.csv")
@@ -92,7 +110,8 @@ def write_outputs(folder: Path) -> None:
             sources += ["--data", own / "data.jsonl"]
         Path(name).mkdir()
         _call(f"{name}/score", "score", *sources, "-o", f"{name}/scores.parquet")
-        _of_scores(name, Path(name, "scores.parquet"), own / "labels.csv", sources)
+        labels = own / "labels.csv"
+        _of_scores(name, Path(name, "scores.parquet"), labels if labels.exists() else None, sources)
         if benchmark.baselines:
             data = load_records(own / "data.jsonl", resolve(benchmark.data))
             chance(data, benchmark=benchmark, repeats=3).write_csv(f"{name}/chance.csv")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, Strict
 
 from attune_data.collection import record_kind
-from attune_data.record import LARGEST, Number, Repeat, SnakeCaseRecord, repeat_suffix
+from attune_data.record import Length, Number, Repeat, SnakeCaseRecord, repeat_suffix
 from attune_data.repair import IssueCollector
 
 TIES = frozenset(
@@ -20,9 +20,6 @@ TIES = frozenset(
 
 SIDES = {"a": ("a", "model_a", "left"), "b": ("b", "model_b", "right")}
 """What a winner may be called in the place of a model's name, in lower case."""
-
-_Positive = Field(ge=0, le=LARGEST)
-_Length = Annotated[int, Strict(), _Positive] | Annotated[float, Strict(), _Positive]
 
 
 class Comparison(SnakeCaseRecord):
@@ -50,8 +47,8 @@ class Comparison(SnakeCaseRecord):
     first: str | None = Field(None, description="The model that the judge saw first, or its side.")
     judge: str | None = Field(None, description="Who judged; `human` or `human/NAME` for people.")
     criterion: str | None = Field(None, description="What was judged; empty for the answer as a whole.")
-    length_a: _Length | None = Field(None, description="Length of the answer of `a`, in any one unit.")
-    length_b: _Length | None = Field(None, description="Length of the answer of `b`, in the same unit.")
+    length_a: Length | None = Field(None, description="Length of the answer of `a`, in any one unit.")
+    length_b: Length | None = Field(None, description="Length of the answer of `b`, in the same unit.")
     cluster: str | None = Field(None, description="What units that are not independent share, such as a story.")
     repeat: Repeat = Field(1, description="Which time, where a judge was asked several times; from 1.")
     synthetic: Annotated[bool, Strict()] = Field(False, description="Whether it is invented for demonstration.")

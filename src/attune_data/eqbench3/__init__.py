@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from attune_data.collection import Duplicate, Messages, first_counts, record_kind
 from attune_data.display import Message, Part
-from attune_data.record import ByKey, Items, Number, Repeat, SnakeCaseRecord, Text, repeat_suffix
+from attune_data.record import LARGEST, ByKey, Items, Length, Number, Repeat, SnakeCaseRecord, Text, repeat_suffix
 from attune_data.repair import IssueCollector
 
 Type = Literal["role-play", "drafting", "analysis"]
@@ -54,7 +54,7 @@ class EQBench3Situation(SnakeCaseRecord):
     )
     category: str | None = Field(None, description="What it is about, such as `Work Dilemma`.")
     title: str | None = Field(None, description="Its title.")
-    prompts: tuple[str, ...] = Field(description="The messages, one for each turn.")
+    prompts: tuple[str, ...] = Field(description="The messages, one for each turn.", json_schema_extra={"minItems": 1})
     note: str | None = Field(None, description="What the judge of a comparison is told about it.")
     story: str = Field(min_length=1, description="Id of the story, which a role-play and its analyses share.")
     synthetic: Annotated[bool, Strict()] = Field(False, description="Whether it is invented for demonstration.")
@@ -122,23 +122,23 @@ class EQBench3Verdict(SnakeCaseRecord):
     neighbor_model: str = Field(min_length=1, description="The model on the other side.")
     repeat: Repeat = Field(1, description="Which iteration of both models; from 1.")
     story: str | None = Field(None, min_length=1, description="Id of the story of the situation.")
-    test_first: bool = Field(description="Whether the judge saw the answers of `test_model` first.")
-    plus_for_test: Annotated[int, Strict(), Field(ge=0)] | None = Field(
+    test_first: Annotated[bool, Strict()] = Field(
+        description="Whether the judge saw the answers of `test_model` first."
+    )
+    plus_for_test: Annotated[int, Strict(), Field(ge=0, le=LARGEST)] | None = Field(
         None, description="Plus signs for `test_model`, over all criteria; null where the judge's answer is missing."
     )
-    plus_for_other: Annotated[int, Strict(), Field(ge=0)] | None = Field(
+    plus_for_other: Annotated[int, Strict(), Field(ge=0, le=LARGEST)] | None = Field(
         None, description="Plus signs for `neighbor_model`."
     )
     stored_plus_for_test: Number | None = Field(
         None, description="Plus signs for `test_model` as the file states them; of analysis 1 or 0."
     )
     stored_plus_for_other: Number | None = Field(None, description="The same for `neighbor_model`.")
-    test_model_avg_response_length: Annotated[Number, Field(ge=0)] | None = Field(
+    test_model_avg_response_length: Length | None = Field(
         None, description="Mean number of characters in an answer of `test_model`."
     )
-    neighbor_model_avg_response_length: Annotated[Number, Field(ge=0)] | None = Field(
-        None, description="The same of `neighbor_model`."
-    )
+    neighbor_model_avg_response_length: Length | None = Field(None, description="The same of `neighbor_model`.")
     error: str | None = Field(None, description="Why there is no verdict.")
     synthetic: Annotated[bool, Strict()] = Field(False, description="Whether it is invented for demonstration.")
 

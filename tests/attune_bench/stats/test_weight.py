@@ -171,7 +171,7 @@ def test_reports_name_the_estimand(demo_scores: Scores) -> None:
 def test_the_page_names_the_estimand(demo_scores: Scores) -> None:
     pytest.importorskip("altair")
     page = demo_scores.report(format="html", weight="participant", resamples=99)
-    assert "Values are means of participants&#x27; means: each participant counts once." in page
+    assert "; values are means of participants&#x27; means: each participant counts once." in page
     assert "mean over participants of their means" in page
     assert "Win rates: counts each conversation once (--weight unit)" in page
 
