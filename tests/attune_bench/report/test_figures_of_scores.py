@@ -18,7 +18,11 @@ from attune_metrics.metric import MetricInputError
 
 OPTIONS: dict[str, Any] = {"resamples": 99, "seed": 3, "level": 0.9}
 METRICS = ("hit", "miss")
-FIGURES = [name for name, one in vars(figures).items() if getattr(one, "__annotations__", {}).get("return") == "Chart"]
+FIGURES = [
+    name
+    for name, one in vars(figures).items()
+    if not name.startswith("_") and getattr(one, "__annotations__", {}).get("return") == "Chart"
+]
 
 
 @pytest.fixture(scope="module")
