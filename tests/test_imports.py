@@ -108,7 +108,7 @@ def test_base_dependencies() -> None:
 @pytest.mark.slow
 def test_scoring_loads_what_it_needs(spawn: Spawn) -> None:
     code = "import json, sys\nimport attune_bench\nfrom attune_data import load, load_runs\n"
-    code += "import warnings\nwarnings.filterwarnings('ignore', '.* few far scores decide')\n"  # 24 participants
+    code += "import warnings\nwarnings.filterwarnings('ignore', '.* far from the rest')\n"  # 24 participants
     code += "attune_bench.score(load('demo'), load_runs('demo')).summary(resamples=9)\n"
     done = spawn(code=code + "print(json.dumps(sorted(sys.modules)))")
     assert done.stderr == b""

@@ -37,14 +37,14 @@ def test_no_design_is_covered_below_92_percent_without_a_warning() -> None:
 def test_warnings_say_the_worst_of_the_tables() -> None:
     missed = max(1 - row.covered / row.simulations for row in SKEWED)
     found, same = (max(getattr(row, name) / row.simulations for row in SKEWED) for name in ("rejected", "same"))
-    assert f"missed the true one in up to {missed:.0%} of cases instead of 5%" in options.MEANS
-    assert f"missed the true one in up to {missed:.0%} of cases instead of 5%" in options.DIFFERENCES
-    assert f"none in up to {found:.0%}, and" in options.DIFFERENCES
-    assert options.DIFFERENCES.endswith(f"called the same in up to {same:.0%}")
+    assert f"missed the true mean in up to {missed:.0%} of cases, not 5%" in options.MEANS
+    assert f"missed the true difference in up to {missed:.0%} of cases, not 5%" in options.DIFFERENCES
+    assert options.DIFFERENCES.endswith(f"where there was none in up to {found:.0%}")
+    assert options.MARGINS.endswith(f"called the same in up to {same:.0%}")
     repeats = (Path(__file__).parents[1] / "docs/repeats.md").read_text(encoding="utf-8")
     covered = [float(share) for share in re.findall(r"lognormal +[\d.]+ +[\d.]+% +[\d.]+ +([\d.]+)%", repeats)]
     assert len(covered) == 6
-    assert f"in up to {100 - min(covered):.0f}% of cases instead of 5%" in options.VARIANCES
+    assert f"in up to {100 - min(covered):.0f}% of cases, not 5%" in options.VARIANCES
 
 
 @pytest.mark.slow

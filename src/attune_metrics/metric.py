@@ -26,14 +26,14 @@ class UnreliableIntervalWarning(UserWarning):
 
 
 class SkewedScoresWarning(UnreliableIntervalWarning):
-    """So few far scores decide the number that its interval and its test err more often than they say.
+    """A few clusters far from the rest decide a number, so that its interval and its test err more often than they say.
 
     Parameters
     ----------
     message : str
         The warning in words.
     of : str
-        What few scores decide, such as ``means``.
+        What these clusters decide, such as ``means``.
     metrics : sequence of str
         The names of the metrics of these numbers.
     consequence : str

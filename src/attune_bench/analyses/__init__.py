@@ -85,8 +85,9 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "ratings": Analysis(
             function=ratings,
             title="Ratings",
-            note="Strength: Bradley-Terry, in log odds; 0 is the mean of the group. On each unit the better of two "
-            "models wins, a tie is half a win for each. Only models of one group are compared.",
+            note="Strength: Bradley-Terry, in log odds; 0 is the mean of the models. On each unit the better of two "
+            "models wins, a tie is half a win for each. Where chains of wins do not connect all models "
+            "both ways, models form groups, each with a mean and ranks of its own.",
             rows_need="scores of at least two models in one condition",
             estimate="strength",
             row="a condition, metric and model",

@@ -261,7 +261,7 @@ def condition_differences(scores: ScoreTable, **options: Unpack[AnalysisKeywords
         found = paired(draws, series.values(metric), pairs, families, series.statistic(metric), of=metric)
         for place, ((a, b), pair, own) in enumerate(zip(pairs, found, tested(found, families, draws), strict=True)):
             rows[place, metric] = (*series.groups[a], series.groups[b][1], metric, *pair[:3], *own)
-    draws.skewed.warn_of_differences()
+    draws.skewed.warn_of_differences(scores.metrics)
     ordered = [rows[place, metric] for place in range(len(pairs)) for metric in metrics]
     return build_frame(CONDITION_DIFFERENCES, ordered)
 

@@ -240,7 +240,7 @@ def _split(
                     labels = draws.labels(complete)
                     draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=draws.drawn)
                 found.append((condition, metric, grids.series.groups[group][0], split))
-    draws.skewed.warn_of_variances()
+    draws.skewed.warn_of_variances(scores.metrics)
     return found
 
 
@@ -349,7 +349,7 @@ def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> p
                     cells += [nan_to_none(interval.estimate), low, high]
                     reasons.append(reason)
                 rows.append((condition, metric, source, *cells, *sizes, reasons[0] or reasons[1]))
-    draws.skewed.warn_of_variances()
+    draws.skewed.warn_of_variances(scores.metrics)
     return build_frame(VARIANCE_SPLIT, rows)
 
 

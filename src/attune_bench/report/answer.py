@@ -106,7 +106,9 @@ class Answer:
         if metric.higher_is_better is None:
             return _no_direction(metric)
         best, others, few = self.best, self.others, self._too_few()
-        value = f"{_marked_name(best[0])} has the value {_estimate(self.models[0], metric)} in {measured}"
+        noun, where = _noun(metric), "" if _is_unnamed(metric) else " in "
+        within = measured.removeprefix(metric.label) if _is_unnamed(metric) else measured
+        value = f"{_marked_name(best[0])} has the {noun} {_estimate(self.models[0], metric)}{where}{within}"
         if not others:
             return value
         if is_mixed(self.page.table):
@@ -138,7 +140,9 @@ class Answer:
         found = []
         if self.metric.higher_is_better is not None and len(self.models) > 1:
             value = _estimate(self.models[0], self.metric)
-            found = [f"The value of {_listed(self.best)} in {self.metric.label} is {value}.", *self._compared()]
+            of = f"The {_noun(self.metric)} of {_listed(self.best)}"
+            where = "" if _is_unnamed(self.metric) else f" in {self.metric.label}"
+            found = [f"{of}{where} is {value}.", *self._compared()]
         ranked = rows_under(self.page.ranking, self.condition)
         lacking = [row["model"] for row in ranked if row["value"] is None]
         without = [f"{_are(lacking, 'has', 'have')} no value that can be shown."] if lacking else []
@@ -296,6 +300,15 @@ def _no_direction(metric: Metric) -> str:
 
 def _no_leader(measured: str) -> str:
     return f"No model can be said to lead in {measured}: the runs differ in settings that change answers"
+
+
+def _is_unnamed(metric: Metric) -> bool:
+    """Tell whether the table has values without the name of a metric."""
+    return metric.label == "value"
+
+
+def _noun(metric: Metric) -> str:
+    return "mean" if _is_unnamed(metric) and metric.statistic == "mean" else "value"
 
 
 def _extreme(metric: Metric) -> str:

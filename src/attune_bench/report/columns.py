@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
+from itertools import pairwise
 from math import isfinite, isinf, isnan
 from typing import Any
 
@@ -452,6 +453,24 @@ def swapped(row: Row) -> dict[str, Any]:
     numbers = {"difference": "difference", "low": "high", "high": "low"}
     negated = {name: None if row[other] is None else -row[other] for name, other in numbers.items()}
     return {**row, "model_a": row["model_b"], "model_b": row["model_a"], **negated}
+
+
+OVERLAP = (
+    "Two models can differ significantly although their intervals overlap: pairs are tested on the {} that both have."
+)
+"""What a reader of overlapping intervals must know; with the plural of the unit."""
+
+
+def any_overlap(rows: Iterable[tuple[float | None, float | None]]) -> bool:
+    """Tell whether two intervals of several, (low, high), have a value in common.
+
+    Examples
+    --------
+    >>> any_overlap([(0.1, 0.3), (0.5, 0.7), (None, None)]), any_overlap([(0.4, 0.6), (0.1, 0.4)])
+    (False, True)
+    """
+    known = sorted((low, high) for low, high in rows if low is not None and high is not None)
+    return any(high >= low for (_, high), (low, _) in pairwise(known))
 
 
 def signs_of(pairs: Sequence[Mapping[str, Any]], metric: Metric) -> dict[tuple[str, str], int | None]:

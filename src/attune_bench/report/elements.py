@@ -240,11 +240,16 @@ _STEPS = 5
 def cells_element(cells: drawing.Cells, caption: str) -> Html:
     """Return a heat map as a table: coloured cells that print their numbers."""
     heads = []
+    places = {name: cells.numbers.get(name, place) for place, name in enumerate(cells.x[1], start=1)}
+    short = drawing.short_names(cells.x[1], _HEAD, places)
+    # Where rows are models too, their heads say which model has which number.
+    is_keyed = any(name in cells.numbers for name in cells.y[1])
     for name in cells.x[1]:
         numbered = [element("span", str(cells.numbers[name]))] if name in cells.numbers else []
         kind = {"class_": "long"} if numbered or len(cells.x[1]) > _FEW_COLUMNS else {}
-        of_model = {"data_model": name, "title": name} if name in cells.numbers else {"class_": "named"}
-        called = element("bdi", name) if kind else breakable(name)
+        of_model = {"data_model": name, "title": name} if name in cells.numbers else {}
+        of_model |= {} if numbered and is_keyed else {"class_": "named"}
+        called = element("bdi", short[name]) if kind else breakable(name)
         heads.append(element("th", element("span", called, **kind), *numbered, scope="col", **of_model))
     found = {(row[cells.y[0]], row[cells.x[0]]): row for row in cells.rows}
     # Of many cells the names, which row and column have, would be most of the bytes.
@@ -270,6 +275,9 @@ def _coloured(cells: drawing.Cells, row: Row | None, text: str) -> Html:
 
 
 _FEW_COLUMNS = 6
+_HEAD, _ROW_HEAD = 24, 34
+"""Letters of a name that fit the head of a column, which stands upright, and the head of a row."""
+
 _MOST_NAMED_CELLS = 300
 
 
@@ -414,8 +422,10 @@ def pairs_matrix(
         for place, model in models
     ]
     rows = []
+    numbered = {model: place for place, model in models}
+    short = drawing.short_names(numbered, _ROW_HEAD, numbered)
     for place, model in models:
-        cells = [element("th", f"{place} ", element("bdi", model), scope="row", title=sanitize(model))]
+        cells = [element("th", f"{place} ", breakable(short[model]), scope="row", title=sanitize(model))]
         for _, other in models:
             kind, shown = ("self", "") if other == model else _SIGNS[signs.get((model, other))]
             title = {"title": said[model, other]} if (model, other) in said else {}

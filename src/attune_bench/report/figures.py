@@ -30,7 +30,7 @@ from typing_extensions import Unpack
 
 from attune_bench import analyses
 from attune_bench.report import drawing
-from attune_bench.report.columns import RANDOM_ANSWERS, label, number, p_value, profiled
+from attune_bench.report.columns import OVERLAP, RANDOM_ANSWERS, any_overlap, label, number, p_value, profiled
 from attune_bench.report.drawing import Cells, Rows
 from attune_bench.report.plots import Axis, Look, Mark, PlotRow, PointPlot, RowPlot, axis_of, looks, whole_axis
 from attune_bench.scores.table import ScoreTable
@@ -39,7 +39,7 @@ from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, summary
 from attune_data.io.documents import write_whole
 from attune_data.references import require
-from attune_data.text import did_you_mean, sanitize
+from attune_data.text import did_you_mean, pluralize, sanitize, wrapped
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def scores(
     """
     of, found = _of_metric(summary, scores, metric, frame, options)
     plot = score_plot(scores, found, of.name, condition=condition, levels=levels)
-    return _row_chart(plot, drawing.axis("X", "at", _with_interval(label(of), plot, frame, options)))
+    x = drawing.axis("X", "at", _with_interval(label(of), plot, frame, options))
+    return _row_chart(plot, x, note=_overlap_note(scores, plot))
 
 
 _ENDS = ("value", "low", "high")
@@ -129,8 +130,19 @@ def score_plot(
     return RowPlot(rows=drawn, axes=[axis], lines=lines, numbers=models)
 
 
-def _row_chart(plot: RowPlot, x: Any, *, width: int = drawing.WIDTH, step: int = drawing.STEP) -> "Chart":
-    """Return rows of marks on one axis as a chart: broken lines, ticks, crosses, values with their intervals."""
+def _overlap_note(table: ScoreTable, plot: RowPlot) -> str:
+    """Return that models can differ although their intervals overlap; nothing where no intervals do."""
+    overlaps = any_overlap((mark.low, mark.high) for row in plot.rows for mark in row.marks[0])
+    return OVERLAP.format(pluralize(table.provenance.unit)) if overlaps else ""
+
+
+def _row_chart(
+    plot: RowPlot, x: Any, *, width: int = drawing.WIDTH, step: int = drawing.STEP, note: str = ""
+) -> "Chart":
+    """Return rows of marks on one axis as a chart: broken lines, ticks, crosses, values with their intervals.
+
+    The `note` stands below the axis.
+    """
     alt = drawing.altair()
     order = [row.name for row in plot.rows]
     short = drawing.short_names(order, numbers=plot.numbers) if plot.numbers else {name: name for name in order}
@@ -152,8 +164,16 @@ def _row_chart(plot: RowPlot, x: Any, *, width: int = drawing.WIDTH, step: int =
         for found, mark, places in kinds
         if found
     ]
-    return drawing.styled(alt.layer(*layers).properties(width=width, height=step * len(order)))
+    chart = alt.layer(*layers).properties(width=width, height=step * len(order))
+    if note:
+        lines = wrapped(sanitize(note), _NOTE_WIDTH)
+        given = {"fontSize": 12, "fontWeight": "normal", "color": drawing.MUTED, "offset": 10}
+        chart = chart.properties(title=alt.TitleParams(lines, orient="bottom", anchor="start", frame="bounds", **given))
+    return drawing.styled(chart)
 
+
+_NOTE_WIDTH = 60
+"""Letters in a line of a note."""
 
 _SOLID = {"filled": True, "opacity": 1}
 
@@ -256,7 +276,8 @@ def ranks(
         scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
         axis=alt.Axis(values=whole, format="d", labelOverlap="greedy", grid=len(whole) <= 30),
     )
-    return _row_chart(plot, x, width=min(60 * len(whole), drawing.WIDTH))
+    note = _overlap_note(scores, plot)
+    return _row_chart(plot, x, width=min(60 * len(whole), drawing.WIDTH), note=note)
 
 
 def rank_plot(table: ScoreTable, found: pl.DataFrame, metric: str, *, condition: str | None = None) -> RowPlot:

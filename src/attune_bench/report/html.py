@@ -35,13 +35,13 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, is_mixed
 from attune_bench.stats.compare import exchanges_of_all, margins_of
 from attune_bench.stats.debias import Labels, read_labels
-from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, too_few
+from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, advice_on_skewed, too_few
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
-from attune_data.text import plural, pluralize
+from attune_data.text import joined, plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning, first_paragraph
 from attune_metrics.stats.bootstrap import STATISTICS
 
@@ -230,6 +230,11 @@ def _methods(
         f"{chosen.seed}: {pluralize(person)} are drawn{each}. With {too_few(table)}, or where nothing varies, a number "
         "has no interval."
     )
+    if chosen.interval == "percentile-expanded":
+        intervals += (
+            " An expanded percentile interval lies between two quantiles of the resampled values. Both are further out "
+            f"than the quantiles of a percentile interval, which is too narrow with few {pluralize(person)}."
+        )
     if not has_clusters(table):
         intervals += f" Every {held.unit} is taken to be independent of the others."
     under = "" if table.conditions == (None,) else f" in one {held.condition}"
@@ -273,10 +278,14 @@ def _warnings(page: PageScores, caught: Sequence[Warning | str]) -> list[str]:
             skewed.setdefault((warning.of, warning.consequence), {}).update(dict.fromkeys(labels))
         else:
             others[f"Warning: {str(warning).rstrip('.')}."] = None
-    clauses = [f"some {of} of {', '.join(labels)}: {consequence}" for (of, consequence), labels in skewed.items()]
-    people = pluralize(drawn(table, page.chosen))
-    found = f"Warning: there are so few {people} that few far scores decide {'; and '.join(clauses)}."
-    return [*others, *([found] if clauses else [])]
+    if not skewed:
+        return [*others]
+    person = drawn(table, page.chosen)
+    numbers = joined([f"some {of} of {', '.join(labels)}" for (of, _), labels in skewed.items()])
+    consequences = dict.fromkeys(consequence for _, consequence in skewed)
+    advice = advice_on_skewed(person, tested=any(of == "differences" for of, _ in skewed))
+    depend = f"Warning: {numbers} depend on a few {pluralize(person)} far from the rest"
+    return [*others, f"{'. '.join([depend, *consequences, advice])}."]
 
 
 def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:

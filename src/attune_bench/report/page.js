@@ -54,7 +54,9 @@ for (const table of document.querySelectorAll("table.sortable")) {
       const small = [...cell.querySelectorAll("small")], copy = cell.cloneNode(true);
       for (const one of copy.querySelectorAll("small, svg, .key")) one.remove();
       const words = text => text.replace(/\s+/g, " ").trim();
-      return [words(copy.textContent), words(small.map(one => one.textContent).join(" "))];
+      // The head of a model can be its number, or its name without the middle; its title is its name.
+      return [cell.matches("th[title]") ? cell.title : words(copy.textContent),
+        words(small.map(one => one.textContent).join(" "))];
     }));
     const noted = (rows[0] ?? []).map((_, place) => rows.some(row => row[place]?.[1]));
     const quoted = text => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

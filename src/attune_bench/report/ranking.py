@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from attune_bench.report.columns import Row, interval, interval_words, label, number, words_under
+from attune_bench.report.columns import OVERLAP, Row, any_overlap, interval, interval_words, label, number, words_under
 from attune_bench.report.elements import breakable
 from attune_bench.report.notes import ONE_SET
 from attune_bench.report.plots import Axis, axis_of
 from attune_bench.report.tables import called, under
 from attune_bench.scores.provenance import CHANCE_BASELINE, kind_of_group
 from attune_data.issues import Html, element
-from attune_data.text import plural, sanitize
+from attune_data.text import plural, pluralize, sanitize
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def _said(answer: "Answer", axis: Axis) -> list[str]:
     found = [f"{metric.label}: {metric.meaning}."] if metric.meaning else []
     if some("low"):
         found.append(f"Bars: {interval_words(page.table, page.chosen, under(page.ranking, answer.condition))}.")
+    if _overlap_though_different(answer):
+        found.append(OVERLAP.format(pluralize(page.table.provenance.unit)))
     if any(axis.broken):
         found.append(f"The axis shows a part of the possible range: {axis.low:g} to {axis.high:g}.")
     if any(map(_is_baseline, rows)):
@@ -74,8 +76,8 @@ def _said(answer: "Answer", axis: Axis) -> list[str]:
         found.append(f"A rank orders models by value alone{own}.")
     if some("tier"):
         found.append(
-            "A tier (the band at the left) ends before the first model that is significantly worse than the first "
-            "model of the tier (paired test, Holm-corrected over all pairs)."
+            "A tier (the band at the left) begins with its best model. The first model that is significantly worse "
+            "than this best model begins the next tier (paired test, Holm-corrected over all pairs)."
         )
     if any(row["tier_first"] != row["tier_last"] for row in rows):
         found.append(
@@ -83,6 +85,13 @@ def _said(answer: "Answer", axis: Axis) -> list[str]:
             "from the model of the row."
         )
     return found
+
+
+def _overlap_though_different(answer: "Answer") -> bool:
+    """Tell whether the intervals of two models overlap, and the two differ significantly."""
+    ends = {row["model"]: (row["low"], row["high"]) for row in answer.rows}
+    different = (pair for pair, sign in answer.signs.items() if sign and ends.keys() >= {*pair})
+    return any(any_overlap(map(ends.__getitem__, pair)) for pair in different)
 
 
 def _top(axis: Axis) -> Html:

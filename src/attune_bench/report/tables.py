@@ -389,6 +389,8 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
     declared = {name: analysis.columns.get(name) or undeclared(dtype) for name, dtype in frame.schema.items()}
     shown = [name for name in frame.columns if name not in {*headed, "reason", "mark"}]
+    if "group" in shown and frame["group"].unique().to_list() == [1]:
+        shown.remove("group")
     columns = frame_columns(scores, declared, shown, estimate=analysis.estimate)
 
     def titled(*values: Any) -> str:
@@ -456,6 +458,8 @@ def frame_columns(
         elif name in joined:
             low, high = joined[name]
             columns.append(estimate_column(head, name, shown[own.shown], low=low, high=high, signed=own.signed))
+        elif "rank" in name.split("_"):
+            columns.append(_plain_number(head, name))
         else:
             columns.append(number_column(head, name, shown[own.shown], signed=own.signed))
     return columns
@@ -626,7 +630,7 @@ def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
 def assumed_table(frame: pl.DataFrame) -> Table:
     """Return the table of a plan from assumptions, as from `plan_from_assumptions`."""
     stated = [("sd", "sd"), ("r", "correlation"), ("ICC", "icc"), ("units of each", "units_per_participant")]
-    columns = [_number_of_plan(*one) for one in (*stated, ("CV", "units_cv"), ("difference", "difference"))]
+    columns = [_plain_number(*one) for one in (*stated, ("CV", "units_cv"), ("difference", "difference"))]
     return Table("plan", "Plan", [*columns, *_sizes("participant", "unit")], frame.to_dicts(), frame)
 
 
@@ -636,7 +640,7 @@ def _sizes(cluster: str, unit: str) -> list[Column]:
     return [participants] if cluster == unit else [participants, count_column(pluralize(unit), "units")]
 
 
-def _number_of_plan(head: str, key: str) -> Column:
+def _plain_number(head: str, key: str) -> Column:
     """Return a column of numbers that are of no metric."""
     return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:g}", value=row[key]))
 

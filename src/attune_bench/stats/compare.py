@@ -162,6 +162,7 @@ def paired(
          for mask, rows in one]
         for one in blocks
     )  # fmt: skip
+    equal = f"all {pluralize(draws.drawn)} have the same difference"
     for (mask, rows, part, labels, sides, pairs, effects), tests in _tests(
         parts, statistic, n_permutations, options.seed
     ):
@@ -171,7 +172,9 @@ def paired(
                 for (a, b), place in zip(sides.tolist(), rows, strict=True)
                 if series.count(common[place]) >= checked_from
             ]
-            draws.skewed.add((part[a, 0] - part[b, 0] for a, b in shown), labels, of=of, drawn=draws.drawn)
+            draws.skewed.add(
+                (part[a, 0] - part[b, 0] for a, b in shown), labels, of=of, drawn=draws.drawn, checked_from=checked_from
+            )
         intervals: Sequence[Interval | None]
         same: list[float | None] = [None] * len(tests)
         if only_tests:
@@ -187,7 +190,9 @@ def paired(
         ):
             clusters = series.count(common[place])
             low, high, reason = (
-                (None, None, None) if interval is None else interval_ends(interval, clusters, series.table)
+                (None, None, None)
+                if interval is None
+                else interval_ends(interval, clusters, series.table, where_equal=equal)
             )
             undetectable = _undetectable(test, draws.drawn)
             if test.exact and test.differing == 0:
@@ -573,9 +578,10 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     >>> found["p"].item() < 0.01, found["difference"].item() > found["mde"].item()
     (True, True)
     """
+    chosen, margin = options_and_margin(options)
     skewed = SkewedMeans()
-    found = compare_pairs(table, pairs_of(table, a, b), *options_and_margin(options), skewed)
-    skewed.warn_of_differences()
+    found = compare_pairs(table, pairs_of(table, a, b), chosen, margin, skewed)
+    skewed.warn_of_differences(table.metrics, between="models", has_margin=margin is not None)
     return found
 
 
@@ -616,7 +622,7 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     chosen, margin = options_and_margin(options)
     skewed = SkewedMeans()
     found = compare_pairs(table, all_pairs(table, chosen), chosen, margin, skewed)
-    skewed.warn_of_differences()
+    skewed.warn_of_differences(table.metrics, between="models", has_margin=margin is not None)
     return found
 
 

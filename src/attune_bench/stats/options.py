@@ -285,13 +285,25 @@ def warn_once(warned: set[type[Warning]]) -> Iterator[None]:
 
 
 # The figures are the worst of the tables in docs/intervals.md and docs/repeats.md.
-MEANS = "in simulations intervals of such means missed the true one in up to 15% of cases instead of 5%"
+MEANS = "In simulations intervals of such means missed the true mean in up to 15% of cases, not 5%"
 DIFFERENCES = (
-    "in simulations intervals of such differences missed the true one in up to 15% of cases instead of 5%, tests at "
-    "0.05 found one where there was none in up to 14%, and models that differed by the margin were called the same in "
-    "up to 20%"
+    "In simulations intervals of such differences missed the true difference in up to 15% of cases, not 5%, and "
+    "tests at 0.05 found a difference where there was none in up to 14%"
 )
-VARIANCES = "in simulations intervals of such variances missed the true one in up to 36% of cases instead of 5%"
+MARGINS = "; models that differed by the margin were called the same in up to 20%"
+VARIANCES = "In simulations intervals of such variances missed the true variance in up to 36% of cases, not 5%"
+
+
+def advice_on_skewed(drawn: str, *, tested: bool) -> str:
+    """Return what to do about skewed numbers of few clusters, named in the singular; `tested` if some have p-values.
+
+    Examples
+    --------
+    >>> advice_on_skewed("person", tested=False)
+    'Use more people, or read these intervals as too narrow'
+    """
+    also = " and these p-values as too small" if tested else ""
+    return f"Use more {pluralize(drawn)}, or read these intervals as too narrow{also}"
 
 
 class SkewedMeans:
@@ -305,18 +317,26 @@ class SkewedMeans:
     >>> found.add(np.array([[1, 2, 3, 4]]), np.arange(4), of="words", drawn="person")
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     found.warn_of_means()
+    ...     found.warn_of_means({"points": Metric(name="points", label="Points")})
     >>> str(caught[0].message).partition(" (")[0]
-    'points, seconds: few far scores decide 2 of 3 means of so few people'
+    'Points, seconds: 2 of 3 means depend on a few people far from the rest'
     """
 
     def __init__(self) -> None:
         self._by_metric: dict[str, list[float]] = {}
         self._drawn = ""
         self._as_shares: set[str] = set()
+        self._checked_from = MIN_CLUSTERS
 
     def add(
-        self, series: Iterable[Floats], clusters: NDArray[np.intp], *, of: str, drawn: str, as_share: bool = False
+        self,
+        series: Iterable[Floats],
+        clusters: NDArray[np.intp],
+        *,
+        of: str,
+        drawn: str,
+        as_share: bool = False,
+        checked_from: int = MIN_CLUSTERS,
     ) -> None:
         """Add means of a metric.
 
@@ -330,10 +350,13 @@ class SkewedMeans:
             The metric, and the resampling unit in the singular.
         as_share : bool
             Whether a user can describe the metric as a share, which the warning then advises.
+        checked_from : int
+            Means of fewer clusters were left out by the caller; the warning says so, as such means have an interval.
         """
         found = self._by_metric.setdefault(of, [])
         found += [float(np.abs(skewness_of_mean(values, clusters))[0]) for values in series]
         self._drawn = drawn
+        self._checked_from = max(self._checked_from, checked_from)
         if as_share:
             self._as_shares.add(of)
 
@@ -342,39 +365,61 @@ class SkewedMeans:
         units = values.mean(axis=0)
         self.add([(units - units.mean()) ** 2], clusters, of=of, drawn=drawn)
 
-    def warn_of_means(self) -> None:
-        """Warn where few far scores decide means."""
-        self._warn(MEANS, "means")
+    def warn_of_means(self, metrics: Mapping[str, Metric]) -> None:
+        """Warn where few far clusters decide means; `metrics` has the labels, by name."""
+        self._warn(metrics, "mean", MEANS)
 
-    def warn_of_differences(self) -> None:
-        """Warn where few far differences decide mean differences."""
-        self._warn(DIFFERENCES, "differences")
+    def warn_of_differences(
+        self, metrics: Mapping[str, Metric], *, between: str = "", has_margin: bool = False
+    ) -> None:
+        """Warn where few far clusters decide mean differences: `between` models, and tested against a margin."""
+        said = f"{DIFFERENCES}{MARGINS if has_margin else ''}"
+        self._warn(metrics, "difference", said, between=between and f" between {between}", tested=True)
 
-    def warn_of_variances(self) -> None:
-        """Warn where few far units decide variances.
+    def warn_of_variances(self, metrics: Mapping[str, Metric]) -> None:
+        """Warn where few far clusters decide variances.
 
         The interval of a variance is symmetric on a logarithmic scale; therefore twice the skewness is allowed.
         """
-        self._warn(VARIANCES, "squared deviations", most=2 * MOST_SKEWNESS)
+        self._warn(metrics, "variance", VARIANCES, most=2 * MOST_SKEWNESS)
 
-    def _warn(self, consequence: str, of: str, *, most: float = MOST_SKEWNESS) -> None:
-        """Warn of the metrics with a mean more skewed than `most`, and say how many of their means are that skewed."""
+    def _warn(
+        self,
+        metrics: Mapping[str, Metric],
+        noun: str,
+        consequence: str,
+        *,
+        between: str = "",
+        tested: bool = False,
+        most: float = MOST_SKEWNESS,
+    ) -> None:
+        """Warn of the metrics with a number more skewed than `most`, and say how many of their numbers are that skewed.
+
+        `noun` is what the numbers are, in the singular.
+        """
         skewed = {name: means for name, means in self._by_metric.items() if any(one > most for one in means)}
         if not skewed:
             return
-        means = [one for own in skewed.values() for one in own]
-        above = [one for one in means if one > most]
+        every = [one for own in skewed.values() for one in own]
+        above = [one for one in every if one > most]
         if shares := [name for name in skewed if name in self._as_shares]:
             consequence += (
                 f'; all values of {listed(shares)} are 0 or 1: statistic = "share" in a description gives the interval '
                 "of a share, which needs no such warning"
             )
-        whose = "" if of == "means" else f"{of} of "
-        message = (
-            f"{whose}{listed(list(skewed))}: few far scores decide {len(above)} of {plural(len(means), 'mean')} of so "
-            f"few {pluralize(self._drawn)} (skewness up to {max(above):.2f}, above {most:g}): {consequence}"
+        people = pluralize(self._drawn)
+        counted = (
+            f"; those of fewer than {self._checked_from} {people} in a subgroup are not counted"
+            if self._checked_from > MIN_CLUSTERS
+            else ""
         )
-        warning = SkewedScoresWarning(message, of=of, metrics=list(skewed), consequence=consequence)
+        labels = [metrics[name].label if name in metrics else name for name in skewed]
+        depend = f"{between} {'depends' if len(above) == 1 else 'depend'} on a few {people} far from the rest"
+        message = (
+            f"{listed(labels)}: {len(above)} of {plural(len(every), noun)}{depend} (skewness up to {max(above):.2f}, "
+            f"above {most:g}{counted}). {consequence}. {advice_on_skewed(self._drawn, tested=tested)}"
+        )
+        warning = SkewedScoresWarning(message, of=pluralize(noun), metrics=list(skewed), consequence=consequence)
         warnings.warn(warning, stacklevel=4)
 
 
@@ -677,8 +722,15 @@ def too_few(table: ScoreTable) -> str:
     return f"fewer than {MIN_CLUSTERS} {pluralize(table.provenance.cluster)}"
 
 
-def interval_ends(interval: Interval, clusters: int, table: ScoreTable) -> Ends:
-    """Return the two ends of an interval over units in a number of clusters, or None and the reason."""
+NO_VARIATION = "no variation among clusters"
+"""The reason of `attune_metrics.stats` why an interval of equal values is not given."""
+
+
+def interval_ends(interval: Interval, clusters: int, table: ScoreTable, *, where_equal: str = "") -> Ends:
+    """Return the two ends of an interval over units in a number of clusters, or None and the reason.
+
+    `where_equal` is the reason where all clusters have the same value; by default that nothing varies among them.
+    """
     if interval.n == 0:
         return None, None, f"no {table.provenance.unit} has a value"
     if interval.low == interval.high == interval.estimate == 0:
@@ -686,7 +738,10 @@ def interval_ends(interval: Interval, clusters: int, table: ScoreTable) -> Ends:
         return 0.0, 0.0, None
     if clusters < MIN_CLUSTERS:
         return None, None, too_few(table)
-    return nan_to_none(interval.low), nan_to_none(interval.high), interval.reason
+    reason = interval.reason
+    if reason == NO_VARIATION:
+        reason = where_equal or f"no variation among {pluralize(table.provenance.cluster)}"
+    return nan_to_none(interval.low), nan_to_none(interval.high), reason
 
 
 def distribution_ends(
@@ -718,7 +773,7 @@ def distribution_ends(
     if not whole and len(known) < 2:
         return None, None, "a single resample has no spread"
     if not whole and np.ptp(known) <= ROUNDING * np.abs(known).max():
-        return None, None, "no variation among clusters"
+        return None, None, f"no variation among {pluralize(table.provenance.cluster)}"
     levels = symmetric_levels(options.level, drawn if options.interval == "percentile-expanded" else None)
     low, high = np.quantile(known, levels, method="inverted_cdf" if whole else "linear").tolist()
     return low, high, None

@@ -32,6 +32,7 @@ from attune_bench.stats.options import (
     ALPHA,
     FEW,
     MIN_CLUSTERS,
+    NO_VARIATION,
     AnalysisKeywords,
     AnalysisOptions,
     ComparisonKeywords,
@@ -285,7 +286,7 @@ def subgroups(
                 significant = None if p_holm is None else p_holm < ALPHA
                 p, p_min = nan_to_none(gap.p), nan_to_none(gap.smallest)
                 rows.append((*row, why, gap.difference, gap.low, gap.high, p, p_min, p_holm, significant))
-    draws.skewed.warn_of_means()
+    draws.skewed.warn_of_means(table.metrics)
     _warn(families, chosen, draws)
     return build_frame(SUBGROUPS | (COMPARED if compare else {}), rows)
 
@@ -372,7 +373,9 @@ def _difference(
         side = f"{too_few(table)} on one side" if clusters else f"no {table.provenance.unit} on one side"
         return _Difference(estimate, None, None, nan, side)
     if interval.reason:
-        return _Difference(estimate, None, None, nan, interval.reason)
+        people = pluralize(table.provenance.cluster)
+        equal = f"on each side all {people} have the same value" if interval.reason == NO_VARIATION else None
+        return _Difference(estimate, None, None, nan, equal or interval.reason)
     known = distribution[~np.isnan(distribution)]
     low, high = interval.low, interval.high
     if options.interval == "percentile-expanded":
@@ -465,5 +468,5 @@ def compare_by(
         with warn_once(warned):
             found = compare_pairs(part, common, chosen, margin, skewed, within=within, checked_from=fewest)
         parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
-    skewed.warn_of_differences()
+    skewed.warn_of_differences(table.metrics, between="models", has_margin=margin is not None)
     return pl.concat(parts)

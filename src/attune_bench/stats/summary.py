@@ -23,6 +23,7 @@ from attune_bench.stats.options import (
     points,
     warn_once,
 )
+from attune_data.text import pluralize
 from attune_metrics.metric import Metric, MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
@@ -60,7 +61,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     Warns
     -----
     UnreliableIntervalWarning
-        Where few far scores decide a mean, so that its interval covers too rarely, see
+        Where a few clusters far from the rest decide a mean, so that its interval covers too rarely, see
         `attune_metrics.stats.sums.skewness_of_mean`; where `bootstrap` warns. One warning of each.
 
     Examples
@@ -79,7 +80,7 @@ def summary(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     rows: list[tuple[Any, ...]] = []
     names = chosen.names(table)
     found = {name: intervals_of(draws, name, series.scored) for name in names}
-    draws.skewed.warn_of_means()
+    draws.skewed.warn_of_means(table.metrics)
     for place, group in enumerate(series.groups):
         for name in names:
             value, low, high, n, clusters, reason = found[name][place]
@@ -136,14 +137,16 @@ def intervals_of(
         if metric.statistic in ("mean", PSEUDO_VALUES) and intervals[0].method != "logit-t":
             given = [size >= checked_from and not isnan(one.low) for size, one in zip(sizes, intervals, strict=True)]
             draws.skewed.add(
-                part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn, as_share=_can_be_share(table, values)
-            )
+                part[given, 0], draws.labels(mask), of=name, drawn=draws.drawn, as_share=_can_be_share(table, values),
+                checked_from=checked_from,
+            )  # fmt: skip
         for group, clusters, method, interval, terms in zip(
             groups.tolist(), sizes, methods, intervals, part, strict=True
         ):
             if method == "wilson":
                 interval = _trials(terms[0], options.level)  # noqa: PLW2901
-            low, high, reason = interval_ends(interval, clusters, table)
+            equal = f"all {pluralize(draws.drawn)} have the same value"
+            low, high, reason = interval_ends(interval, clusters, table, where_equal=equal)
             found[group] = (nan_to_none(interval.estimate), low, high, int(present[group].sum()), clusters, reason)
     return [found[group] for group in range(len(series.groups))]
 

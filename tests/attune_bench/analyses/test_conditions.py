@@ -54,7 +54,7 @@ def test_condition_differences_by_hand(scores_of: Build) -> None:
     assert (first["p"], first["p_holm"], first["n"], first["clusters"]) == (2 / 32, 4 / 32, 5, 5)
     # A difference that never varies has no interval and no standard error.
     assert [first[name] for name in ("significant", "low", "high", "mde", "reason")] == [
-        False, None, None, None, "no variation among clusters"
+        False, None, None, None, "all participants have the same difference"
     ]  # fmt: skip
     assert [second[name] for name in ("difference", "low", "high", "p", "p_holm")] == [0, 0, 0, 1, 1]
 

@@ -61,10 +61,10 @@ def test_metric_correlation_by_hand(scores_of: Build) -> None:
     assert [(row["metric_a"], row["metric_b"]) for row in rows] == [(F1, VA), (F1, MAE), (VA, MAE)]
     assert [row["rho"] for row in rows] == pytest.approx([31 / 35, -1.0, -31 / 35], abs=1e-12)
     assert [(row["models"], row["clusters"]) for row in rows] == [(6, 6)] * 3
-    assert (rows[1]["low"], rows[1]["reason"]) == (None, "no variation among clusters")
+    assert (rows[1]["low"], rows[1]["reason"]) == (None, "no variation among participants")
     # Drawing the first kind of conversation only: .1, .5, .2, .86, .75, .9; the second only: .3, .7, .6, .94, .85, 1.
     # The order never changes either.
-    assert rows[0]["reason"] == "no variation among clusters"
+    assert rows[0]["reason"] == "no variation among participants"
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_win_rates_by_hand(scores_of: Build) -> None:
 def test_lower_errors_win(scores_of: Build) -> None:
     scores = scores_of(_table({"a": {MAE: [1.0] * 6}, "b": {MAE: [2.0] * 6}}))
     assert win_rates(scores, metrics=[MAE])["rate"].to_list() == [1.0, 0.0]
-    assert win_rates(scores, metrics=[MAE])["reason"].to_list() == ["no variation among clusters"] * 2
+    assert win_rates(scores, metrics=[MAE])["reason"].to_list() == ["no variation among participants"] * 2
 
 
 def test_win_rates_agree_with_the_matrix(scores_of: Build) -> None:

@@ -28,7 +28,7 @@ from attune_data import load_records
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_metrics import MetricInputError
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*few far scores decide", "ignore:.* too few")
+pytestmark = pytest.mark.filterwarnings("ignore:.*far from the rest", "ignore:.* too few")
 
 STRENGTHS = {"a": 0.5, "b": 0.0, "c": -0.5}
 

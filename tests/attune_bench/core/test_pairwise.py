@@ -20,7 +20,7 @@ from attune_metrics import MetricInputError
 from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.pairwise_ratings import ComparisonRatings, bradley_terry_ratings
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*few far scores decide", "ignore:.* too few")
+pytestmark = pytest.mark.filterwarnings("ignore:.*far from the rest", "ignore:.* too few")
 
 
 def scored(votes: Iterable[Comparison], **options: Any) -> Scores:

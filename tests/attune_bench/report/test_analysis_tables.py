@@ -68,4 +68,13 @@ def test_ranks_and_their_shifts_are_not_scaled_like_the_metric() -> None:
     frame = pl.DataFrame({"metric": [scores.primary], "rank_reference": [2.0], "rank": [1.5], "shift": [0.5]})
     entry = Analysis(function=lambda _: frame, title="Ours", note="A note.", columns=RANK_SHIFTS)
     [table] = analysis_tables(scores, "ours", entry, frame)
-    assert shown(table) == [["rank reference", "rank", "shift"], ["2.0", "1.5", "+0.5"]]
+    assert shown(table) == [["rank reference", "rank", "shift"], ["2", "1.5", "+0.5"]]
+
+
+def test_the_number_of_a_group_is_shown_where_there_are_several() -> None:
+    # The only group has no number worth a column; a group of another kind has a name.
+    for groups, heads in (([1, 1], ["model"]), ([1, 2], ["model", "group"]), (["a", "a"], ["model", "group"])):
+        [table] = tables(pl.DataFrame({"model": ["m", "n"], "group": groups}))
+        assert shown(table)[0] == heads
+        assert table.frame is not None
+        assert "group" in table.frame.columns

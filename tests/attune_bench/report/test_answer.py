@@ -350,6 +350,36 @@ def test_the_page_says_how_a_rank_differs_from_a_tier() -> None:
     alone = text_of(scores_of({"a": [1.0, 2.0] * 6}).report(format="html", resamples=50))
     assert "A rank orders" not in alone
     assert "A tier (the band" not in alone
+    first = "The first model that is significantly worse than this best model begins the next tier (paired test, "
+    assert f"A tier (the band at the left) begins with its best model. {first}" in text_of(apart)
+
+
+def test_overlapping_bars_of_models_that_differ_are_explained() -> None:
+    said = "Two models can differ significantly although their intervals overlap: pairs are tested on the units that "
+
+    def page(other: Sequence[float]) -> str:
+        own = [float(unit) for unit in range(12)]
+        return text_of(scores_of({"a": own, "b": other}).report(format="html", resamples=500))
+
+    assert said in page([unit - 1.0 for unit in range(12)])
+    # They overlap and do not differ; they differ and do not overlap.
+    assert "significantly although" not in page([float(11 - unit) for unit in range(12)])
+    assert "significantly although" not in page([unit - 50.0 for unit in range(12)])
+
+
+def test_a_metric_without_a_name_is_not_named() -> None:
+    values = {"a": [2.0] * 10, "b": [1.0, 1.5] * 5}
+    named, unnamed = (scores_of(values, label=label) for label in ("Hits", "value"))
+    assert "The value of a in Hits is 2.0." in answer(named)
+    assert "The mean of a is 2.0." in answer(unnamed)
+    assert "in value" not in answer(unnamed)
+    alone = answer(scores_of({"a": [1.0, 2.0] * 6}, label="value"))
+    assert alone.startswith("a has the mean 1.5. ")
+
+
+def test_equal_values_are_why_a_bar_is_missing() -> None:
+    page = text_of(scores_of({"a": [2.0] * 10, "b": HALF}).report(format="html", resamples=50))
+    assert "2.0 all units have the same value" in page
 
 
 def test_bars_are_explained_where_there_are_some() -> None:
@@ -441,6 +471,15 @@ def test_the_matrix_says_which_pairs_differ() -> None:
         ["3 b", "\u2212", "\u00b7", ""],
     ]
     assert 'title="b minus a: -1.0 , Holm p' in page
+    # Names of one beginning differ where they are cut.
+    long = [f"a-provider/with-a-long-name-of-a-model-{size}-thinking-2026" for size in ("big", "small")]
+    of_long = scores_of({long[0]: [2.0] * 10, long[1]: [1.0] * 10}).report(format="html", resamples=200)
+    [matrix, rates] = (tables(section(of_long, name), figures=True)[0] for name in ("Comparisons", "Win rates"))
+    assert [row[0] for row in matrix[1:]] == [
+        "1 a-provider/with-...g-thinking-2026",
+        "2 a-provider/with-...l-thinking-2026",
+    ]
+    assert rates[0] == ["", "...big-thinking-2026 1", "...small-thinking-2026 2"]
     assert "over 3 pairs, with at most 2,000 random exchanges" in text_of(section(page, "Comparisons"))
 
 

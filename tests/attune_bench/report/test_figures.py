@@ -312,6 +312,19 @@ def test_the_axis_says_that_bars_are_intervals_where_a_bar_is_drawn() -> None:
     assert "x" in words(svg(figures.scores(known, frame=none)))
 
 
+def test_a_figure_with_intervals_that_overlap_says_that_models_can_differ() -> None:
+    said = "Two models can differ significantly although their intervals overlap: pairs are tested on the conversations"
+
+    def drawn_of(*rows: Row) -> list[str]:
+        both = frame(*rows), frame(*({**row, "rank": 1.0 + place} for place, row in enumerate(rows)))
+        return [svg(figures.scores(TABLE, frame=both[0])), svg(figures.ranks(TABLE, frame=both[1]))]
+
+    a, b = value("a", 0.6, 0.5, 0.7), value("b", 0.4, 0.35, 0.5)
+    assert all(said in text for text in drawn_of(a, b))
+    for apart in ([a, value("b", 0.4, 0.35, 0.45)], [a, value("b", 0.55, None, None)], [a]):
+        assert not any("overlap" in text for text in drawn_of(*apart))
+
+
 def test_the_lowest_error_is_on_top() -> None:
     errors = SUMMARY.with_columns(metric=pl.lit("panas_item_mae"))
     text = words(svg(figures.scores(TABLE, frame=errors)))

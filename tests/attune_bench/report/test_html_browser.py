@@ -326,6 +326,22 @@ def test_on_a_narrow_screen_each_cell_has_the_head_of_its_column(
     assert beside == of_columns
 
 
+def test_on_a_narrow_screen_columns_of_models_have_names_where_rows_are_no_models(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]]
+) -> None:
+    browser = open_browser(400)
+    browser.get(server[0])
+    found = browser.execute_script(
+        "return [...document.querySelectorAll('table.cells')].map(table => ["
+        "[...table.tBodies[0].rows].some(row => row.dataset.model !== undefined), "
+        "[...table.tHead.querySelectorAll('th[data-model] > .long')].map(one => one.checkVisibility())])"
+    )
+    of_models = [(is_keyed, shown) for is_keyed, shown in found if shown]
+    assert of_models
+    # A number is enough where the rows say whose it is.
+    assert all(set(shown) == {not is_keyed} for is_keyed, shown in of_models)
+
+
 def test_print_shows_what_is_closed(
     open_browser: Callable[..., Any], server: tuple[str, list[str]], page: Shown
 ) -> None:
@@ -392,6 +408,22 @@ def test_a_figure_and_a_table_are_copied(open_browser: Callable[..., Any], serve
     )
     values = ["" if row[1] == "-" else float(row[1]) for row in rows[1:]]
     assert values == [float(one) if one else "" for one in cells]
+
+
+def test_a_copied_matrix_has_whole_names(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]], page: Shown
+) -> None:
+    browser = open_browser()
+    browser.get(server[0])
+    browser.execute_script(
+        "window.copied = [];"
+        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async text => { copied.push(text); }}});"
+        "document.querySelector('table.pairs').closest('.scroll').nextElementSibling.querySelector('button').click()"
+    )
+    wait = "const done = arguments[0], look = () => copied.length ? done(copied[0]) : setTimeout(look, 20); look()"
+    rows = [*csv.reader(browser.execute_async_script(wait).splitlines())]
+    assert {*rows[0][1:]} >= {*page.models}
+    assert [row[0] for row in rows[1:]] == rows[0][1:]
 
 
 def test_without_script_there_are_no_copy_buttons(

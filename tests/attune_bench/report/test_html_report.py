@@ -203,10 +203,11 @@ def test_skewed_scores_are_one_warning_with_labels() -> None:
         frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
         metrics = {"hit": {"label": "Hits"}, "rate": {"label": "Rate"}}
         page = Scores.from_table(frame, metrics=metrics).report(format="html", resamples=200)
-        return re.findall(r"Warning: [^<]*far scores[^<]*", section(page, "Methods"))
+        return re.findall(r"Warning: [^<]*far from the rest[^<]*", section(page, "Methods"))
 
     [said] = warned(90.0)
-    assert said.startswith("Warning: there are so few units that few far scores decide some means of Hits, Rate: in ")
+    assert said.startswith("Warning: some means of Hits, Rate ")
+    assert " depend on a few units far from the rest. In simulations " in said
     assert warned(None) == []
 
 
@@ -282,6 +283,7 @@ def test_methods_and_limits(page: str) -> None:
     assert "AttuneBench, scored by its documented protocol" in methods
     assert "200 resamples, seed 0: participants are drawn, each with all of its conversations" in methods
     assert "in one mode" in methods
+    assert methods.count("An expanded percentile interval lies between two quantiles of the resampled values.") == 1
     assert "Warning: 200 resamples are too few for" in methods
     limits = text_of(section(page, "Limits"))
     assert "agreement with what the participant reported, not the emotional intelligence of a model" in limits

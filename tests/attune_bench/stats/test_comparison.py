@@ -114,7 +114,7 @@ def test_only_conversations_of_both_count(build: Build) -> None:
     frame = build({"a": [1, 2, None, 4, 5, 6, 7], "b": [0, 1, 1, 3, 4, 5]}).compare("a", "b", metrics=M)
     row = frame.row(0, named=True)
     assert (row["difference"], row["n"], row["clusters"]) == (1.0, 5, 5)
-    assert row["reason"] == "no variation among clusters"
+    assert row["reason"] == "all participants have the same difference"
     assert row["mde"] is None
 
 
@@ -255,7 +255,7 @@ def test_a_model_against_itself_differs_by_0_for_certain(build: Build, people: s
     ("models", "reason"),
     [
         ({"a": [1.0], "b": [2.0]}, "fewer than 5 participants"),
-        ({"a": [1.0] * 6, "b": [2.0] * 6}, "no variation among clusters"),
+        ({"a": [1.0] * 6, "b": [2.0] * 6}, "all participants have the same difference"),
         ({"a": [None] * 6, "b": [2.0] * 6}, "no conversation has a value"),
     ],
 )
@@ -263,7 +263,7 @@ def test_odd_scores_give_a_reason(build: Build, models: Mapping[str, list[float 
     scores = build(models)
     row = scores.compare("a", "b", metrics=M).row(0, named=True)
     assert (row["low"], row["high"], row["reason"]) == (None, None, reason)
-    assert scores.summary(metrics=M)["reason"][0] == reason
+    assert scores.summary(metrics=M)["reason"][0] == reason.replace("difference", "value")
 
 
 def test_one_participant(build: Build) -> None:
@@ -324,7 +324,7 @@ def test_a_family_that_could_not_reach_significance_warns(build: Build) -> None:
     assert frame["p_min"].to_list() == [2 / 64] * 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", ".* few far scores decide")  # normal scores of few can be skewed
+        warnings.filterwarnings("ignore", ".* far from the rest")  # normal scores of few can be skewed
         seven.compare_all(metrics=M)
     one = build({"a": [1.0, 2, 3], "b": [1.0, 2, 4]})
     with pytest.warns(UserWarning, match=r"^1 participant with a difference is too few for 1 test .* 5 more would"):
@@ -343,7 +343,7 @@ def test_more_resamples_are_not_advised_where_they_do_not_help(build: Build) -> 
         assert few.compare_all(metrics=M, resamples=50)["p_holm"].min() > 0.05  # type: ignore[operator]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", ".* few far scores decide")  # normal scores of few can be skewed
+        warnings.filterwarnings("ignore", ".* far from the rest")  # normal scores of few can be skewed
         enough.compare_all(metrics=M, resamples=50)
 
 
@@ -362,7 +362,7 @@ def test_bca_of_a_dominant_participant_warns_once_an_analysis(build: Build) -> N
         assert sum("more than 20% of the units" in str(one.message) for one in caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", ".* few far scores decide")  # normal scores of few can be skewed
+        warnings.filterwarnings("ignore", ".* far from the rest")  # normal scores of few can be skewed
         scores.summary(interval="percentile", **options)
         build({"a": list(rng.normal(size=11))}).summary(interval="bca", **options)
 

@@ -127,7 +127,7 @@ def test_command(call: Call, results: Path) -> None:
     status, out, err = call("analyze", "ratings", "--scores", results, "--resamples", 300)
     assert (status, err) == (0, "")
     assert "Ratings, hit" in out
-    assert "Strength: Bradley-Terry, in log odds; 0 is the mean of the group." in out
+    assert "Strength: Bradley-Terry, in log odds; 0 is the mean of the models." in out
     status, out, _ = call("analyze", "ratings", "--scores", results, "--resamples", 300, "--format", "json")
     found: Any = json.loads(out)["ratings"]
     assert [row["model"] for row in found["rows"]] == ["a", "c", "b"]

@@ -1,4 +1,4 @@
-"""The warning that few far scores decide a mean: where it comes, what it says, and that it goes with its cause."""
+"""The warning that a mean depends on a few far clusters: where it comes, what it says, that it goes with its cause."""
 
 import re
 import warnings
@@ -10,7 +10,7 @@ import polars as pl
 
 from attune_bench import Scores
 from attune_bench.analyses import repeat_variances, variance_split
-from attune_bench.stats.options import DIFFERENCES, MEANS, VARIANCES
+from attune_bench.stats.options import DIFFERENCES, MARGINS, MEANS, VARIANCES
 from attune_bench.stats.subgroups import compare_by, subgroups
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.sums import MOST_SKEWNESS, skewness_of_mean
@@ -43,8 +43,9 @@ def test_a_summary_says_it_once_and_how_many_means_are_skewed() -> None:
     scores = table(a=FAR, b=EVEN, c=FAR + 1)
     [skewness] = skewness_of_mean(FAR, range(PEOPLE))
     assert skewness > MOST_SKEWNESS > abs(skewness_of_mean(EVEN, range(PEOPLE))[0])
-    cause = f"few far scores decide 2 of 3 means of so few clusters (skewness up to {skewness:.2f}, above 0.2)"
-    assert warned(lambda: scores.summary(**OPTIONS)) == [f"points: {cause}: {MEANS}"]
+    cause = f"2 of 3 means depend on a few clusters far from the rest (skewness up to {skewness:.2f}, above 0.2)"
+    advice = "Use more clusters, or read these intervals as too narrow"
+    assert warned(lambda: scores.summary(**OPTIONS)) == [f"points: {cause}. {MEANS}. {advice}"]
     assert warned(lambda: table(a=EVEN, b=EVEN[::-1]).summary(**OPTIONS)) == []
     # Far scores below the others are as bad.
     assert len(warned(lambda: table(a=-FAR).summary(**OPTIONS))) == 1
@@ -62,9 +63,9 @@ def test_it_counts_every_mean_and_names_every_metric() -> None:
     scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
     chosen: Any = {**OPTIONS, "metrics": ["secs", "words", "cost"]}
     [said] = warned(lambda: scores.summary(**chosen))
-    assert said.startswith("secs, cost: few far scores decide 8 of 10 means of so few units (")
+    assert said.startswith("secs, cost: 8 of 10 means depend on a few units far from the rest (")
     [said] = warned(lambda: scores.compare_all(**chosen))
-    assert said.startswith("differences of secs, cost: few far scores decide 8 of 20 means of so few units (")
+    assert said.startswith("secs, cost: 8 of 20 differences between models depend on a few units far from the rest (")
 
 
 def test_a_mean_of_zeros_and_ones_is_advised_to_be_a_share_and_then_not_warned_of() -> None:
@@ -99,10 +100,24 @@ def test_a_comparison_says_it_of_differences_not_of_scores() -> None:
     differ = table(a=FAR, b=EVEN, c=EVEN[::-1])
     [said] = warned(lambda: differ.compare_all(margin=1.0, **OPTIONS))
     # Of a and b, and of a and c.
-    assert said.startswith(
-        "differences of points: few far scores decide 2 of 3 means of so few clusters (skewness up to "
-    )
-    assert said.endswith(f": {DIFFERENCES}")
+    counted = "points: 2 of 3 differences between models depend on a few clusters far from the rest (skewness up to "
+    advice = "Use more clusters, or read these intervals as too narrow and these p-values as too small"
+    assert said.startswith(counted)
+    assert said.endswith(f"). {DIFFERENCES}{MARGINS}. {advice}")
+    # Without a margin nothing is said of margins.
+    for analysis in (differ.compare_all, lambda **options: differ.compare("a", "b", **options)):
+        [said] = warned(lambda analysis=analysis: analysis(**OPTIONS))  # type: ignore[misc]
+        assert said.endswith(f"). {DIFFERENCES}. {advice}")
+        [said] = warned(lambda analysis=analysis: analysis(margin=1.0, **OPTIONS))  # type: ignore[misc]
+        assert said.endswith(f"). {DIFFERENCES}{MARGINS}. {advice}")
+
+
+def test_it_names_metrics_by_their_labels() -> None:
+    rows = table(a=FAR, b=EVEN).values.drop("condition").rename({"points": "value"})
+    named = Scores.from_table(rows.with_columns(metric=pl.lit("points")), metrics={"points": {"label": "Points won"}})
+    for analysis in (named.summary, named.compare_all):
+        [said] = warned(lambda analysis=analysis: analysis(**OPTIONS))  # type: ignore[misc]
+        assert said.startswith("Points won: 1 of ")
 
 
 def test_it_counts_participants_once_where_the_mean_does() -> None:
@@ -144,15 +159,20 @@ def test_a_comparison_by_strata_says_it_of_no_stratum_of_few() -> None:
         scores = Scores.from_table(pl.DataFrame(rows, schema=schema, orient="row"))
         return warned(lambda: compare_by(scores, "half", **OPTIONS))
 
-    assert len(warned_of(PEOPLE)) == 1
+    [said] = warned_of(PEOPLE)
+    # Of three differences: on all units, and in each stratum.
+    assert said.startswith("points: 2 of 3 differences between models depend on a few units far from the rest (")
+    assert ", above 0.2; those of fewer than 20 units in a subgroup are not counted). In " in said
     assert warned_of(PEOPLE - 1) == []
+    # Without subgroups every difference with an interval is counted.
+    assert "are not counted" not in warned(lambda: table(a=FAR, b=EVEN).compare_all(**OPTIONS))[0]
 
 
-def test_the_variance_of_units_says_it_of_squared_deviations() -> None:
+def test_the_variance_of_units_says_it_of_variances() -> None:
     far = table(a=FAR, b=FAR + EVEN)
     [said] = warned(lambda: variance_split(far, **OPTIONS))
-    assert said.startswith("squared deviations of points: few far scores decide 1 of 1 mean of so few clusters (")
-    assert said.endswith(f", above 0.4): {VARIANCES}")
+    assert said.startswith("points: 1 of 1 variance depends on a few clusters far from the rest (")
+    assert f", above 0.4). {VARIANCES}. Use more clusters, or read" in said
     assert warned(lambda: variance_split(table(a=EVEN, b=EVEN[::-1] / 3), **OPTIONS)) == []
     rows = [
         ("a", f"u{place}", "points", str(repeat), value + repeat)
@@ -167,9 +187,11 @@ def test_the_variance_of_units_says_it_of_squared_deviations() -> None:
 
 def test_the_page_of_a_report_says_it() -> None:
     page = re.sub(r"<[^>]+>", "", table(a=FAR, b=EVEN).report(format="html", **OPTIONS))
-    assert page.count("there are so few clusters that few far scores decide some means of points: ") == 1
+    numbers = "some means of points and some differences of points depend on a few clusters far from the rest"
+    advice = "Use more clusters, or read these intervals as too narrow and these p-values as too small."
+    assert page.count(f"Warning: {numbers}. {MEANS}. {DIFFERENCES}. {advice}") == 1
     even = re.sub(r"<[^>]+>", "", table(a=EVEN, b=EVEN[::-1]).report(format="html", **OPTIONS))
-    assert "few far scores decide" not in even
+    assert "far from the rest" not in even
 
 
 def test_another_kind_of_warning_does_not_hide_it() -> None:
@@ -182,7 +204,7 @@ def test_another_kind_of_warning_does_not_hide_it() -> None:
     schema = ["model", "unit", "cluster", "metric", "value"]
     dominant = Scores.from_table(pl.DataFrame(rows, schema=schema, orient="row"))
     said = warned(lambda: dominant.summary(interval="bca", **OPTIONS))
-    assert ["few far scores" in one for one in said].count(True) == 1
+    assert ["far from the rest" in one for one in said].count(True) == 1
     assert ["here one has 40%" in one for one in said].count(True) == 1
 
 

@@ -181,8 +181,8 @@ def test_odd_strata_give_a_reason(of_one: Build) -> None:
     assert dict(frame.select("stratum", "reason").iter_rows()) == {
         "empty": "no conversation has a value",
         "elsewhere": "no conversation has a value",
-        "all": "no variation among clusters",
-        "half": "no variation among clusters",
+        "all": "all participants have the same value",
+        "half": "all participants have the same value",
     }
     assert frame["difference"].to_list() == [None, None, None, 0.0]
     rising = subgroups(of_one(range(12)), strata, known=known, compare=True, metrics=M)

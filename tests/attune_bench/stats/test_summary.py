@@ -57,7 +57,7 @@ def test_every_aggregate_with_its_coverage(make_scores: Build) -> None:
     assert of_metric["composite_score"] is None
     # Every run is the same one, without a draft judge's score.
     assert set(frame["reason"]) == {
-        "no variation among clusters", "no conversation has a value", "depends on all models' results"
+        "all participants have the same value", "no conversation has a value", "depends on all models' results"
     }  # fmt: skip
 
 

@@ -130,7 +130,7 @@ def turn_drift(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         for group, (identity, pair, own) in enumerate(zip(series.groups, found, tests, strict=True)):
             values = pair.second, nan_to_none(between[group]), pair.first, pair.difference
             rows[group, metric] = (*identity, metric, *values, *own)
-    draws.skewed.warn_of_differences()
+    draws.skewed.warn_of_differences(scores.metrics)
     ordered = [rows[group, metric] for group in range(len(series.groups)) for metric in metrics]
     return build_frame(TURN_DRIFT, ordered)
 
@@ -252,7 +252,7 @@ def _gap(scores: ScoreTable, metrics: tuple[str, str], of: Columns, options: Sam
     families = [f"the models of mode {mode!r}" for _, mode in series.groups]
     found = paired(draws, both, [(one, groups + one) for one in range(groups)], families)
     tests = tested(found, families, draws)
-    draws.skewed.warn_of_differences()
+    draws.skewed.warn_of_differences(scores.metrics)
     rows = [(*group, *pair[:3], *own) for group, pair, own in zip(series.groups, found, tests, strict=True)]
     return build_frame(of, rows)
 
