@@ -391,11 +391,14 @@ def test_names_are_text() -> None:
     assert EVIL in words(drawing)
 
 
-def test_long_names_lose_their_middle() -> None:
+def test_long_names_lose_their_owner_then_their_middle() -> None:
     wide = "深度求索模型编号一号的预览版深度求索模型编号一号的预览版"
     short = short_names(["short", "some-provider/a-model-with-a-long-name-2026-thinking-enabled", wide])
-    assert list(short.values())[:2] == ["short", "some-provider/a-...hinking-enabled"]
+    assert list(short.values())[:2] == ["short", "a-model-with-a-l...hinking-enabled"]
     assert all(width(text) <= 34 for text in short.values())
+    # An owner stays where two have models of one name, and words are no owner.
+    assert [*short_names(["lab-a/one-model", "lab-b/one-model"], 12).values()] == ["lab-a...odel", "lab-b...odel"]
+    assert short_names(["Work and/or school and other duties"], 20).popitem()[1].startswith("Work")
 
 
 def test_long_names_stay_apart() -> None:
