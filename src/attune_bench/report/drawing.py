@@ -27,7 +27,7 @@ from attune_metrics.metric import Metric
 def short_names(texts: Iterable[str], most: int = 34, numbers: Mapping[str, int] | None = None) -> dict[str, str]:
     """Return by name what an axis says: names beyond `most` columns without their owner, or without their middle.
 
-    Names that become equal lose their common prefix instead. Where they still become equal, every name gets a number:
+    Names that become equal lose the words that they begin with together instead. Where they still become equal, every name gets a number:
     its number in `numbers`, or its position.
 
     Examples
@@ -59,7 +59,8 @@ def _cut_apart(names: Mapping[str, str], most: int) -> dict[str, str]:
         alike.setdefault(cut, []).append(text)
     for group in alike.values():
         if len(group) > 1:
-            shared = len(commonprefix([names[text] for text in group]))  # noqa: RUF071 - of characters
+            prefix = commonprefix([names[text] for text in group])  # noqa: RUF071 - of characters
+            shared = len(re.sub(r"[^\W_]*$", "", prefix))  # whole words
             found |= {text: shortened(f"...{names[text][shared:]}", most) for text in group}
     return found if len(set(found.values())) == len(found) else {}
 

@@ -396,6 +396,8 @@ def test_long_names_lose_their_owner_then_their_middle() -> None:
     short = short_names(["short", "some-provider/a-model-with-a-long-name-2026-thinking-enabled", wide])
     assert list(short.values())[:2] == ["short", "a-model-with-a-l...hinking-enabled"]
     assert all(width(text) <= 34 for text in short.values())
+    twins = [f"lab/model-0{place}-instruct" for place in (0, 1)]
+    assert [*short_names(twins, 15).values()] == ["...00-instruct", "...01-instruct"]
     # An owner stays where two have models of one name, and words are no owner.
     assert [*short_names(["lab-a/one-model", "lab-b/one-model"], 12).values()] == ["lab-a...odel", "lab-b...odel"]
     assert short_names(["Work and/or school and other duties"], 20).popitem()[1].startswith("Work")
