@@ -27,8 +27,8 @@ from attune_metrics.metric import Metric
 def short_names(texts: Iterable[str], most: int = 34, numbers: Mapping[str, int] | None = None) -> dict[str, str]:
     """Return by name what an axis says: names beyond `most` columns without their owner, or without their middle.
 
-    Names that become equal lose the words that they begin with together instead. Where they still become equal, every name gets a number:
-    its number in `numbers`, or its position.
+    Names that become equal lose the words that all of them begin with instead. Where they still become equal, every
+    name gets a number: its number in `numbers`, or its position.
 
     Examples
     --------
