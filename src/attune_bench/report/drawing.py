@@ -76,7 +76,7 @@ MUTED = "#5f6872"
 GRID = "#e2e5e9"
 PAPER = "#ffffff"
 SKY = "#0072b2"
-ORANGE = "#d55e00"
+ORANGE = "#c25100"
 WIDTH = 300
 STEP = 26
 RATIO = Metric(name="", label="", digits=3)

@@ -20,7 +20,7 @@ from attune_bench.report import figures, transcripts
 from attune_bench.report.columns import Figure
 from attune_bench.report.drawing import short_names, svg
 from attune_bench.report.elements import figure_element
-from attune_bench.report.plots import NARROW, WIDE, Line, LinePanel, LinePlot, Plot, PointPlot, RowPlot, drawn
+from attune_bench.report.plots import COLOURS, NARROW, WIDE, Line, LinePanel, LinePlot, Plot, PointPlot, RowPlot, drawn
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import Provenance, ScoreTable
 from attune_data.text import width
@@ -389,6 +389,15 @@ def test_names_are_text() -> None:
     drawing = svg(figures.scores(TABLE, frame=frame(value(EVIL, 0.5, 0.4, 0.6))))
     assert "<img" not in drawing
     assert EVIL in words(drawing)
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_names_of_lines_are_readable_on_white(colour: str) -> None:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    # The contrast that WCAG 2 asks of text, level AA.
+    assert 1.05 / (luminance + 0.05) >= 4.5
 
 
 def test_long_names_lose_their_owner_then_their_middle() -> None:
