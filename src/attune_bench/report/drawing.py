@@ -8,6 +8,7 @@ Colours are of Okabe and Ito's palette, which colour-blind readers can tell apar
 shape too, and heat maps print their values. Every mark says its numbers where the pointer rests on it.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import commonprefix
@@ -19,40 +20,48 @@ from attune_bench.report.columns import has_clusters, interval, label, number, p
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import sorted_groups
 from attune_data.references import require
-from attune_data.text import cut_in_middle, plural, sanitize, shortened, wrapped
+from attune_data.text import cut_in_middle, plural, sanitize, shortened, width, wrapped
 from attune_metrics.metric import Metric
 
 
 def short_names(texts: Iterable[str], most: int = 34, numbers: Mapping[str, int] | None = None) -> dict[str, str]:
-    """Return by name what an axis says: names beyond `most` columns without their middle.
+    """Return by name what an axis says: names beyond `most` columns without their owner, or without their middle.
 
-    Names that become equal lose their common prefix instead. Where they still become equal, every name gets a number:
-    its number in `numbers`, or its position.
+    Names that become equal lose the words that all of them begin with instead. Where they still become equal, every
+    name gets a number: its number in `numbers`, or its position.
 
     Examples
     --------
     >>> short_names(["lab/short", "lab/a-rather-long-name-of-a-model-with-thinking-2026"])["lab/short"]
     'lab/short'
     >>> short_names(["lab/a-rather-long-name-of-a-model-with-thinking-2026"]).popitem()[1]
-    'lab/a-rather-lon...h-thinking-2026'
+    'a-rather-long-na...h-thinking-2026'
+    >>> short_names(["lab-a/model-with-thinking", "lab-b/model-without-thinking"], 24)["lab-a/model-with-thinking"]
+    'model-with-thinking'
     >>> [*short_names(f"lab/a-rather-long-name-of-{size}-with-thinking-2026" for size in ("big", "small")).values()]
     ['...big-with-thinking-2026', '...small-with-thinking-2026']
     """
     given = list(dict.fromkeys(texts))
     places = numbers or {text: place for place, text in enumerate(given, start=1)}
-    return _cut_apart(given, most) or {text: f"{places[text]}. {cut_in_middle(text, most)}" for text in given}
+    owned = {text: _OWNER.sub("", text) if width(text) > most else text for text in given}
+    found = owned if len(set(owned.values())) == len(given) else {text: text for text in given}
+    return _cut_apart(found, most) or {text: f"{places[text]}. {cut_in_middle(text, most)}" for text in given}
 
 
-def _cut_apart(texts: Iterable[str], most: int) -> dict[str, str]:
+_OWNER = re.compile(r"^[^\s/]+/(?=[^\s/]+$)")
+
+
+def _cut_apart(names: Mapping[str, str], most: int) -> dict[str, str]:
     """Return names cut so that they differ; none where they do not."""
-    found = {text: cut_in_middle(text, most) for text in texts}
+    found = {text: cut_in_middle(name, most) for text, name in names.items()}
     alike: dict[str, list[str]] = {}
     for text, cut in found.items():
         alike.setdefault(cut, []).append(text)
     for group in alike.values():
         if len(group) > 1:
-            shared = len(commonprefix(group))  # noqa: RUF071 - of characters
-            found |= {text: shortened(f"...{text[shared:]}", most) for text in group}
+            prefix = commonprefix([names[text] for text in group])  # noqa: RUF071 - of characters
+            shared = len(re.sub(r"[^\W_]*$", "", prefix))  # whole words
+            found |= {text: shortened(f"...{names[text][shared:]}", most) for text in group}
     return found if len(set(found.values())) == len(found) else {}
 
 
@@ -67,7 +76,7 @@ MUTED = "#5f6872"
 GRID = "#e2e5e9"
 PAPER = "#ffffff"
 SKY = "#0072b2"
-ORANGE = "#d55e00"
+ORANGE = "#c25100"
 WIDTH = 300
 STEP = 26
 RATIO = Metric(name="", label="", digits=3)

@@ -662,7 +662,7 @@ def subgroup_cells(
     for row in rows:
         apart = row["p_holm"] is not None and row["p_holm"] < ALPHA
         row["shown"] = f"{number(row['value'], of)}{'*' if apart else ''}"
-        row["better"] = None if row["difference"] is None else of.sign * row["difference"]
+        row["better"] = None if row["difference"] is None else of.sign * row["difference"] * (1 if apart else _PALE)
         against = "" if row["difference"] is None else (
             f"; minus the others {number(row['difference'], of, signed=True)}, Holm p {p_value(row['p_holm'])}"
         )  # fmt: skip
@@ -671,11 +671,15 @@ def subgroup_cells(
             f"{row['model']}, {row['stratum']}: {drawing.shown(row, 'value', of)}, {drawing.sizes(table, row)}{against}"
         )
     models = drawing.numbered(table, rows, "model", numbers=numbers)
-    reach = max((abs(row["better"]) for row in rows if row["better"] is not None), default=0) or 1
+    reach = max((abs(row["difference"]) for row in rows if row["difference"] is not None), default=0) or 1
     return Cells(
         rows=rows, value="better", x=("model", [*models]), y=("stratum", drawing.unique(rows, "stratum")), middle=0,
         reach=reach, numbers=models,
     )  # fmt: skip
+
+
+_PALE = 0.35
+"""How strongly a difference that is not significant is coloured, so that chance does not catch the eye."""
 
 
 def save(figure: "Chart", path: str | os.PathLike[str]) -> None:

@@ -21,7 +21,7 @@ from attune_data.issues import Html
 from attune_data.text import sanitize, width, wrapped
 from attune_metrics.metric import Metric
 
-COLOURS = (SKY, ORANGE, "#008a62", "#b5578e", "#8a7000", INK)
+COLOURS = (SKY, ORANGE, "#008059", "#b0508a", "#8a7000", INK)
 SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
 FONT = "system-ui, sans-serif"
 TEXT, SMALL = 14, 12
@@ -46,7 +46,7 @@ def looks(number: int) -> list[tuple[str, str]]:
     Examples
     --------
     >>> looks(2)
-    [('#0072b2', 'circle'), ('#d55e00', 'square')]
+    [('#0072b2', 'circle'), ('#c25100', 'square')]
     """
     places = [(place % len(COLOURS), place // len(COLOURS)) for place in range(number)]
     return [(COLOURS[colour], SHAPES[(colour + turn) % len(SHAPES)]) for colour, turn in places]

@@ -201,7 +201,7 @@ def subgroup_section(page: PageScores, traits: Sequence[str], *, data: Queryable
         tables.append(_table(page, trait, shown, overlap(of_trait)))
         caption = (
             f"{label(metric)} by {trait.replace('_', ' ')}. Blue: {more} than in the other "
-            f"{pluralize(table.provenance.unit)}, orange: {less}; *: Holm p below {ALPHA:g}."
+            f"{pluralize(table.provenance.unit)}, orange: {less}; pale: not significantly; *: Holm p below {ALPHA:g}."
         )
         charts += figures_of(
             table, shown, "value", caption, partial(figures.subgroup_cells, table, numbers=page.numbers),

@@ -116,14 +116,16 @@ def board(table: ScoreTable, summary: pl.DataFrame, metrics: Sequence[str], opti
         )
     columns = [text_column("model", "name", is_name=True), *(_board_column(table.metrics[name]) for name in metrics)]
     columns.append(size_column())
-    if any(row["coverage"] is not None for row in rows):
+    covered = {row["coverage"] for row in rows}
+    if not covered <= {None, 1}:
         columns.append(Column("least coverage", _least_coverage))
     held = table.provenance
     size = f"{pluralize(held.unit)} ({pluralize(held.cluster)})" if has_clusters(table) else pluralize(held.unit)
     note = f"In brackets: {interval_words(table, options, summary)}. n: {size} with a value."
+    complete = "No answer that counts is missing (coverage 100%)." if covered == {1} else ""
     bounded = f", with {100 * options.level:g}% intervals" if summary["low"].count() else ""
     caption = f"{listed([label(table.metrics[name]) for name in metrics])} of each model{bounded}."
-    return Table("summary", "Models", columns, rows, summary, (note,), caption)
+    return Table("summary", "Models", columns, rows, summary, tuple(filter(None, (note, complete))), caption)
 
 
 def _reasons(table: ScoreTable, own: Sequence[Row]) -> str | None:

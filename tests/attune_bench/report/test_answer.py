@@ -476,8 +476,8 @@ def test_the_matrix_says_which_pairs_differ() -> None:
     of_long = scores_of({long[0]: [2.0] * 10, long[1]: [1.0] * 10}).report(format="html", resamples=200)
     [matrix, rates] = (tables(section(of_long, name), figures=True)[0] for name in ("Comparisons", "Win rates"))
     assert [row[0] for row in matrix[1:]] == [
-        "1 a-provider/with-...g-thinking-2026",
-        "2 a-provider/with-...l-thinking-2026",
+        "1 with-a-long-name...g-thinking-2026",
+        "2 with-a-long-name...l-thinking-2026",
     ]
     assert rates[0] == ["", "...big-thinking-2026 1", "...small-thinking-2026 2"]
     assert "over 3 pairs, with at most 2,000 random exchanges" in text_of(section(page, "Comparisons"))

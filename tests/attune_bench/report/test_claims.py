@@ -170,6 +170,19 @@ def test_a_subgroup_is_called_better_where_a_direction_is(higher: bool | None) -
     frame = subgroups(scores, strata, known=list(scores.units["unit"]), compare=True, **FEW)
     [cell] = subgroup_cells(scores, frame).rows
     assert (cell["better"] > 0) == (higher is not False)
+    # The colour is strong only where the difference is significant.
+    full, pale = (subgroup_cells(scores, frame.with_columns(p_holm=pl.lit(p))).rows[0]["better"] for p in (0.01, 0.06))
+    assert full == (-1 if higher is False else 1) * cell["difference"]
+    assert 0 < pale / full < 0.5
+
+
+@pytest.mark.parametrize(("values", "complete"), [([1.0] * 6, True), ([1.0] * 5 + [None], False)])
+def test_the_page_says_that_no_answer_is_missing(values: list[float | None], complete: bool) -> None:
+    scores = scores_of({"a": values, "b": [2.0] * 6})
+    held = scores.provenance.model_copy(update={"expected": 6})
+    text = text_of(section(replace(scores, provenance=held).report(format="html", resamples=50), "Scores"))
+    assert ("No answer that counts is missing" in text) is complete
+    assert ("least coverage" in text) is not complete
 
 
 def test_no_unit_failed_is_said_where_every_result_says_so() -> None:

@@ -20,7 +20,7 @@ from attune_bench.report import figures, transcripts
 from attune_bench.report.columns import Figure
 from attune_bench.report.drawing import short_names, svg
 from attune_bench.report.elements import figure_element
-from attune_bench.report.plots import NARROW, WIDE, Line, LinePanel, LinePlot, Plot, PointPlot, RowPlot, drawn
+from attune_bench.report.plots import COLOURS, NARROW, WIDE, Line, LinePanel, LinePlot, Plot, PointPlot, RowPlot, drawn
 from attune_bench.report.transcripts import state_paths
 from attune_bench.scores.table import Provenance, ScoreTable
 from attune_data.text import width
@@ -391,11 +391,25 @@ def test_names_are_text() -> None:
     assert EVIL in words(drawing)
 
 
-def test_long_names_lose_their_middle() -> None:
+@pytest.mark.parametrize("colour", COLOURS)
+def test_names_of_lines_are_readable_on_white(colour: str) -> None:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    # The contrast that WCAG 2 asks of text, level AA.
+    assert 1.05 / (luminance + 0.05) >= 4.5
+
+
+def test_long_names_lose_their_owner_then_their_middle() -> None:
     wide = "深度求索模型编号一号的预览版深度求索模型编号一号的预览版"
     short = short_names(["short", "some-provider/a-model-with-a-long-name-2026-thinking-enabled", wide])
-    assert list(short.values())[:2] == ["short", "some-provider/a-...hinking-enabled"]
+    assert list(short.values())[:2] == ["short", "a-model-with-a-l...hinking-enabled"]
     assert all(width(text) <= 34 for text in short.values())
+    twins = [f"lab/model-0{place}-instruct" for place in (0, 1)]
+    assert [*short_names(twins, 15).values()] == ["...00-instruct", "...01-instruct"]
+    # An owner stays where two have models of one name, and words are no owner.
+    assert [*short_names(["lab-a/one-model", "lab-b/one-model"], 12).values()] == ["lab-a...odel", "lab-b...odel"]
+    assert short_names(["Work and/or school and other duties"], 20).popitem()[1].startswith("Work")
 
 
 def test_long_names_stay_apart() -> None:
