@@ -53,6 +53,9 @@ _FRAME = {
     "criterion": pl.String,
     "length_a": pl.Float64,
     "length_b": pl.Float64,
+    "family_a": pl.String,
+    "family_b": pl.String,
+    "judge_family": pl.String,
     "repeat": pl.Int64,
 }
 _OF_ROW = ("unit", "a")  # what the row of `values` says in which a comparison is kept
@@ -118,8 +121,9 @@ def score(
     Raises
     ------
     MetricInputError
-        Where a comparison has a `fault`, only some name their judge, a margin lacks, a unit has two clusters, or an
-        option is unknown. The text names the comparison, with its place where the records know it.
+        Where a comparison has a `fault`, only some name their judge, a margin lacks, a unit has two clusters, a model
+        or a judge two families, or an option is unknown. The text names the comparison, with its place where the
+        records know it.
     """
     fit = Fit(judges, margins, ties, penalty)
     given = list(comparisons)
@@ -130,6 +134,7 @@ def score(
     decided = [one for one in given if one.outcome is not None]
     if not decided:
         raise MetricInputError(f"none of {plural(len(given), 'comparison')} has a verdict: a winner or a margin")
+    _check_families(decided, places)
     units, left_out = _units(decided)
     frame = comparison_frame(decided)
     made = rated(frame, fit=fit, units=units, by_judge=judges == "each" and frame["judge"].n_unique() > 1)
@@ -151,6 +156,21 @@ def score(
     if left_out:
         notes.append(f"Columns left out, as they differ between the comparisons of a unit: {listed(left_out, 12)}.")
     return made.note(*notes) if notes else made
+
+
+def _check_families(comparisons: "Iterable[Comparison]", places: Mapping[str, str]) -> None:
+    """Raise where a model or a judge is of one family in one comparison, and of another or of none in another one."""
+    families: dict[str, str | None] = {}
+    for one in comparisons:
+        judge = f"judge {one.judge!r}" if one.judge else "judge"
+        own = {f"model {one.a!r}": one.family_a, f"model {one.b!r}": one.family_b, judge: one.judge_family}
+        for name, family in own.items():
+            if (before := families.setdefault(name, family)) != family:
+                said = " and ".join("empty" if given is None else repr(given) for given in (before, family))
+                place = places.get(one.id, "a comparison")
+                raise MetricInputError(
+                    f"{place}: the family of {name} is {said}; it is the same in all rows ({one.id})"
+                )
 
 
 def _on_judges(judges: pl.Series, fit: Fit) -> list[str]:
