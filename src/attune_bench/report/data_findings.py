@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from attune_bench.report.columns import Row, interval, number, p_value
+from attune_bench.report.columns import Row, interval, number, p_value, row_p
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
 from attune_bench.stats.options import ALPHA, FEW, AnalysisOptions
 from attune_data.text import plural, pluralize
@@ -96,7 +96,7 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
     apart, tests = _apart(asked)
     if not tests:
         return ["No difference could be tested."]
-    found = [f"{_both_values(asked, family, row)}, Holm p {p_value(row['p_holm'])}." for family, row in apart[:_NAMED]]
+    found = [f"{_both_values(asked, family, row)}, Holm p {row_p(row)}." for family, row in apart[:_NAMED]]
     if len(apart) > _NAMED:
         found.append(f"{len(apart) - _NAMED} more differ.")
     if not apart:
