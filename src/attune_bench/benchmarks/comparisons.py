@@ -20,11 +20,11 @@ from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.columns import Analysis, FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.pairwise import (
     ELO,
-    MEAN_RATING,
     comparisons_of,
     fit_of,
     fitted,
     largest_group,
+    rating_line,
     whole_verdicts,
 )
 from attune_bench.scores.table import KEYS, ScoreTable
@@ -39,6 +39,7 @@ from attune_metrics.stats.pairwise import ComparisonFit
 from attune_metrics.stats.sums import Floats
 
 Terms = Mapping[str, Floats]
+TERMS = ("position", "length", "self-preference")
 _ALL = "all models"
 
 
@@ -63,6 +64,25 @@ def _terms(part: pl.DataFrame) -> tuple[dict[str, Floats], dict[str, str]]:
         why["length"] = f"{part.height - known.sum()} of {part.height} comparisons have no two lengths above 0"
     else:
         terms["length"] = (part["length_a"] / part["length_b"]).log(2).to_numpy()
+    own_a, own_b = ((part[side] == part["judge_family"]).fill_null(value=False) for side in ("family_a", "family_b"))
+    families = pl.concat([part["family_a"], part["family_b"]])
+    if not part["judge_family"].count():
+        why["self-preference"] = "no comparison says the family of its judge (column judge_family)"
+    elif not families.count():
+        why["self-preference"] = "no comparison says the families of its models (columns family_a, family_b)"
+    elif not (own_a ^ own_b).any():
+        of_one = not families.has_nulls() and families.n_unique() == 1
+        alone = f"all models are of one family, {families[0]}"
+        none = "no judge compared a model of its own family with a model of another one"
+        why["self-preference"] = alone if of_one else none
+    elif part["judge_family"].n_unique() == 1:
+        why["self-preference"] = (
+            f"all verdicts are by judges of one family, {part['judge_family'][0]}, so that what they add for it cannot "
+            "be told from how good its models are; pooled with judges of other families, or people, it can: score "
+            "--judges pooled"
+        )
+    else:
+        terms["self-preference"] = own_a.cast(pl.Float64).to_numpy() - own_b.cast(pl.Float64).to_numpy()
     return terms, why
 
 
@@ -82,18 +102,22 @@ def _pseudo_values(fit: ComparisonFit, value: float, influence: Floats, scale: f
 
 BIAS = columns(
     "condition term value low high chance n clusters reason",
-    term=text("`position`: the answer shown first. `length`: an answer twice as long."),
-    value=FrameColumn("What the term adds to the side that has it, in points.", shown="rank", signed=True),
+    term=text(
+        "`position`: the answer shown first. `length`: an answer twice as long. `self-preference`: a model of the "
+        "judge's family."
+    ),
+    value=FrameColumn("What the term adds to the side that has it, in points of Elo.", shown="rank", signed=True),
     chance=share("How often the side that has it wins against an equal answer, ties half."),
     n="How many units were judged.",
 )
 
 
 def bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
-    """Return what decides beside the models, for each judge: the position shown first, and the length.
+    """Return what decides beside the models, for each judge: position, length and the judge's own family.
 
-    Both are estimated in one fit with the strengths of the models, so that a model that is long and good is not taken
-    for a judge who prefers length.
+    All are estimated in one fit with the strengths of the models, so that a model that is long and good is not taken
+    for a judge who prefers length. What judges add for models of their own family can be told from the strengths only
+    where judges of other families, or people, are pooled with them.
 
     Parameters
     ----------
@@ -114,25 +138,23 @@ def bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFram
     """
     rows: list[dict[str, Any]] = []
     without: dict[tuple[str | None, str], str] = {}
-    names = ("position", "length")
     for condition, part in _parts(scores):
         terms, why = _terms(part)
-        without |= {(condition, name): reason for name, reason in why.items()}
         fit, refused = _fit(part, scores, terms)
-        without |= {(condition, name): refused for name in terms if refused}
+        without |= {(condition, name): reason for name, reason in (why | refused).items()}
         if fit is None:
             continue
-        found = {name: _pseudo_values(fit, fit.terms[name], fit.term_influence[name], ELO) for name in terms}
+        found = {name: _pseudo_values(fit, fit.terms[name], fit.term_influence[name], ELO) for name in fit.terms}
         for place, unit in enumerate(fit.clusters):
             of_unit = {name: values[place] for name, values in found.items()}
             rows.append({"model": _ALL, "condition": condition, "unit": unit, **of_unit})
     made: dict[tuple[str | None, str], Mapping[str, Any]] = {}
     if rows:
-        frame = summary(_table(scores, rows, PSEUDO_VALUES, names), **options)
+        frame = summary(_table(scores, rows, PSEUDO_VALUES, TERMS), **options)
         made = {(row["condition"], row["metric"]): row for row in frame.iter_rows(named=True)}
     result = []
     for condition in scores.conditions:
-        for name in names:
+        for name in TERMS:
             row = made.get((condition, name), {})
             value = row.get("value")
             chance = None if value is None else 1 / (1 + exp(-value / ELO))
@@ -144,23 +166,30 @@ def bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFram
     return build_frame(BIAS, result)
 
 
-def _fit(part: pl.DataFrame, scores: ScoreTable, terms: Terms) -> tuple[ComparisonFit | None, str]:
-    """Return the fit of verdicts with terms, and why there is none."""
-    if not terms:
-        return None, ""
-    try:
-        fit = fitted(part, fit_of(scores), terms)
-    except MetricInputError as error:
-        return None, str(error)
-    if not largest_group(fit):
-        return None, "no two models are joined by chains of wins"
-    return fit, ""
+def _fit(part: pl.DataFrame, scores: ScoreTable, terms: Terms) -> tuple[ComparisonFit | None, dict[str, str]]:
+    """Return the fit of verdicts with those terms that can be estimated, and why others cannot."""
+    found, kept, why = None, dict[str, Floats](), dict[str, str]()
+    for name, values in terms.items():
+        try:
+            fit = fitted(part, fit_of(scores), {**kept, name: values})
+        except MetricInputError as error:
+            why[name] = str(error)
+            continue
+        if largest_group(fit):
+            found, kept[name] = fit, values
+        else:
+            [(group, size)] = Counter(fit.groups.tolist()).most_common(1)
+            reason = fit.reasons[fit.groups.tolist().index(group)]
+            why[name] = reason if size > 1 and reason else "no two models are joined by chains of wins"
+    return found, why
 
 
 WITHOUT_BIAS = columns(
     "condition model rating value low high shift shift_low shift_high n clusters reason",
     rating=FrameColumn("The rating as judged.", shown="rank"),
-    value=FrameColumn("The rating of equally long answers, each shown first as often.", shown="rank"),
+    value=FrameColumn(
+        "The rating of equally long answers, each shown first as often, by judges of other families.", shown="rank"
+    ),
     shift=FrameColumn("The rating without bias minus the rating as judged.", shown="rank", signed=True),
     shift_low=FrameColumn("Lower end of the interval of the shift.", shown="rank", signed=True),
     shift_high=FrameColumn("Upper end of the interval of the shift.", shown="rank", signed=True),
@@ -179,8 +208,8 @@ def ratings_without_bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]
     Returns
     -------
     polars.DataFrame
-        The columns `WITHOUT_BIAS`, by judge and rating without bias. Judges whose comparisons tell neither position nor
-        length are left out; `bias` says why.
+        The columns `WITHOUT_BIAS`, by judge and rating without bias. Judges whose comparisons tell no
+        bias are left out; `bias` says why.
 
     Raises
     ------
@@ -195,15 +224,22 @@ def ratings_without_bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]
             continue
         plain = fitted(part, fit_of(scores))
         kept = largest_group(fit)
+        try:
+            line = rating_line(plain, fit_of(scores))
+        except MetricInputError:  # which a note of the scores has
+            continue
         for place in kept:
             model = str(fit.labels[place])
             without, as_judged = (
-                _pseudo_values(one, one.strengths[place] - one.strengths[kept].mean(), one.influence[:, place], ELO)
+                _pseudo_values(
+                    one, one.strengths[place] - one.strengths[kept].mean(), one.influence[:, place], line.slope
+                )
                 for one in (fit, plain)
             )
-            ratings[condition, model] = MEAN_RATING + float(np.mean(as_judged))
+            ratings[condition, model] = line.intercept + float(np.mean(as_judged))
+            of = {"model": model, "condition": condition}
             rows += [
-                {"model": model, "condition": condition, "unit": unit, "value": MEAN_RATING + one, "shift": one - its}
+                {**of, "unit": unit, "value": line.intercept + one, "shift": one - its}
                 for unit, one, its in zip(fit.clusters, without, as_judged, strict=True)
             ]
     if not rows:
@@ -443,7 +479,9 @@ def _known(strength: float) -> float:
 
 NEXT_PAIRS = columns(
     "condition model_a model_b difference difference_low difference_high comparisons reason",
-    difference=FrameColumn("Rating of A minus rating of B, in points.", shown="rank", signed=True),
+    difference=FrameColumn(
+        "Strength of A minus strength of B, in points of Elo, without anchors.", shown="rank", signed=True
+    ),
     difference_low=FrameColumn("Lower end of the interval of the difference.", shown="rank", signed=True),
     difference_high=FrameColumn("Upper end of the interval of the difference.", shown="rank", signed=True),
     comparisons=whole("How often the two were compared so far."),
@@ -492,8 +530,8 @@ ANALYSES: Mapping[str, Analysis] = {
     "bias": Analysis(
         function=bias,
         title="Bias of judges",
-        note="Value: what the term adds to the side that has it, in points (400 are odds of 10 to 1), in one fit with "
-        "the models. Chance: how often that side wins against an equal answer.",
+        note="Value: what the term adds to the side that has it, in points of Elo (400 are odds of 10 to 1), in one "
+        "fit with the models. Chance: how often that side wins against an equal answer.",
         takes_metrics=False,
         estimate="value",
         row="a judge and term",
@@ -502,10 +540,11 @@ ANALYSES: Mapping[str, Analysis] = {
     "ratings_without_bias": Analysis(
         function=ratings_without_bias,
         title="Ratings without bias",
-        note="Value: the rating of equally long answers, each shown first as often; position and length are estimated "
-        "in the same fit. Shift: the rating without bias minus the rating as judged.",
+        note="Value: the rating of equally long answers, each shown first as often, by judges of other families, as "
+        "far as Bias of judges has these terms; they are estimated in the same fit. Shift: the rating without bias "
+        "minus the rating as judged.",
         takes_metrics=False,
-        rows_need="comparisons that say which answer was shown first, or how long the answers are",
+        rows_need="comparisons that say which answer was shown first, how long the answers are, or the families",
         estimate="value",
         row="a judge and model",
         columns=WITHOUT_BIAS,
@@ -543,8 +582,8 @@ ANALYSES: Mapping[str, Analysis] = {
         function=next_pairs,
         title="Pairs to judge next",
         note="Pairs of models without a decided order, the least decided first: judge each on units on "
-        "which it was not judged, and ask again. Difference: A minus B in points; its interval is by Student's t over "
-        "units.",
+        "which it was not judged, and ask again. Difference: A minus B in points of Elo; its interval is by Student's "
+        "t over units.",
         takes_metrics=False,
         rows_need="two models without a decided order",
         row="a judge and pair of models",

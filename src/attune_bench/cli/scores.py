@@ -416,7 +416,7 @@ def subset(
     """Score a part of the units, chosen by traits; or with --by each stratum of a trait.
 
     JSON: under subgroups stratum, n, clusters, metric, model, the condition, value, low, high, mark, reason; with
-    --compare also difference, difference_low, difference_high, p, p_min, p_holm, significant.
+    --compare also difference, difference_low, difference_high, p, p_holm, significant.
     """
     read = read_scores(scores, given)
     traits = where_traits(where)

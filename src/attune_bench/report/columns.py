@@ -351,6 +351,14 @@ def interval_words(
     return said if frame is None else ". ".join([said, *_share_words(table, options, frame)])
 
 
+def expanded_words(units: str) -> str:
+    """Return what an expanded percentile interval is; `units` are drawn."""
+    return (
+        "An expanded percentile interval lies between two quantiles of the resampled values. Both are further out than "
+        f"the quantiles of a percentile interval, which is too narrow with few {units}."
+    )
+
+
 def _share_words(table: ScoreTable, options: AnalysisOptions, frame: pl.DataFrame) -> list[str]:
     """Return what the intervals of shares are, where these are of their own."""
     held = table.provenance

@@ -19,7 +19,7 @@ from attune_data.text import did_you_mean, listed, plural
 from attune_metrics.comparisons import RATING, WIN_RATE
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES
-from attune_metrics.stats.pairwise import ComparisonFit, fit_comparisons
+from attune_metrics.stats.pairwise import AnchorLine, ComparisonFit, anchor_line, fit_comparisons
 
 if TYPE_CHECKING:
     from attune_data.comparisons import Comparison
@@ -53,6 +53,9 @@ _FRAME = {
     "criterion": pl.String,
     "length_a": pl.Float64,
     "length_b": pl.Float64,
+    "family_a": pl.String,
+    "family_b": pl.String,
+    "judge_family": pl.String,
     "repeat": pl.Int64,
 }
 _OF_ROW = ("unit", "a")  # what the row of `values` says in which a comparison is kept
@@ -66,6 +69,7 @@ class Fit:
     margins: Margins = "verdicts"
     ties: Ties = "half"
     penalty: float | None = None
+    anchors: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         for name, known in (("judges", Judges), ("margins", Margins), ("ties", Ties)):
@@ -79,7 +83,13 @@ class Fit:
         weights = ", margins as weights" if self.margins == "weights" else ""
         pooled = ", judges pooled" if self.judges == "pooled" else ""
         penalty = "" if self.penalty is None else f", penalty {self.penalty:g}"
-        return f"Bradley-Terry, ties {ties}{weights}{pooled}{penalty}"
+        anchors = f", anchors {self.anchored_at}" if self.anchors else ""
+        return f"Bradley-Terry, ties {ties}{weights}{pooled}{penalty}{anchors}"
+
+    @property
+    def anchored_at(self) -> str:
+        """The anchors in words."""
+        return " and ".join(f"{model} {rating:g}" for model, rating in sorted((self.anchors or {}).items()))
 
 
 def score(
@@ -89,6 +99,7 @@ def score(
     margins: Margins = "verdicts",
     ties: Ties = "half",
     penalty: float | None = None,
+    anchors: Mapping[str, float] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> ScoreTable:
     """Score comparisons in pairs.
@@ -106,6 +117,9 @@ def score(
     penalty : float, optional
         Above 0, the precision of a normal prior of the strengths in log odds: it gives models that won, or lost, every
         comparison a rating, and draws all ratings together. Without it such models have none, and a note names them.
+    anchors : mapping of str to float, optional
+        The ratings that one or two models shall have. With two, the line through both maps all ratings and the ends of
+        their intervals; with one, all are shifted. By default ratings have the mean 1000, in points of Elo.
     progress : callable, optional
         Called with the number of comparisons in the end.
 
@@ -118,10 +132,11 @@ def score(
     Raises
     ------
     MetricInputError
-        Where a comparison has a `fault`, only some name their judge, a margin lacks, a unit has two clusters, or an
-        option is unknown. The text names the comparison, with its place where the records know it.
+        Where a comparison has a `fault`, only some name their judge, a margin lacks, a unit has two clusters, a model
+        or a judge two families, an anchor is no model, or an option is unknown. The text names the comparison, with its
+        place where the records know it.
     """
-    fit = Fit(judges, margins, ties, penalty)
+    fit = Fit(judges, margins, ties, penalty, anchors)
     given = list(comparisons)
     places: Mapping[str, str] = getattr(comparisons, "files", {})
     for one in given:
@@ -130,9 +145,15 @@ def score(
     decided = [one for one in given if one.outcome is not None]
     if not decided:
         raise MetricInputError(f"none of {plural(len(given), 'comparison')} has a verdict: a winner or a margin")
+    _check_families(decided, places)
+    models = sorted({model for one in decided for model in (one.a, one.b)})
+    if unknown := sorted({*(anchors or {})} - {*models}):
+        raise MetricInputError(f"anchors: no model {unknown[0]!r}; {did_you_mean(unknown[0], models)}")
     units, left_out = _units(decided)
     frame = comparison_frame(decided)
     made = rated(frame, fit=fit, units=units, by_judge=judges == "each" and frame["judge"].n_unique() > 1)
+    if anchors and not made.values[RATING.name].count():
+        raise MetricInputError(" ".join(made.provenance.notes))
     if progress:
         progress(len(given))
     unnamed = next((one for one in decided if one.judge is None), None)
@@ -151,6 +172,21 @@ def score(
     if left_out:
         notes.append(f"Columns left out, as they differ between the comparisons of a unit: {listed(left_out, 12)}.")
     return made.note(*notes) if notes else made
+
+
+def _check_families(comparisons: "Iterable[Comparison]", places: Mapping[str, str]) -> None:
+    """Raise where a model or a judge is of one family in one comparison, and of another or of none in another one."""
+    families: dict[str, str | None] = {}
+    for one in comparisons:
+        judge = f"judge {one.judge!r}" if one.judge else "judge"
+        own = {f"model {one.a!r}": one.family_a, f"model {one.b!r}": one.family_b, judge: one.judge_family}
+        for name, family in own.items():
+            if (before := families.setdefault(name, family)) != family:
+                said = " and ".join("empty" if given is None else repr(given) for given in (before, family))
+                place = places.get(one.id, "a comparison")
+                raise MetricInputError(
+                    f"{place}: the family of {name} is {said}; it is the same in all rows ({one.id})"
+                )
 
 
 def _on_judges(judges: pl.Series, fit: Fit) -> list[str]:
@@ -222,6 +258,9 @@ def rated(frame: pl.DataFrame, *, fit: Fit, units: pl.DataFrame, by_judge: bool)
             name, by = f"{metric.name}{suffix}", suffix.removeprefix("_")
             named = replace(metric, name=name, label=f"{metric.label}, {by}", short=f"{metric.short} {by}")
             metrics[name] = named if suffix else metric
+            if fit.anchors and is_fitted(metric):
+                source = f"strength by Bradley and Terry (1952), on the line through {fit.anchored_at}"
+                metrics[name] = replace(metrics[name], source=source)
         ratings, unrated = _ratings(part, fit, f"{RATING.name}{suffix}")
         columns.append(ratings)
         notes += unrated
@@ -312,15 +351,38 @@ def _ratings(frame: pl.DataFrame, fit: Fit, name: str) -> tuple[pl.DataFrame, li
         notes += _rests_on_few(part, [str(made.labels[place]) for place in kept], of)
         if not kept:
             continue
+        try:
+            line = rating_line(made, fit)
+        except MetricInputError as error:
+            notes.append(f"{of}: no ratings, {error}.")
+            continue
         pseudo = made.strengths[kept] + len(made.clusters) * made.influence[:, kept]
         rows = {
             "model": [made.labels[place] for place in kept for _ in made.clusters],
             "condition": [condition] * pseudo.size,
             "unit": [*made.clusters] * len(kept),
-            name: MEAN_RATING + ELO * (pseudo - made.strengths[kept].mean()).T.ravel(),
+            name: line.intercept + line.slope * (pseudo - made.strengths[kept].mean()).T.ravel(),
         }
         parts.append(pl.DataFrame(rows, schema=empty.schema))
     return pl.concat(parts), notes
+
+
+def rating_line(made: ComparisonFit, fit: Fit) -> AnchorLine:
+    """Return the line that maps strengths to ratings; strengths are those of rated models less their mean.
+
+    Raises `MetricInputError` where an anchor has no rating, or anchors turn the order of their ratings.
+    """
+    kept = largest_group(made)
+    centred = made.strengths[kept] - made.strengths[kept].mean()
+    line = AnchorLine(ELO, MEAN_RATING)
+    if not fit.anchors:
+        return line
+    ratings = {str(made.labels[place]): MEAN_RATING + ELO * one for place, one in zip(kept, centred, strict=True)}
+    to_anchors = anchor_line(ratings, fit.anchors)
+    if to_anchors.slope <= 0:
+        low, high = sorted(fit.anchors, key=lambda name: ratings[name])
+        raise MetricInputError(f"anchors: {high!r} is rated above {low!r}, and its anchor is not above the other's")
+    return AnchorLine(to_anchors.slope * ELO, to_anchors.intercept + to_anchors.slope * MEAN_RATING)
 
 
 def largest_group(fit: ComparisonFit) -> list[int]:

@@ -1,7 +1,7 @@
 """Analyses of comparisons in pairs, and the way of a stranger's table of votes through the commands."""
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, permutations, product
 from math import log2
 from pathlib import Path
 from random import Random
@@ -31,6 +31,7 @@ from attune_metrics import MetricInputError
 pytestmark = pytest.mark.filterwarnings("ignore:.*far from the rest", "ignore:.* too few")
 
 STRENGTHS = {"a": 0.5, "b": 0.0, "c": -0.5}
+FAMILIES = {"family_a", "family_b", "judge_family"}
 
 
 def vote(unit: object, a: str, b: str, winner: str, **more: Any) -> Comparison:
@@ -71,18 +72,99 @@ def test_bias_is_what_was_planted_and_ratings_are_freed_of_it() -> None:
     assert found["c"]["shift_high"] < 0
 
 
+def test_ratings_without_bias_are_on_the_scale_of_the_anchors() -> None:
+    votes = biased(60, first=0.6, doubling=0.4)
+    choices: list[dict[str, Any]] = [{}, {"anchors": {"a": 900, "c": 500}}]
+    free, fixed = (ratings_without_bias(scored(votes, **one), resamples=50).sort("model") for one in choices)
+    a, _, c = free["rating"]
+    assert fixed["rating"].to_list()[::2] == pytest.approx([900, 500])
+    assert fixed["shift"].to_list() == pytest.approx((free["shift"] * 400 / (a - c)).to_list())
+    assert fixed["value"].to_list() == pytest.approx((fixed["rating"] + fixed["shift"]).to_list())
+
+
 def test_what_comparisons_do_not_tell_has_a_reason() -> None:
     votes = [vote(n, "a", "b", "a" if n % 3 else "b") for n in range(12)]
     found = bias(scored(votes), resamples=50)
     assert found["reason"].to_list() == [
         "12 of 12 comparisons do not say which answer was shown first",
         "12 of 12 comparisons have no two lengths above 0",
+        "no comparison says the family of its judge (column judge_family)",
     ]
-    assert found["value"].null_count() == 2
+    assert found["value"].null_count() == 3
     assert ratings_without_bias(scored(votes), resamples=50).is_empty()
-    shown = [one.model_copy(update={"first": "a"}) for one in votes]
-    position, _ = bias(scored(shown), resamples=50).iter_rows(named=True)
+    shown = [
+        one.model_copy(update={"first": "a", "length_a": 100 + n % 5, "length_b": 102}) for n, one in enumerate(votes)
+    ]
+    position, length, _ = bias(scored(shown), resamples=50).iter_rows(named=True)
     assert "cannot be estimated beside the strengths" in position["reason"]
+    assert length["low"] < length["value"] < length["high"]  # what can be estimated is
+    sure = [one.model_copy(update={"first": one.winner}) for one in votes]
+    position, *_ = bias(scored(sure), resamples=50).iter_rows(named=True)
+    assert position["reason"].startswith("no finite strengths fit best beside term 'position'")
+
+
+def of_families(units: int, *, own: float, judges: dict[str, str | None], **families: str) -> list[Comparison]:
+    """Return verdicts of judges who prefer models of their own family by `own` in log odds."""
+    rng = Random(5)
+    found = []
+    for unit, (judge, family), (a, b) in product(range(units), judges.items(), permutations(STRENGTHS, 2)):
+        side = (families.get(a) == family) - (families.get(b) == family)
+        won = a if rng.random() < 1 / (1 + np.exp(STRENGTHS[b] - STRENGTHS[a] - own * side)) else b
+        told = {"family_a": families.get(a), "family_b": families.get(b), "judge_family": family}
+        found.append(vote(unit, a, b, won, first=a, judge=judge, **told))
+    return found
+
+
+def test_self_preference_is_what_was_planted_where_judges_of_other_families_are_pooled() -> None:
+    votes = of_families(150, own=0.8, judges={"j": "x", "human": None}, a="x", b="y", c="y")
+    scores = scored(votes, judges="pooled")
+    [row] = bias(scores, resamples=400).filter(term="self-preference").iter_rows(named=True)
+    assert row["low"] < ELO * 0.8 < row["high"]
+    assert row["high"] - row["low"] < 100
+    found = {row["model"]: row for row in ratings_without_bias(scores, resamples=400).iter_rows(named=True)}
+    for model, strength in STRENGTHS.items():
+        assert found[model]["low"] < 1000 + ELO * strength < found[model]["high"]
+    assert found["a"]["shift_high"] < 0
+
+
+@pytest.mark.parametrize(
+    ("judges", "families", "said"),
+    [
+        ({"j": "x"}, {"a": "x", "b": "y"}, "all verdicts are by judges of one family, x, so that"),
+        ({"j": "x", "k": "x"}, {"a": "x", "b": "y"}, "all verdicts are by judges of one family, x, so that"),
+        ({"j": "x", "k": "y"}, {"a": "x", "b": "x", "c": "x"}, "all models are of one family, x"),
+        ({"j": "x", "k": "y"}, {"a": "z", "b": "z"}, "no judge compared a model of its own family with a model of"),
+        ({"j": "x", "k": "y"}, {}, "no comparison says the families of its models (columns family_a, family_b)"),
+        ({"j": None}, {"a": "x"}, "no comparison says the family of its judge (column judge_family)"),
+    ],
+)
+def test_self_preference_that_cannot_be_told_has_a_reason(
+    judges: dict[str, str | None], families: dict[str, str], said: str
+) -> None:
+    scores = scored(of_families(6, own=0, judges=judges, **families), judges="pooled")
+    [row] = bias(scores, resamples=50).filter(term="self-preference").iter_rows(named=True)
+    assert row["value"] is None
+    assert row["reason"].startswith(said)
+
+
+def test_judges_of_other_models_do_not_tell_self_preference() -> None:
+    models = {"j": ("a", "b"), "k": ("c", "d")}  # each judge has models of its own, on units of its own
+    votes = [
+        vote(f"{judge}{unit}", *models[judge], "ab"[unit % 3 > 0], judge=judge, judge_family=judge, family_a=judge)
+        for judge, unit in product(models, range(9))
+    ]
+    [row] = bias(scored(votes, judges="pooled"), resamples=50).filter(term="self-preference").iter_rows(named=True)
+    assert "cannot be estimated beside the strengths" in row["reason"]
+
+
+def test_a_model_and_a_judge_are_of_one_family() -> None:
+    votes = of_families(3, own=0, judges={"j": "x"}, a="x", b="y", c="y")
+    for given, said in {"family_a": "model 'a' is 'x' and 'z'", "judge_family": "judge 'j' is 'x' and 'z'"}.items():
+        odd = vote("late", "a", "b", "a", judge="j", **{**votes[0].model_dump(include=FAMILIES), given: "z"})
+        with pytest.raises(MetricInputError, match=f"the family of {said}; it is the same in all rows"):
+            scored([*votes, odd])
+    with pytest.raises(MetricInputError, match="the family of model 'a' is 'x' and empty"):
+        scored([*votes, vote("late", "a", "b", "a", judge="j", family_b="y", judge_family="x")])
 
 
 def test_orders_are_counted() -> None:
@@ -238,6 +320,17 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
     checked = told(call, "validate", tmp_path / "mapped.csv")
     assert checked.startswith("120 comparisons loaded; 0 errors, 0 warnings, 0 notes")
+
+
+@pytest.mark.parametrize("given", ["m1", "m1=", "=3", "m1=1,m1=2", "m1=inf"])
+def test_anchors_are_given_on_the_command_line(given: str, table: Path, call: Call, tmp_path: Path) -> None:
+    target = tmp_path / "scores.parquet"
+    (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
+    score_it = ("score", "--results", str(tmp_path / "mapped.csv"), "--output", str(target), "--anchors")
+    assert "anchors m1 1500 and m3 200" in told(call, *score_it, "m1=1500,m3=200")
+    status, _, err = call(*score_it, given)
+    assert status == 2
+    assert f"Invalid value for '--anchors': {given!r}: expected MODEL=RATING, or two models" in err
 
 
 def test_ratings_of_two_fits_are_on_two_boards(call: Call, tmp_path: Path) -> None:

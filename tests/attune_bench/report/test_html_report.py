@@ -284,7 +284,6 @@ def test_methods_and_limits(page: str) -> None:
     assert "200 resamples, seed 0: participants are drawn, each with all of its conversations" in methods
     assert "in one mode" in methods
     assert methods.count("An expanded percentile interval lies between two quantiles of the resampled values.") == 1
-    assert "Warning: 200 resamples are too few for" in methods
     limits = text_of(section(page, "Limits"))
     assert "agreement with what the participant reported, not the emotional intelligence of a model" in limits
     signature = re.search(r"attune:\S+seed:\d+", methods)
