@@ -96,8 +96,8 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
         found += [_with_p(asked, family, row) for family, row in _largest(asked)]
     level = 100 * AnalysisOptions(**asked.options).level
     found.append(
-        f"In brackets: the {level:g}% interval of this difference alone. Holm p: corrected for the other tests of the "
-        "section, not for other sections."
+        f"In brackets: {level:g}% intervals, each of one difference alone. Holm p: corrected for the other tests of "
+        "the section, not for other sections."
     )
     return found
 
