@@ -103,7 +103,8 @@ def ranking_document(table: ScoreTable, *, blocks: bool = True) -> Document:
         # The page has them.
         warnings.simplefilter("ignore")
         answer = Answer(page, condition)
-        said, rows = " ".join([f"{answer.finding()}.", *answer.prior()]), answer.rows
+        random = answer.random_answers() if answer.metric.name in answer.chances else []
+        said, rows = " ".join([f"{answer.finding()}.", *random, *answer.prior()]), answer.rows
     if not rows:
         errors = [one for one in table.provenance.issues if one.severity == "error"]
         why = [f"{one.file}: {one.message}; {one.consequence}." for one in errors[:_MOST_ROWS]]
