@@ -2,11 +2,28 @@
 
 import sys
 from collections.abc import Iterator
+from math import isfinite, nan
 
 from attune_bench.benchmarks import attunebench, eibench, sage
 from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option, role_options
 from attune_data.references import EntryPoints, resolve
 from attune_data.text import did_you_mean
+
+
+def _anchors(text: str) -> dict[str, float]:
+    """Return the ratings of anchors, given as ``one=1500,other=200``."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = part.strip().rpartition("=")
+        try:
+            rating = float(value)
+        except ValueError:
+            rating = nan
+        if not name or name in found or not isfinite(rating):
+            raise ValueError(f"{text!r}: expected MODEL=RATING, or two models as in ONE=1500,OTHER=200")
+        found[name] = rating
+    return found
+
 
 _OF_FITS = (
     Option(
@@ -26,6 +43,12 @@ _OF_FITS = (
         help="Precision of a prior that rates models which won, or lost, every comparison; by default none.",
         verbs=("score",),
         kind=float,
+    ),
+    Option(
+        name="anchors",
+        help="Ratings that one or two models shall have: ONE=1500,OTHER=200; by default the mean model has 1000.",
+        verbs=("score",),
+        kind=_anchors,
     ),
 )
 """Options of how comparisons in pairs are fitted."""

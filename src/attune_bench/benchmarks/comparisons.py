@@ -20,17 +20,18 @@ from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.columns import Analysis, FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.pairwise import (
     ELO,
-    MEAN_RATING,
+    PEOPLE,
     comparisons_of,
     fit_of,
     fitted,
+    judged_by,
     largest_group,
+    rating_line,
     whole_verdicts,
 )
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, interval_ends
 from attune_bench.stats.summary import summary
-from attune_data.comparisons import is_human
 from attune_metrics.metric import Metric, MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import cohen_kappa_interval
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES
@@ -106,7 +107,7 @@ BIAS = columns(
         "`position`: the answer shown first. `length`: an answer twice as long. `self-preference`: a model of the "
         "judge's family."
     ),
-    value=FrameColumn("What the term adds to the side that has it, in points.", shown="rank", signed=True),
+    value=FrameColumn("What the term adds to the side that has it, in points of Elo.", shown="rank", signed=True),
     chance=share("How often the side that has it wins against an equal answer, ties half."),
     n="How many units were judged.",
 )
@@ -224,15 +225,22 @@ def ratings_without_bias(scores: ScoreTable, **options: Unpack[SamplingKeywords]
             continue
         plain = fitted(part, fit_of(scores))
         kept = largest_group(fit)
+        try:
+            line = rating_line(plain, fit_of(scores))
+        except MetricInputError:  # which a note of the scores has
+            continue
         for place in kept:
             model = str(fit.labels[place])
             without, as_judged = (
-                _pseudo_values(one, one.strengths[place] - one.strengths[kept].mean(), one.influence[:, place], ELO)
+                _pseudo_values(
+                    one, one.strengths[place] - one.strengths[kept].mean(), one.influence[:, place], line.slope
+                )
                 for one in (fit, plain)
             )
-            ratings[condition, model] = MEAN_RATING + float(np.mean(as_judged))
+            ratings[condition, model] = line.intercept + float(np.mean(as_judged))
+            of = {"model": model, "condition": condition}
             rows += [
-                {"model": model, "condition": condition, "unit": unit, "value": MEAN_RATING + one, "shift": one - its}
+                {**of, "unit": unit, "value": line.intercept + one, "shift": one - its}
                 for unit, one, its in zip(fit.clusters, without, as_judged, strict=True)
             ]
     if not rows:
@@ -367,12 +375,11 @@ def judges(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFr
     chosen = AnalysisOptions(**options)
     frame = comparisons_of(scores).drop_nulls("judge")
     one = pl.min_horizontal("a", "b")
-    judge = pl.col("judge").map_elements(lambda name: "human" if is_human(name) else name, return_dtype=pl.String)
     keys: list[Any] = ["unit", "criterion", one.alias("one"), pl.max_horizontal("a", "b").alias("other")]
     won = pl.when(pl.col("a") == one).then("outcome").otherwise(1 - pl.col("outcome"))
-    verdicts = frame.group_by(judge.alias("judge"), *keys).agg((won.mean() - 1 / 2).sign().alias("verdict"))
+    verdicts = frame.group_by(judged_by(), *keys).agg((won.mean() - 1 / 2).sign().alias("verdict"))
     on = ["unit", "criterion", "one", "other"]
-    names = sorted(verdicts["judge"].unique(), key=lambda name: (name != "human", name))
+    names = sorted(verdicts["judge"].unique(), key=lambda name: (name != PEOPLE, name))
     rows: list[tuple[Any, ...]] = []
     for a, b in combinations(names, 2):
         both = (
@@ -472,7 +479,9 @@ def _known(strength: float) -> float:
 
 NEXT_PAIRS = columns(
     "condition model_a model_b difference difference_low difference_high comparisons reason",
-    difference=FrameColumn("Rating of A minus rating of B, in points.", shown="rank", signed=True),
+    difference=FrameColumn(
+        "Strength of A minus strength of B, in points of Elo, without anchors.", shown="rank", signed=True
+    ),
     difference_low=FrameColumn("Lower end of the interval of the difference.", shown="rank", signed=True),
     difference_high=FrameColumn("Upper end of the interval of the difference.", shown="rank", signed=True),
     comparisons=whole("How often the two were compared so far."),
@@ -521,8 +530,8 @@ ANALYSES: Mapping[str, Analysis] = {
     "bias": Analysis(
         function=bias,
         title="Bias of judges",
-        note="Value: what the term adds to the side that has it, in points (400 are odds of 10 to 1), in one fit with "
-        "the models. Chance: how often that side wins against an equal answer.",
+        note="Value: what the term adds to the side that has it, in points of Elo (400 are odds of 10 to 1), in one "
+        "fit with the models. Chance: how often that side wins against an equal answer.",
         takes_metrics=False,
         estimate="value",
         row="a judge and term",
@@ -573,8 +582,8 @@ ANALYSES: Mapping[str, Analysis] = {
         function=next_pairs,
         title="Pairs to judge next",
         note="Pairs of models without a decided order, the least decided first: judge each on units on "
-        "which it was not judged, and ask again. Difference: A minus B in points; its interval is by Student's t over "
-        "units.",
+        "which it was not judged, and ask again. Difference: A minus B in points of Elo; its interval is by Student's "
+        "t over units.",
         takes_metrics=False,
         rows_need="two models without a decided order",
         row="a judge and pair of models",

@@ -482,6 +482,7 @@ def score_pairs(
     margins: pairwise.Margins = "verdicts",
     ties: pairwise.Ties = "half",
     penalty: float | None = None,
+    anchors: Mapping[str, float] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> ScoreTable:
     """Rate models by verdicts, in one fit to which their order does not matter.
@@ -490,7 +491,7 @@ def score_pairs(
     ----------
     verdicts : iterable of EQBench3Verdict
         Verdicts on any number of models. Those that cannot be counted are left out, and a note says so.
-    margins, ties, penalty
+    margins, ties, penalty, anchors
         As for `attune_bench.scores.pairwise.score`.
     progress : callable, optional
         Called with the number of verdicts in the end.
@@ -509,7 +510,7 @@ def score_pairs(
     comparisons = as_comparisons(given)
     if not comparisons:
         raise MetricInputError(f"none of {plural(len(given), 'verdict')} can be counted: see the issues of the file")
-    table = pairwise.score(comparisons, margins=margins, ties=ties, penalty=penalty, progress=progress)
+    table = pairwise.score(comparisons, margins=margins, ties=ties, penalty=penalty, anchors=anchors, progress=progress)
     notes = []
     if left_out := len(given) - len(comparisons):
         notes.append(f"Left out: {plural(left_out, 'verdict')} that cannot be counted.")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import cleandoc
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 
 import click
@@ -81,9 +82,19 @@ def _attributes(help: str, kind: Any, *, folded: bool = False, **others: Any) ->
     found: dict[str, Any] = {"cls": FoldedOption if folded else click.Option, "help": help, **others}
     if kind is bool:
         found["is_flag"] = True
+    elif isinstance(kind, FunctionType):
+        found["callback"] = partial(_parsed, kind)
     else:
         found["type"] = FILE if kind is Path else click.Choice(kind) if isinstance(kind, tuple) else kind
     return found | {"show_default": others.get("default") is not None}
+
+
+def _parsed(function: Callable[[str], Any], _: click.Context, __: click.Parameter, text: str | None) -> Any:
+    """Return what a function makes of a text; click alone would not show what the function's ValueError says."""
+    try:
+        return None if text is None else function(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def all_of(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
@@ -342,6 +353,11 @@ def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UserError(f"--where {text!r} is not of the form TRAIT=VALUE")
+        if name.endswith(("!", "<", ">")):
+            raise UserError(
+                f"--where {text!r}: --where chooses equal values only, with TRAIT=VALUE; describe --where TRAIT=VALUE "
+                "--compare shows a group and the others, export without --where writes all records with their traits"
+            )
         found.setdefault(name, []).append(CliValue(value))
     return found
 

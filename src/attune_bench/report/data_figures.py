@@ -6,21 +6,20 @@ from typing import Any
 import polars as pl
 
 from attune_bench.report import drawing, plots
-from attune_bench.report.columns import Figure, Row, interval_words, number, p_value
+from attune_bench.report.columns import Figure, Row, interval_words, number, row_p
 from attune_bench.report.drawing import MUTED, ORANGE, SKY
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, Place, of_side
-from attune_bench.stats.options import AnalysisOptions, too_few
-from attune_data.text import listed, width
+from attune_bench.stats.options import ALPHA, MIN_CLUSTERS, AnalysisOptions, too_few
+from attune_data.text import listed, plural, pluralize
 from attune_metrics.metric import Metric
 
 _MOST_DRAWN = 12
-_STEP, _LOW_STEP = 46, 28
-"""How high a row is, in pixels: with a sentence, which has up to three lines, and with a short name."""
+_STEP = 28
+"""How high a row is at least, in pixels."""
 _GROUP, _REST = ("circle", SKY, False), ("square", ORANGE, False)
 _PAIR = ("circle", SKY, True), ("diamond", ORANGE, False)
 _APART = 5
 """How far a group's mark is from the middle of its row, in pixels."""
-_LONG = 34  # columns of a name that fits one line
 
 
 def ordered(family: Family, frame: pl.DataFrame) -> pl.DataFrame:
@@ -44,6 +43,39 @@ def intervals(asked: MeasuredGroup) -> str:
     return interval_words(asked.table, AnalysisOptions(**asked.options))
 
 
+def quoted(label: str) -> str:
+    """Return the name of a measure as a part of a sentence."""
+    return f'"{label}"' if label.endswith("?") else label
+
+
+def _corrected(asked: MeasuredGroup, frame: pl.DataFrame) -> str:
+    """Return what is corrected in a section with tests, and whose interval alone would say something else."""
+    if "p" not in frame.columns or not (tests := frame["p"].count()):
+        return ""
+    side = "difference" if "difference" in frame.columns else ""
+    said = f" Each interval is of one value alone; p-values are corrected for the {plural(tests, 'test')} (Holm)."
+    rows = [(row, of_side(row, side)) for row in frame.filter(pl.col("p_holm") >= ALPHA).to_dicts()]
+    names = [
+        quoted(asked.table.metrics[row["metric"]].label)
+        for row, own in rows
+        if own["low"] is not None and (own["low"] > 0 or own["high"] < 0)
+    ]
+    if names:
+        said += " Not significant after this correction, although the interval of the difference leaves out 0: "
+        said += f"{listed(names)}."
+    return said
+
+
+def _without_interval(asked: MeasuredGroup, ends: Sequence[Row], what: str) -> str:
+    """Return why some marks have no interval, where the values are known of enough people."""
+    flat = [end for end in ends if end["value"] is not None and end["low"] is None and end["clusters"] >= MIN_CLUSTERS]
+    if not flat:
+        return ""
+    people = pluralize(asked.table.provenance.cluster)
+    whose = f"all {people} of the group" if asked.others is not None else f"all {people}"
+    return f" A point without a {what}: {whose} have the same value, from which no interval follows."
+
+
 def _row_plot(
     asked: MeasuredGroup,
     rows: Sequence[tuple[Row, list[plots.Mark]]],
@@ -53,11 +85,8 @@ def _row_plot(
 ) -> plots.RowPlot:
     """Return a figure with a row for each measure."""
     labels = [asked.table.metrics[row["metric"]].label for row, _ in rows]
-    sentences = any(width(label) > _LONG for label in labels)
     found = [plots.PlotRow(name=label, marks=[marks]) for label, (_, marks) in zip(labels, rows, strict=True)]
-    return plots.RowPlot(
-        rows=found, axes=[axis], lines=lines, key=key, step=_STEP if sentences else _LOW_STEP, sentences=sentences
-    )
+    return plots.RowPlot(rows=found, axes=[axis], lines=lines, key=key, step=_STEP, sentences=True)
 
 
 def _mark(own: Row, metric: Metric, **look: Any) -> plots.Mark:
@@ -94,14 +123,16 @@ def _value_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
         if is_compared:
             texts = [f"{name} {text}" for (name, *_), text in zip(sides.values(), texts, strict=True)]
             difference = drawing.shown(of_side(row, "difference"), "value", metric, signed=True)
-            texts.append(f"difference {difference}, Holm p {p_value(row['p_holm'])}")
+            texts.append(f"difference {difference}, Holm p {row_p(row)}")
         text = f"{metrics[row['metric']].label}: {'; '.join(texts)}"
         rows.append((row, [
             _mark(of_side(row, side), metric, text=text, shape=shape, colour=colour, shift=shift)
             for side, (_, (shape, colour, _), shift) in sides.items()
         ]))  # fmt: skip
     axis, lines, words = _axis(family, known, [*sides], metric)
-    caption = f"Lines through the points are {intervals(asked)}.{words}"
+    ends = [of_side(row, side) for row in known for side in sides]
+    caption = f"Lines through the points are {intervals(asked)}.{_corrected(asked, frame)}"
+    caption += f"{_without_interval(asked, ends, 'line')}{words}"
     if not is_compared:
         return Figure(_row_plot(asked, rows, axis, lines), caption)
     key = plots.key_of(*zip(*((name, look) for name, look, _ in sides.values()), strict=True))
@@ -123,12 +154,12 @@ def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
         metric = asked.table.metrics[row["metric"]]
         text = (
             f"{metric.label}: {first} {number(row['first'], end)}, {second} {number(row['second'], end)}; "
-            f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
+            f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {row_p(row)}"
         )
         [at] = drawing.scaled([row], end, *kinds)
         rows.append((row, plots.dumbbell([at[kind] for kind in kinds], _PAIR, text)))
     widest = f"The {_MOST_DRAWN} widest gaps. " if found.height > _MOST_DRAWN else ""
-    caption = f"{widest}Intervals and tests of the differences are in the table."
+    caption = f"{widest}Intervals and tests of the differences are in the table.{_corrected(asked, frame)}"
     return Figure(_row_plot(asked, rows, axis, {}, plots.key_of(kinds.values(), _PAIR)), caption)
 
 
@@ -171,7 +202,9 @@ def _line_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
     known = {
         place.position for place, row in rows.items() if any(row.get(side) is not None for side in ("value", "other"))
     }
-    words = f"By {family.position}, from {positions[0]}. Bands are {intervals(asked)}."
+    ends = [of_side(row, side) for row in rows.values() for side in sides.values()]
+    words = f"By {family.position}, from {positions[0]}. Bands are {intervals(asked)}.{_corrected(asked, frame)}"
+    words += _without_interval(asked, ends, "band")
     if absent := [position for position in positions if position not in known]:
         words += f" Not shown: {family.position} {listed(list(map(str, absent)))}, of {too_few(asked.table)}."
     return Figure(plot, words)

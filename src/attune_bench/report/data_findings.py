@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from attune_bench.report.columns import Row, interval, number, p_value
+from attune_bench.report.columns import Row, interval, number, p_value, row_p
+from attune_bench.report.data_figures import quoted
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
 from attune_bench.stats.options import ALPHA, FEW, AnalysisOptions
 from attune_data.text import plural, pluralize
@@ -12,8 +13,6 @@ PERCENT = 100
 """The scale of a metric that is shown in percent."""
 
 _NAMED = 3
-_FEWEST = 10
-"""With fewer people than these, more resamples hardly make smaller p-values possible."""
 
 
 def title(asked: MeasuredGroup) -> str:
@@ -24,14 +23,10 @@ def title(asked: MeasuredGroup) -> str:
     apart, tests = _apart(asked)
     if apart:
         return f"{asked.name} and {OTHERS} differ in {len(apart)} of {plural(tests, 'measure')}"
-    if 2 * _unreached(asked) >= tests:
-        own, others = asked.people
-        cluster = asked.table.provenance.cluster
-        if min(own, others) < _FEWEST:
-            return f"{asked.name} and {OTHERS}: too few {pluralize(cluster)} to tell ({own} against {others})"
-        sizes = f"{own} against {others} {pluralize(cluster)}"
-        return f"{asked.name} and {OTHERS}: most differences could not be significant ({sizes})"
-    return f"{asked.name} and {OTHERS}: no significant difference"
+    none = "no significant difference" if tests else "no difference could be tested"
+    own, others = asked.people
+    clusters = pluralize(asked.table.provenance.cluster)
+    return f"{asked.name} and {OTHERS}: {none} ({own} against {others} {clusters})"
 
 
 def _apart(asked: MeasuredGroup) -> tuple[list[tuple[Family, Row]], int]:
@@ -43,11 +38,6 @@ def _apart(asked: MeasuredGroup) -> tuple[list[tuple[Family, Row]], int]:
 
 def _rows(asked: MeasuredGroup) -> list[tuple[Family, Row]]:
     return [(family, row) for family, frame in asked.families for row in frame.to_dicts()]
-
-
-def _unreached(asked: MeasuredGroup) -> int:
-    """Return how many differences could not have been significant after Holm's correction, however large."""
-    return sum(frame["p"].count() for _, frame in asked.families if "p" in frame.columns and not _reaches(frame))
 
 
 def _reaches(frame: pl.DataFrame) -> bool:
@@ -85,9 +75,9 @@ def findings(asked: MeasuredGroup) -> list[str]:
         group = "smaller group" if asked.others is not None else "group"
         level = AnalysisOptions(**asked.options).level
         said.append(
-            f"The {group} has only {plural(few, asked.table.provenance.cluster)}. Where a few have values far from the "
-            f"rest, intervals contain the true value less often than {100 * level:g}% of the time; only large "
-            "differences can be significant."
+            f"The {group} has only {plural(few, asked.table.provenance.cluster)}: only large differences can be "
+            "significant, and where a few have values far from the rest, intervals contain the true value less often "
+            f"than {100 * level:g}% of the time."
         )
     return said
 
@@ -96,34 +86,33 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
     apart, tests = _apart(asked)
     if not tests:
         return ["No difference could be tested."]
-    found = [f"{_both_values(asked, family, row)}, Holm p {p_value(row['p_holm'])}." for family, row in apart[:_NAMED]]
+    found = [_with_p(asked, family, row) for family, row in apart[:_NAMED]]
     if len(apart) > _NAMED:
         found.append(f"{len(apart) - _NAMED} more differ.")
     if not apart:
-        found.append(f"None of {plural(tests, 'difference')} is significant.")
-    if unreached := _unreached(asked):
-        clusters = pluralize(asked.table.provenance.cluster)
-        resamples = AnalysisOptions(**asked.options).resamples
-        found.append(
-            f"{unreached} of {plural(tests, 'difference')} could not be significant, however large: with so few "
-            f"{clusters} and {resamples:,} resamples, no p-value stays below {ALPHA:g} after the correction for the "
-            "other tests of its section."
-        )
-    if not apart:
-        found.append(f"The largest observed differences, {asked.name} against {OTHERS}:")
-        found += [f"{_both_values(asked, family, row)}." for family, row in _largest(asked)]
-    sections = sum(frame["p"].count() > 0 for _, frame in asked.families)
-    if sections > 1:
-        found.append(f"p-values are corrected within each of {sections} sections, not over all of them.")
+        none = f"None of {plural(tests, 'difference')} is significant"
+        found.append(f"{none}; this does not show that the groups are alike.")
+        found.append(f"The largest differences of the page, as parts of their scales, {asked.name} against {OTHERS}:")
+        found += [_with_p(asked, family, row) for family, row in _largest(asked)]
+    level = 100 * AnalysisOptions(**asked.options).level
+    found.append(
+        f"In brackets: {level:g}% intervals, each of one difference alone. Holm p: corrected for the other tests of "
+        "the section, not for other sections."
+    )
     return found
 
 
+def _with_p(asked: MeasuredGroup, family: Family, row: Row) -> str:
+    return f"{_both_values(asked, family, row)}, Holm p {row_p(row)}."
+
+
 def _largest(asked: MeasuredGroup) -> list[tuple[Family, Row]]:
-    """Return the tested measures with the largest differences, as parts of the range of the measure."""
+    """Return the tested measures with the largest differences, as parts of the scale: percentage points of shares."""
 
     def size(one: tuple[Family, Row]) -> float:
         metric = asked.table.metrics[one[1]["metric"]]
-        return abs(float(one[1]["difference"])) / (metric.high - metric.low)
+        # A measure below 0 is itself a difference, on a scale from 0 to its highest value.
+        return abs(float(one[1]["difference"])) / (metric.high - max(metric.low, 0))
 
     tested = [one for one in _rows(asked) if one[1].get("p") is not None]
     return sorted(tested, key=size, reverse=True)[:_NAMED]
@@ -135,7 +124,7 @@ def _both_values(asked: MeasuredGroup, family: Family, row: Row) -> str:
     values = f"{_value(row['value'], metric)} against {_value(row['other'], metric)}"
     span = interval(row["difference_low"], row["difference_high"], metric, signed=True)
     difference = f"{number(row['difference'], metric, signed=True)} {span}".rstrip()
-    return f"{family.title}, {_quoted(metric.label)}: {values}, difference {difference}"
+    return f"{family.title}, {quoted(metric.label)}: {values}, difference {difference}"
 
 
 def _value(value: float, metric: Metric) -> str:
@@ -143,10 +132,6 @@ def _value(value: float, metric: Metric) -> str:
     is_difference = metric.low < 0
     unit = "" if metric.scale != PERCENT else " points" if is_difference else "%"
     return f"{number(value, metric, signed=is_difference)}{unit}"
-
-
-def _quoted(label: str) -> str:
-    return f'"{label}"' if label.endswith("?") else label
 
 
 def _pair_finding(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> str:
@@ -164,4 +149,4 @@ def _pair_finding(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
     metric, end = asked.table.metrics[widest["metric"]], asked.table.metrics[family.pairs[widest["metric"]][0]]
     first, second = family.ends
     values = f"{first} {_value(widest['first'], end)}, {second} {_value(widest['second'], end)}"
-    return f"{both} differ significantly in {counted}; most in {_quoted(metric.label)}: {values}."
+    return f"{both} differ significantly in {counted}; most in {quoted(metric.label)}: {values}."

@@ -15,6 +15,7 @@ from attune_bench.report.columns import (
     Table,
     count_column,
     estimate_column,
+    expanded_words,
     number_column,
     p_column,
     size_column,
@@ -106,7 +107,7 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
         ]  # fmt: skip
         whole = [len(part) for part in asked.sides.values()]
         if any(row["n"] is not None and [row["n"], row["other_n"]] != whole for row in rows):
-            columns.append(Column("n", _both_sizes))
+            columns.append(Column(_SIZES, _both_sizes))
     elif family.pairs:
 
         def end(row: Row) -> Metric:
@@ -121,7 +122,8 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
     else:
         columns += [estimate_column(family.axis, "value", of), size_column()]
     first = "The largest difference is first. " if asked.others is not None and not family.places else ""
-    return Table(_key(family), "", columns, rows, frame, (f"{first}{_note(asked, frame)}",))
+    has_sizes = columns[-1].head == _SIZES
+    return Table(_key(family), "", columns, rows, frame, (f"{first}{_note(asked, frame, has_sizes=has_sizes)}",))
 
 
 def _both_sizes(row: Row) -> Cell:
@@ -134,24 +136,29 @@ def _key(family: Family) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in family.title.lower())
 
 
-def _note(asked: MeasuredGroup, frame: pl.DataFrame | None = None) -> str:
+_SIZES = "n"
+
+
+def _note(asked: MeasuredGroup, frame: pl.DataFrame | None = None, *, has_sizes: bool = True) -> str:
     """Return the sentences below a table of measures, or without a frame below several."""
     held = asked.table.provenance
     units, clusters = pluralize(held.unit), pluralize(held.cluster)
-    said = f"In brackets: {intervals(asked)}."
+    said, sides = f"In brackets: {intervals(asked)}.", ""
     tests = "tests of each table" if frame is None else ""
     if frame is not None and "p" in frame.columns:
         tests = f"{plural(frame['p'].count(), 'test')} of this table"
     if asked.others is not None:
         said += (
-            f" Difference: {asked.name} minus {OTHERS}, unpaired. p: by resampling "
-            f"the {clusters} of both. Holm p: p corrected for the {tests}. n: {units} ({clusters}) of the group and of "
-            f"{OTHERS}; without a column, all."
+            f" Difference: {asked.name} minus {OTHERS}, unpaired, and rounded after the subtraction. p: by resampling "
+            f"the {clusters} of both. Holm p: p corrected for the {tests}; intervals are not corrected."
         )
-        return said
-    if tests:
-        said += f" p: by exchanging the two within each {held.cluster}. Holm p: p corrected for the {tests}."
-    return f"{said} n: {units} ({clusters})."
+        sides = f": of the group, then of {OTHERS}"
+    elif tests:
+        said += f" p: by exchanging the two within each {held.cluster}. Holm p: p corrected for the {tests}; intervals"
+        said += " are not corrected."
+    if has_sizes:
+        said += f" n: {units} with a value, and in brackets their {clusters} where these are fewer{sides}."
+    return said
 
 
 def _counts(asked: MeasuredGroup) -> Section:
@@ -217,10 +224,13 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
     if asked.measures is not None:
         held, chosen = asked.table.provenance, AnalysisOptions(**asked.options)
         unit, cluster = held.unit, held.cluster
-        said.append(
+        drawing = (
             f"A value is a mean over {pluralize(unit)}. {intervals(asked)}: {pluralize(cluster)} are drawn, each with "
             f"all their {pluralize(unit)}, {chosen.resamples:,} times, seed {chosen.seed}."
         )
+        if chosen.interval == "percentile-expanded":
+            drawing += f" {expanded_words(pluralize(cluster))}"
+        said.append(drawing)
         if asked.others is not None:
             said.append(
                 f"{OTHERS[:1].upper()}{OTHERS[1:]} are all {pluralize(unit)} that are not in the group and have a "
@@ -230,8 +240,8 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
         if hides(asked.table, small_cells=asked.small_cells):
             said.append(
                 f"Values that rest on fewer than {MIN_CLUSTERS} {pluralize(cluster)}, and values from which such a "
-                "value would follow, are not shown; what few of them have is counted together. Several pages taken "
-                "together can tell more than one."
+                "value would follow, are not shown; what few of them have is counted together. Privacy: what one page "
+                "hides can follow from two pages of groups that overlap. Pass on one page only."
             )
         if skewed:
             said.append(
@@ -241,7 +251,8 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
             )
     licences = named_licences(asked.part)
     stated = f"Licence: {'; '.join(licences)}." if licences else f"The {kind.plural} state no licence."
-    said.append(f"Made from {size_of(describe(asked.records))}, data {fingerprint(asked.records)}. {stated}")
+    shared = f"Fingerprint, equal for equal data: {fingerprint(asked.records)}."
+    said.append(f"Made from {size_of(describe(asked.records))}. {stated} {shared}")
     return Section("Methods", said)
 
 

@@ -15,6 +15,7 @@ from attune_bench.report.columns import (
     Section,
     Table,
     drawn,
+    expanded_words,
     has_clusters,
     interval_words,
     range_words,
@@ -231,10 +232,7 @@ def _methods(
         "has no interval."
     )
     if chosen.interval == "percentile-expanded":
-        intervals += (
-            " An expanded percentile interval lies between two quantiles of the resampled values. Both are further out "
-            f"than the quantiles of a percentile interval, which is too narrow with few {pluralize(person)}."
-        )
+        intervals += f" {expanded_words(pluralize(person))}"
     if not has_clusters(table):
         intervals += f" Every {held.unit} is taken to be independent of the others."
     under = "" if table.conditions == (None,) else f" in one {held.condition}"

@@ -211,7 +211,7 @@ class MeasuredGroup:
         polars.DataFrame
             ``metric, value, low, high, n, clusters, reason``; of a difference within records also ``first, second, p,
             p_min, p_holm``. Where the group is compared also ``other, other_low, other_high, other_n, other_clusters,
-            difference, difference_low, difference_high, p, p_min, p_holm``. Null is a value that is unknown or hidden.
+            difference, difference_low, difference_high, p, p_holm``. Null is a value that is unknown or hidden.
         """
         if self.others is None:
             found = shown_summary(self.table, small_cells=self.small_cells, metrics=list(metrics), **self.options)
@@ -272,7 +272,7 @@ class MeasuredGroup:
                 for name in metrics
             )  # fmt: skip
         ends = ["value", "low", "high", "n", "clusters"]
-        differs = ["difference", "difference_low", "difference_high", "p", "p_min"]
+        differs = ["difference", "difference_low", "difference_high", "p"]
         mine = frame.filter(stratum="group").select("metric", *ends, *differs, "reason")
         theirs = frame.filter(stratum="others")
         theirs = theirs.select("metric", *(pl.col(name).alias(column_of("other", name)) for name in ends))

@@ -27,13 +27,15 @@ FONT = "system-ui, sans-serif"
 TEXT, SMALL = 14, 12
 """Sizes of letters, in pixels."""
 
+_LINE = 14
+"""How high a line of a sentence is, in pixels."""
+
 WIDE, NARROW, _PANEL = 760, 360, 370
 _STEPS = 5
 _WHOLE = 0.5
 """The part of the range of a metric that values cover where the axis shows the whole range."""
 
 _RADIUS = 4.5
-_MOST_LINES = 3
 _LETTER = 0.56
 """Width of a letter, on average, as a part of its size."""
 
@@ -220,7 +222,7 @@ class RowPlot:
     key : sequence of (Mark, str)
         What marks mean.
     step : int
-        How high a row is, in pixels.
+        How high a row is, in pixels; a row with a sentence of many lines is higher.
     numbers : mapping of str to int
         The number on the page of each name, for names that are equal once they are cut.
     sentences : bool
@@ -440,7 +442,7 @@ def _row_names(plot: RowPlot, total: int) -> tuple[list[list[str]], float]:
     most = 34 if total >= WIDE else 18
     rows = plot.rows
     if plot.sentences:
-        broken = [_sentence(row.name, 48 if total >= WIDE else 24) for row in rows]
+        broken = [wrapped(sanitize(row.name), 48 if total >= WIDE else 24) for row in rows]
         return broken, max((_length(line, SMALL) for lines in broken for line in lines), default=0) + 12
     models = [sanitize(row.name) for row in rows if row.marks]
     short = short_names(models, most, plot.numbers or None)
@@ -449,24 +451,14 @@ def _row_names(plot: RowPlot, total: int) -> tuple[list[list[str]], float]:
     return found, max(map(_length, texts), default=0) + 12
 
 
-def _sentence(text: str, columns: int) -> list[str]:
-    """Return a sentence in at most three lines.
-
-    Examples
-    --------
-    >>> _sentence("Does it ask before it tells?", 12)
-    ['Does it ask', 'before it', 'tells?']
-    """
-    lines = wrapped(sanitize(text), columns)
-    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} ..."]
-
-
 def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
     names, left = _row_names(plot, total)
     top, found = _key(plot.key, total)
     named = {name: value for name, value in plot.lines.items() if name}
     top += 20 if named else 6
-    bottom = top + plot.step * len(plot.rows)
+    heights = [max(plot.step, _LINE * len(lines) + 6) if plot.sentences else plot.step for lines in names]
+    ends = [top + sum(heights[: place + 1]) for place in range(len(heights))]
+    bottom = ends[-1] if ends else top
     gap, edge = 44, 16
     each = (total - left - edge - gap * (len(plot.axes) - 1)) / len(plot.axes)
     starts = [left + place * (each + gap) for place in range(len(plot.axes))]
@@ -489,14 +481,14 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
         if name:
             middle = min(max(x, starts[last] + _length(name, SMALL) / 2), total - _length(name, SMALL) / 2)
             found.append(_label(middle, top - 6, name, anchor="middle", size=SMALL, colour=MUTED))
-    for place, (row, lines) in enumerate(zip(plot.rows, names, strict=True)):
-        y = top + plot.step * (place + 0.5)
+    for row, lines, end, height in zip(plot.rows, names, ends, heights, strict=True):
+        y = end - height / 2
         if not row.marks:
             found.append(_label(0, y + 5, " ".join(lines), more=' font-weight="bold"' + _HALO))
             continue
         if plot.sentences:
-            begin = y + 4 - 7 * (len(lines) - 1)
-            inside = "".join(_label(0, begin + 14 * line, text, size=SMALL) for line, text in enumerate(lines))
+            begin = y + 4 - _LINE / 2 * (len(lines) - 1)
+            inside = "".join(_label(0, begin + _LINE * line, text, size=SMALL) for line, text in enumerate(lines))
         else:
             inside = _label(0, y + 5, lines[0])
         for panel, marks in enumerate(row.marks):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from attune_bench.scores.records import Row, ScoredRecords
 
 _FOLLOWS = "not shown, as a smaller stratum would follow"
-_DIFFERENCES = ("difference", "difference_low", "difference_high", "p", "p_min", "p_holm", "significant")
+_DIFFERENCES = ("difference", "difference_low", "difference_high", "p", "p_holm", "significant")
 
 Traits = Mapping[str, tuple[Mapping[str, Iterable[str]], Iterable[str]]]
 """For each trait, its strata (name to units) and the units from which complements are taken."""

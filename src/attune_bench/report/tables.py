@@ -259,7 +259,7 @@ def too_few_to_differ(table: ScoreTable, pairs: pl.DataFrame, family: int) -> st
 
 def difference_columns(table: ScoreTable) -> list[Column]:
     """Return the columns of a stratum set against its complement."""
-    return frame_columns(table, COMPARED, ["difference", "difference_low", "difference_high", "p", "p_holm", "p_min"])
+    return frame_columns(table, COMPARED, ["difference", "difference_low", "difference_high", "p", "p_holm"])
 
 
 def subgroup_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
@@ -303,8 +303,8 @@ def subgroup_notes(
         own = shares or chosen.weighs_clusters(table)
         resampled = f", by resampling {pluralize(drawn(table, chosen))}" if own else ""
         notes.append(
-            f"Difference: stratum minus complement, the other {pluralize(held.unit)}, unpaired{resampled}. p min: the "
-            "smallest possible p. Holm: p corrected for the strata of the table, for each model and metric apart."
+            f"Difference: stratum minus complement, the other {pluralize(held.unit)}, unpaired{resampled}. Holm: p "
+            "corrected for the strata of the table, for each model and metric apart."
         )
     if overlapping:
         notes.append(overlap_note(table, overlapping))

@@ -8,15 +8,16 @@ value: they are in no complement.
 
 Stratum and complement have different units, often of the same clusters, so nothing is paired: clusters are drawn with
 their units in both. The p-value belongs to the expanded percentile interval of that difference: ``1 - p`` is the level
-at which the interval ends at 0. Corrected p-values are Holm's, over the strata of the trait, for each metric, model and
-condition apart.
+at which the interval ends at 0. Where no resample has the other sign, a normal distribution with the spread of the
+resamples says how rare the other sign is, so that the number of resamples does not limit p. Corrected p-values are
+Holm's, over the strata of the trait, for each metric, model and condition apart.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import isnan, nan, sqrt
+from math import nan, sqrt
 from statistics import NormalDist
 from typing import Any, ClassVar
 
@@ -44,7 +45,6 @@ from attune_bench.stats.options import (
     have_values,
     too_few,
     warn_once,
-    warn_out_of_reach,
 )
 from attune_bench.stats.summary import Summarised, intervals_of
 from attune_data.columns import Column
@@ -116,7 +116,7 @@ def strata_and_known(data: Queryable, trait: str) -> tuple[dict[str, list[str]],
 _NORMAL = NormalDist()
 SUBGROUPS = columns("stratum n clusters metric model condition value low high mark reason")
 COMPARED = columns(
-    "difference difference_low difference_high p p_min p_holm significant",
+    "difference difference_low difference_high p p_holm significant",
     difference="Stratum minus its complement: all other units with a known value of the trait.",
     difference_low="Lower end of the interval of the difference.",
     difference_high="Upper end of the interval of the difference.",
@@ -154,8 +154,7 @@ def by(
     polars.DataFrame
         ``stratum, n, clusters, metric, model, condition, value, low, high, mark, reason``. ``mark`` is ``few`` below 20
         clusters, ``too few`` below 5, where there is no interval. With `compare` also ``difference, difference_low,
-        difference_high, p, p_min, p_holm, significant``, of the stratum minus its complement; ``p_min`` is the p-value
-        of a difference that has the same sign in every resample, the smallest that this comparison can give.
+        difference_high, p, p_holm, significant``, of the stratum minus its complement.
 
     Raises
     ------
@@ -224,8 +223,6 @@ def subgroups(
 
     Warns
     -----
-    UserWarning
-        Where in a family, with so few resamples or clusters, no corrected p-value can be below 0.05.
     UnreliableIntervalWarning
         As `attune_bench.stats.summary.summary`, of strata that are not marked.
 
@@ -248,7 +245,6 @@ def subgroups(
             f"none of the {plural(len(series.units), unit)} scored is in the data; do both belong to one data set?"
         )
     rows: list[tuple[Any, ...]] = []
-    families: dict[str, list[_Difference]] = {}
     made_of_units = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
     names = chosen.names_of_means(table, made_of_units)
     named = [table.metrics[name] for name in names]
@@ -272,8 +268,6 @@ def subgroups(
         for group, (model, condition) in enumerate(series.groups):
             family = [of_stratum[group] for of_stratum in gaps]
             corrected = holm([gap.p for gap in family]).tolist()
-            under = "" if condition is None else f", {table.provenance.condition} {condition!r}"
-            families[f"the strata of {name}, model {model!r}{under}"] = family
             for place, stratum in enumerate(masks):
                 value, low, high, n, clusters, reason = cells[place][group]
                 row = (stratum, n, clusters, name, model, condition, value, low, high, _mark(clusters))
@@ -284,10 +278,8 @@ def subgroups(
                 why = reason or (gap.reason and f"no difference: {gap.reason}")
                 p_holm = nan_to_none(corrected[place])
                 significant = None if p_holm is None else p_holm < ALPHA
-                p, p_min = nan_to_none(gap.p), nan_to_none(gap.smallest)
-                rows.append((*row, why, gap.difference, gap.low, gap.high, p, p_min, p_holm, significant))
+                rows.append((*row, why, gap.difference, gap.low, gap.high, nan_to_none(gap.p), p_holm, significant))
     draws.skewed.warn_of_means(table.metrics)
-    _warn(families, chosen, draws)
     return build_frame(SUBGROUPS | (COMPARED if compare else {}), rows)
 
 
@@ -302,8 +294,6 @@ class _Difference:
     high: float | None
     p: float
     reason: str | None
-    smallest: float = nan  # the p of a difference that no resample turns
-    drawn: int = 0  # clusters of the smaller side
 
 
 _APART = _Difference(None, None, None, nan, "the ratings of two sets of units are fitted apart")
@@ -380,37 +370,18 @@ def _difference(
     low, high = interval.low, interval.high
     if options.interval == "percentile-expanded":
         low, high = np.quantile(known, symmetric_levels(options.level, drawn)).tolist()
-    beyond = min(int((known <= 0).sum()), int((known >= 0).sum()))
-    p, least = (_p_value((1 + count) / (1 + len(known)), drawn) for count in (beyond, 0))
-    return _Difference(estimate, low, high, p, None, least, drawn)
+    return _Difference(estimate, low, high, _p_value(interval.estimate, known, drawn), None)
 
 
-def _widening(clusters: int) -> float:
-    """Return the expansion for `clusters`: the few of the smaller side limit how well the spread is known."""
-    return sqrt(clusters / (clusters - 1))
-
-
-def _p_value(share: float, clusters: int) -> float:
-    """Return the p-value where a share of the resamples is on the other side of 0."""
+def _p_value(estimate: float, resamples: Floats, clusters: int) -> float:
+    """Return the p-value of a difference; the few clusters of the smaller side limit how well its spread is known."""
     from scipy.special import stdtr
 
-    return 2 * float(stdtr(clusters - 1, _NORMAL.inv_cdf(min(share, 0.5)) / _widening(clusters)))
-
-
-def _warn(families: Mapping[str, list[_Difference]], options: AnalysisOptions, draws: ResampleCache) -> None:
-    """Warn of the family with the largest smallest possible corrected p-value, where it is not below 0.05."""
-    tested = {name: [gap for gap in family if not isnan(gap.p)] for name, family in families.items()}
-    smallest = {name: len(gaps) * min(gap.smallest for gap in gaps) for name, gaps in tested.items() if gaps}
-    name = max(smallest, key=smallest.__getitem__, default="")
-    if smallest.get(name, 0) < ALPHA:
-        return
-    from scipy.special import stdtrit
-
-    least, size, clusters = smallest[name], len(tested[name]), max(gap.drawn for gap in tested[name])
-    share = _NORMAL.cdf(_widening(clusters) * float(stdtrit(clusters - 1, ALPHA / size / 2)))
-    advice = f"use at least {int(1 / share)}" if share > 1e-6 else "the strata are too small, or too many"
-    compared = f"{name}, at most {plural(clusters, draws.drawn)} on the smaller side"
-    warn_out_of_reach(f"{options.resamples} resamples are", size, compared, least, advice, stacklevel=4)
+    beyond = min(int((resamples <= 0).sum()), int((resamples >= 0).sum()))
+    z = _NORMAL.inv_cdf(min((1 + beyond) / (1 + len(resamples)), 0.5))
+    if not beyond:
+        z = min(z, -abs(estimate) / float(resamples.std()))
+    return 2 * float(stdtr(clusters - 1, z / sqrt(clusters / (clusters - 1))))
 
 
 def compare_by(

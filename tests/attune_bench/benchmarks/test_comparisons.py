@@ -72,6 +72,16 @@ def test_bias_is_what_was_planted_and_ratings_are_freed_of_it() -> None:
     assert found["c"]["shift_high"] < 0
 
 
+def test_ratings_without_bias_are_on_the_scale_of_the_anchors() -> None:
+    votes = biased(60, first=0.6, doubling=0.4)
+    choices: list[dict[str, Any]] = [{}, {"anchors": {"a": 900, "c": 500}}]
+    free, fixed = (ratings_without_bias(scored(votes, **one), resamples=50).sort("model") for one in choices)
+    a, _, c = free["rating"]
+    assert fixed["rating"].to_list()[::2] == pytest.approx([900, 500])
+    assert fixed["shift"].to_list() == pytest.approx((free["shift"] * 400 / (a - c)).to_list())
+    assert fixed["value"].to_list() == pytest.approx((fixed["rating"] + fixed["shift"]).to_list())
+
+
 def test_what_comparisons_do_not_tell_has_a_reason() -> None:
     votes = [vote(n, "a", "b", "a" if n % 3 else "b") for n in range(12)]
     found = bias(scored(votes), resamples=50)
@@ -267,7 +277,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-MAPPED = ("--columns", "unit=question_id,a=model_a,b=model_b")
+COLUMNS = {"unit": "question_id", "a": "model_a", "b": "model_b"}
+MAPPED = ("--columns", ",".join(f"{name}={column}" for name, column in COLUMNS.items()))
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -307,9 +318,28 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     )
     assert said.startswith(f"{target}: 690 comparisons of 4 models, protocol Bradley-Terry, ties half, judges pooled")
     assert "Agreement of judges" in told(call, "analyze", str(target), "judges", "--resamples", "200")
-    (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
-    checked = told(call, "validate", tmp_path / "mapped.csv")
+    checked = told(call, "validate", table, *MAPPED)
     assert checked.startswith("120 comparisons loaded; 0 errors, 0 warnings, 0 notes")
+    table.with_suffix(".toml").write_text('title = "Support"\n')
+    told(call, "score", "--results", table, *MAPPED, "--output", target)
+    table.with_suffix(".toml").unlink()
+    assert Scores.read(target).provenance.title == "Support"
+    assert Scores.read(target).values.equals(Scores.from_table(table, columns=COLUMNS).values)
+    for command in ("show", "describe"):
+        told(call, command, table, *MAPPED)
+    status, _, err = call("validate", "demo", *MAPPED)
+    assert status == 2
+    assert "--columns names the columns of a table, and demo is none" in err
+
+
+@pytest.mark.parametrize("given", ["m1", "m1=", "=3", "m1=1,m1=2", "m1=inf"])
+def test_anchors_are_given_on_the_command_line(given: str, table: Path, call: Call, tmp_path: Path) -> None:
+    target = tmp_path / "scores.parquet"
+    score_it = ("score", "--results", str(table), *MAPPED, "--output", str(target), "--anchors")
+    assert "anchors m1 1500 and m3 200" in told(call, *score_it, "m1=1500,m3=200")
+    status, _, err = call(*score_it, given)
+    assert status == 2
+    assert f"Invalid value for '--anchors': {given!r}: expected MODEL=RATING, or two models" in err
 
 
 def test_ratings_of_two_fits_are_on_two_boards(call: Call, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from attune_data import load, load_scenarios
 from attune_metrics.signature import Signature
 
 SUBSET = "stratum n clusters metric model mode value low high mark reason".split()
-GAP = "difference difference_low difference_high p p_min p_holm significant".split()
+GAP = "difference difference_low difference_high p p_holm significant".split()
 
 
 def _subset(call: Call, scores: Path, *arguments: object) -> Any:

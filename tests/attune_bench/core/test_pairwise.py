@@ -179,6 +179,58 @@ def test_groups_of_models_that_no_comparison_joins_are_named() -> None:
     assert rounded({model: found[model] for model in "abc"}) == rounded(values(scored(large), "rating"))
 
 
+def test_anchors_fix_two_ratings_keep_the_order_and_scale_intervals() -> None:
+    votes = drawn(60, {"a": 1, "b": 0.4, "c": 0, "d": -0.5}, pairs=6)
+    plain, fixed = scored(votes), scored(votes, anchors={"a": 1500, "d": 200})
+    free, found = (one.summary(metrics=["rating"], resamples=200).sort("model") for one in (plain, fixed))
+    a, *_, d = free["value"]
+    assert found["value"].to_list()[::3] == pytest.approx([1500, 200])
+    for column in ("value", "low", "high"):
+        scaled = 200 + 1300 * (free[column] - d) / (a - d)
+        assert found[column].to_list() == pytest.approx(scaled.to_list())
+    assert fixed.provenance.protocol == "Bradley-Terry, ties half, anchors a 1500 and d 200"
+    assert fixed.metrics["rating"].source.endswith("on the line through a 1500 and d 200")
+    shifted = scored(votes, anchors={"a": 0}).summary(metrics=["rating"], resamples=200).sort("model")
+    assert shifted["high"].to_list() == pytest.approx((free["high"] - a).to_list())
+
+
+def test_anchors_hold_in_a_part_and_in_a_file(tmp_path: Path) -> None:
+    votes = drawn(60, {"a": 1, "b": 0.4, "c": 0, "d": -0.5}, pairs=6)
+    scored(votes, anchors={"a": 1500, "d": 200}).write(tmp_path / "scores.parquet")
+    part = on_units(Scores.read(tmp_path / "scores.parquet"), [f"u{unit:03}" for unit in range(40)])
+    found = rounded(values(part, "rating"))
+    assert (found["a"], found["d"]) == (1500, 200)
+
+
+def test_anchors_that_cannot_hold_are_refused_and_judges_without_one_named() -> None:
+    votes = drawn(20, {"a": 1, "b": 0, "c": -1}, judge="j")
+    with pytest.raises(MetricInputError, match="anchors: no model 'e'"):
+        scored(votes, anchors={"e": 1})
+    with pytest.raises(MetricInputError, match="'a' is rated above 'c', and its anchor is not above the other's"):
+        scored(votes, anchors={"a": 1, "c": 1})
+    with pytest.raises(MetricInputError, match="anchors has 3 models; expected two, or one"):
+        scored(votes, anchors=dict.fromkeys("abc", 1.0))
+    others = drawn(20, {"a": 1, "b": 0, "d": -1}, judge="k")
+    scores = scored([*votes, *others], anchors={"a": 1500, "c": 200})
+    assert rounded(values(scores, "rating", condition="j"))["c"] == 200
+    assert set(values(scores, "rating", condition="k").values()) == {None}
+    assert "rating, judge k: no ratings, anchor 'c' is not among the 3 rated models." in scores.provenance.notes
+
+
+def test_people_are_one_judge() -> None:
+    votes = drawn(9, {"a": 0, "b": 0}, pairs=1, judge="human/1") + drawn(9, {"a": 0, "b": 0}, pairs=1, judge="human/2")
+    together = scored(votes)
+    assert together.conditions == (None,)
+    assert together.provenance.notes == ("People are one judge: human/1, human/2.",)
+    scores = scored([*votes, *drawn(9, {"a": 1, "b": 0}, pairs=1, judge="j")])
+    assert scores.conditions == ("human", "j")
+    assert scores.provenance.reference == "human"
+    assert rounded(values(scores, "rating", condition="human")) == rounded(values(together, "rating"))
+    assert {"2 judges, each with ratings of its own: human, j.", "People are one judge: human/1, human/2."} <= {
+        *scores.provenance.notes
+    }
+
+
 def test_one_order_only_is_said() -> None:
     one = [vote(n, *pair, "a", first="a") for n in range(2) for pair in combinations("xyz", 2)]
     said = "Each pair of models was shown in one order only"

@@ -31,7 +31,7 @@ COLUMNS = {
     "summary": "model condition metric value low high n clusters coverage excluded reason",
     "compare": "model_a model_b condition metric difference low high p p_min p_holm significant n clusters mde reason",
     "by": "stratum n clusters metric model condition value low high mark reason",
-    "by_compared": "difference difference_low difference_high p p_min p_holm significant",
+    "by_compared": "difference difference_low difference_high p p_holm significant",
     "rank": "condition metric model value rank low high n clusters reason",
 }
 

@@ -18,6 +18,7 @@ from attune_bench.report.data_figures import figure_of, ordered
 from attune_bench.report.data_findings import findings, title
 from attune_bench.report.data_page import data_html, measure_table
 from attune_bench.report.measures import MeasuredGroup, Measures, measured_group
+from attune_bench.report.plots import drawn
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data import Conversation, Conversations, load
 from attune_data.attunebench.records import Metadata
@@ -127,7 +128,7 @@ def test_findings_follow_the_data() -> None:
     records = load("demo")
     said = findings(asked_of(records, resamples=4000))
     assert re.fullmatch(
-        r'Wanted and observed differ significantly in \d+ of 36 questions; most in "B109 .*": wanted 100%, .* 3%\.',
+        r'Wanted and observed differ significantly in \d+ of 36 .* most in "B109 .*": wanted 100\.0%, .* 3\.4%\.',
         said[0],
     )
     agreeing = records
@@ -150,18 +151,23 @@ def test_a_few_people_cannot_show_a_difference_and_the_page_says_so() -> None:
 def test_a_comparison_of_few_people_names_the_largest_differences() -> None:
     asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
     said = findings(asked)
-    assert said[0] == "None of 93 differences is significant."
-    assert said[1].startswith(
-        "93 of 93 differences could not be significant, however large: with so few participants and 400 "
-    )
-    assert said[2] == "The largest observed differences, Diagnosis ADHD against the others:"
-    rows = frames(asked)["What people wanted of replies"].drop_nulls("p")
-    largest = max(rows.to_dicts(), key=lambda row: abs(row["difference"]))
-    shown = f"{100 * largest['value']:.0f}% against {100 * largest['other']:.0f}%, difference "
-    assert asked.table.metrics[largest["metric"]].label in said[3]
-    assert shown in said[3]
+    assert said[0] == "None of 93 differences is significant; this does not show that the groups are alike."
+    first = "The largest differences of the page, as parts of their scales, Diagnosis ADHD against the others:"
+    assert said[1] == first
+    shares = [
+        (family.title, row)
+        for family, frame in asked.families
+        if "PANAS" not in family.about
+        for row in frame.drop_nulls("p").to_dicts()
+    ]
+    largest = sorted(shares, key=lambda one: -abs(one[1]["difference"]))[:3]
+    assert len({name for name, _ in largest}) == 2
+    for (name, row), text in zip(largest, said[2:5], strict=True):
+        assert text.startswith(f'{name}, "{asked.table.metrics[row["metric"]].label}": ')
+        assert f", difference {100 * row['difference']:+.1f} [" in text
+    assert said[5].startswith("In brackets: 95% intervals, each of one difference alone.")
     enough = asked_of(load("demo"), {"om_model": ["synthetic-om-a"]}, compare=True, resamples=4000)
-    assert not any("largest observed" in text for text in findings(enough))
+    assert not any("largest differences" in text for text in findings(enough))
 
 
 def test_each_section_says_its_own_measure() -> None:
@@ -172,6 +178,45 @@ def test_each_section_says_its_own_measure() -> None:
     assert "Above 0 (right), people wanted it more often than they got it" in abouts["Wanted minus observed"]
     page = text_of(data_html(asked))
     assert all(" ".join(about.split()) in " ".join(page.split()) for about in abouts.values())
+
+
+def test_a_figure_says_which_interval_alone_would_be_a_finding() -> None:
+    asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True, resamples=4000)
+    said = {family.title: figure_of(asked, family, frame).caption for family, frame in asked.families}
+    gaps = frames(asked)["Wanted minus observed"]
+    alone = gaps.filter((pl.col("difference_low") > 0) | (pl.col("difference_high") < 0))["metric"].to_list()
+    assert alone == ["gap B315"]
+    words = "Not significant after this correction, although the interval of the difference leaves out 0: "
+    assert f'{words}"{asked.table.metrics["gap B315"].label}".' in said["Wanted minus observed"]
+    assert words not in said["Mood after"]
+    assert "p-values are corrected for the 30 tests (Holm)" in said["Wanted minus observed"]
+    whole = asked_of(load("demo"))
+    assert "corrected" not in figure_of(whole, *whole.families[1]).caption
+
+
+def test_a_figure_says_why_a_mark_has_no_interval() -> None:
+    asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
+    for family, frame in asked.families:
+        said = figure_of(asked, family, frame).caption
+        ends = [row for row in frame.to_dicts() if family.places or row["difference"] is not None]
+        ends = ends if family.places else ordered(family, frame).drop_nulls("difference").head(12).to_dicts()
+        flat = any(
+            row[value] is not None and row[low] is None
+            for row in ends
+            for value, low in (("value", "low"), ("other", "other_low"))
+        )
+        assert ("all participants of the group have the same value" in said) == flat
+
+
+def test_sentences_are_whole_on_phones() -> None:
+    asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
+    family, frame = asked.families[0]
+    figure = figure_of(asked, family, frame)
+    for drawing in drawn(figure.chart, "").split("<svg ")[1:]:
+        words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", drawing))
+        assert all(row.name in words for row in figure.chart.rows)
+        height = float(re.search(r'viewBox="0 0 \d+ (\d+)"', drawing)[1])  # type: ignore[index]
+        assert all(float(y) < height for y in re.findall(r'<text x="[^"]*" y="([^"]*)"', drawing))
 
 
 def test_a_figure_has_the_values_of_both_groups() -> None:
@@ -223,7 +268,7 @@ def test_counts_are_of_both_groups_and_hide_few_people() -> None:
 
 def test_a_comparison_without_a_test_claims_no_result() -> None:
     untested = asked_of(load("demo"), {"diagnosis": ["ASD"]}, compare=True, small_cells=True)
-    assert title(untested) == "Diagnosis ASD and the others: too few participants to tell (3 against 21)"
+    assert title(untested) == "Diagnosis ASD and the others: no difference could be tested (3 against 21 participants)"
     assert findings(untested)[0] == "No difference could be tested."
 
 
@@ -238,9 +283,7 @@ def test_the_title_of_a_comparison_is_its_result() -> None:
     records, traits = load("demo"), {"diagnosis": ["none"]}
     group = {record.id for record in records.where(diagnosis="none")}
     same = asked_of(records, {"diagnosis": ["ADHD"]}, compare=True, resamples=4000)
-    assert title(same) == "Diagnosis ADHD and the others: too few participants to tell (6 against 18)"
-    middling = asked_of(records, {"om_model": ["synthetic-om-b"]}, compare=True, resamples=4000)
-    assert title(middling).endswith(": most differences could not be significant (14 against 16 participants)")
+    assert title(same) == "Diagnosis ADHD and the others: no significant difference (6 against 18 participants)"
     changed = []
     for number, record in enumerate(records):
         total = (50 if record.id in group else 20) + number % 5
@@ -251,9 +294,10 @@ def test_the_title_of_a_comparison_is_its_result() -> None:
     first, second, *others = findings(apart)
     assert {text.partition(",")[0] for text in (first, second)} == {"Mood after", "Change of mood"}
     assert re.search(
-        r"positive affect after: 5\d\.\d against 2\d\.\d, difference \+\d\d\.\d \[.*\], Holm p 0\.0", first + second
+        r"positive affect after: 5\d\.\d against 2\d\.\d, difference \+\d\d\.\d \[.*\], Holm p <0\.0", first + second
     )
-    assert "p-values are corrected within each of 7 sections, not over all of them." in others
+    assert any("Holm p: corrected for the other tests of the section, not for other sections." in one for one in others)
+    assert not any("alike" in text for text in (first, second, *others))
 
 
 def test_a_group_is_not_compared_by_what_it_was_chosen_for() -> None:
@@ -266,6 +310,10 @@ def test_a_table_has_sizes_only_where_some_record_has_no_value() -> None:
     asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
     heads = {family.title: [one.head for one in measure_table(asked, family, frame).columns]
              for family, frame in asked.families}  # fmt: skip
+    notes = {family.title: measure_table(asked, family, frame).notes[0] for family, frame in asked.families}
+    assert {name for name, head in heads.items() if "n" in head} == {
+        name for name, said in notes.items() if " n: " in said
+    }
     assert "n" not in heads["Emotions by name"]
     assert "n" in heads["What people wanted of replies"]
 

@@ -55,7 +55,7 @@ def test_strata_by_hand(of_one: Build, talks: Callable[..., Collection[Conversat
         frame.columns
         == (
             "stratum n clusters metric model condition value low high mark reason "
-            "difference difference_low difference_high p p_min p_holm significant"
+            "difference difference_low difference_high p p_holm significant"
         ).split()
     )
     # ADHD holds 1 and 2, ASD 2 and 4; conversation 4 has no answer, so that it is in no complement.
@@ -147,31 +147,35 @@ def test_holm_over_the_strata_of_each_model(of_one: Build) -> None:
     assert frame["significant"].to_list() == [p < 0.05 for p in frame["p_holm"]]
 
 
-def test_a_warning_names_the_least_p_that_can_be_reached(of_one: Build) -> None:
-    # No resample turns these differences, so that each p is the least there is. "c" has too few participants for one.
+def test_the_number_of_resamples_does_not_limit_p(of_one: Build) -> None:
+    # No resample has the other sign.
     rng = np.random.default_rng(7)
-    scores = of_one((np.repeat([0, 50, 100], [6, 8, 20]) + rng.normal(size=34)).tolist())
-    strata = {"a": _ids(*range(6)), "b": _ids(*range(14, 34)), "c": _ids(6, 7, 8)}
+    values = np.repeat([0, 50], [6, 28]) + rng.normal(size=34)
     options: Any = {"known": _ids(*range(34)), "compare": True, "metrics": M}
-    with pytest.warns(UserWarning, match="199 resamples are too few for 2 tests") as caught:
-        frame = subgroups(scores, strata, resamples=199, **options)
-    # Of "b" the smaller side are the other 14: 13 degrees of freedom.
-    least = 2 * 2 * stats.t.cdf(stats.norm.ppf(1 / 200) / np.sqrt(14 / 13), 13)
-    assert frame["p_holm"].min() == pytest.approx(least, abs=1e-12)
-    message = str(caught[0].message)
-    assert f"at most 14 participants on the smaller side): no Holm-corrected p can be below {least:.3g};" in message
-    assert frame["p_min"].to_list() == frame["p"].to_list()
-    enough = int(message.rpartition("use at least ")[2])
-    with pytest.warns(UserWarning, match="too few for 2 tests"):
-        assert subgroups(scores, strata, resamples=enough - 1, **options)["p_holm"].drop_nulls().min() >= 0.05  # type: ignore[operator]
-    assert subgroups(scores, strata, resamples=enough, **options)["p_holm"].drop_nulls().min() < 0.05  # type: ignore[operator]
+    scores, strata = of_one(values.tolist()), {"s": _ids(*range(6))}
+    found = [subgroups(scores, strata, resamples=resamples, **options)["p"].item() for resamples in (199, 9_999)]
+    spread = np.sqrt(values[:6].var() / 6 + values[6:].var() / 28)
+    t = (values[6:].mean() - values[:6].mean()) / spread / np.sqrt(6 / 5)
+    assert found == pytest.approx([2 * stats.t.sf(t, 5)] * 2, rel=0.4)
+    assert max(found) < 1e-5
 
 
-def test_no_number_of_resamples_is_advised_where_none_helps(of_one: Build) -> None:
-    scores = of_one([*range(5), *range(50, 80)])
-    strata = {name: _ids(*range(5)) for name in "abcdefgh"}
-    with pytest.warns(UserWarning, match="too few for 8 tests.* the strata are too small, or too many$"):
-        subgroups(scores, strata, known=_ids(*range(35)), compare=True, metrics=M, resamples=199)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["normal", "skewed", "yes or no"])
+def test_small_p_values_of_few_people_are_as_rare_as_they_say(kind: str) -> None:
+    rng, size = np.random.default_rng(8), (24, 2000)
+    drawn = {
+        "normal": rng.normal(size=size), "skewed": rng.exponential(size=size), "yes or no": rng.integers(0, 2, size),
+    }[kind]  # fmt: skip
+    frame = pl.DataFrame({"model": "m", "unit": _ids(*range(24))}).with_columns(
+        pl.Series(f"m{place}", column, pl.Float64) for place, column in enumerate(drawn.T)
+    )
+    scores = Scores.from_table(frame)
+    found = subgroups(scores, {"s": _ids(*range(6))}, known=_ids(*range(24)), compare=True, resamples=1000)
+    p = found["p"].drop_nulls().to_numpy()
+    for level in (0.05, 0.005, 0.05 / 30):
+        error = np.sqrt(level / len(p))
+        assert (p < level).mean() < 1.3 * level + 2 * error
 
 
 def test_odd_strata_give_a_reason(of_one: Build) -> None:

@@ -301,8 +301,7 @@ ANY = "any"
 
 
 DIAGNOSIS_GROUPS = columns(
-    "group n clusters metric model condition value value_none difference low high p p_min p_holm significant mark "
-    "reason",
+    "group n clusters metric model condition value value_none difference low high p p_holm significant mark reason",
     group=text("Group of diagnoses; a participant can be in several."),
     value_none=FrameColumn("The value of participants without a diagnosis.", head="none"),
     difference="The group minus the participants without a diagnosis, unpaired.",

@@ -70,11 +70,11 @@ def measures(conversations: Conversations) -> Measures:
 
 
 def _share(name: str, label: str) -> Metric:
-    return Metric(name=name, label=label, low=0, high=1, higher_is_better=None, scale=100, digits=0)
+    return Metric(name=name, label=label, low=0, high=1, higher_is_better=None, scale=100, digits=1)
 
 
-def _gap(name: str, label: str, reach: float, *, scale: float = 1, digits: int = 1) -> Metric:
-    return Metric(name=name, label=label, low=-reach, high=reach, higher_is_better=None, scale=scale, digits=digits)
+def _gap(name: str, label: str, reach: float, *, scale: float = 1) -> Metric:
+    return Metric(name=name, label=label, low=-reach, high=reach, higher_is_better=None, scale=scale, digits=1)
 
 
 def _topics(tables: Tables, found: Found) -> Family:
@@ -143,8 +143,8 @@ def _emotions(tables: Tables, found: Found) -> Family:
 _PARTS_OF_MOOD = (
     PartOfFamily(
         "Mood after",
-        "PANAS total after the conversation: ten words, each rated 1 to 7, make 10 to 70. Of conversations with the "
-        "totals before and after.",
+        "PANAS total after the conversation: ten words, each rated 1 to 7, make 10 to 70. Only conversations "
+        "with the totals before and after count.",
         "PANAS total, 10 to 70",
     ),
     PartOfFamily(
@@ -169,7 +169,7 @@ def _mood(tables: Tables, found: Found) -> Family:
         name = f"{affect} affect"
         found[name] = _gap(name, f"{affect} affect", 60), known.select(_KEY, value=columns[0] - columns[1])
         pairs[name] = (ends[0], ends[1])
-    about = "PANAS total of ten words, each rated 1 to 7: 10 to 70. Of conversations with both totals."
+    about = "PANAS total of ten words, each rated 1 to 7: 10 to 70. Only conversations with both totals count."
     return Family(
         title="Mood before and after", metrics=[*pairs], pairs=pairs, ends=("after", "before"), about=about,
         axis="PANAS total, 10 to 70", noun="PANAS total", parted=_PARTS_OF_MOOD,
@@ -180,7 +180,7 @@ _PARTS_OF_QUESTIONS = (
     PartOfFamily(
         "What people wanted of replies",
         "Share of the turns of a conversation in which the participant would have wanted the reply to do it, averaged "
-        "over conversations; whether the reply did it does not count here. Of turns with both answers.",
+        "over conversations; whether the reply did it does not count here. Only turns with both answers count.",
         "wanted, % of turns",
     ),
     PartOfFamily(
@@ -209,7 +209,7 @@ def _questions(tables: Tables, found: Found) -> Family:
         ends = f"wanted {question}", f"observed {question}"
         label = sanitize(f"{question} {text}".strip())
         gaps = shares.select(_KEY, value=pl.col("wanted") - pl.col("observed"))
-        found[name] = _gap(name, label, 1, scale=100, digits=0), gaps
+        found[name] = _gap(name, label, 1, scale=100), gaps
         for end, what in zip(ends, ("wanted", "observed"), strict=True):
             found[end] = _share(end, label), shares.select(_KEY, value=pl.col(what))
         pairs[name] = ends
@@ -217,7 +217,7 @@ def _questions(tables: Tables, found: Found) -> Family:
     order = sorted(pairs, key=lambda name: (-abs(means[name]), name))
     about = (
         "Share of the turns of a conversation, averaged: observed, where the participant said that the original "
-        "model's reply did it; wanted, where the participant would have wanted it. Of turns with both answers."
+        "model's reply did it; wanted, where the participant would have wanted it. Only turns with both answers count."
     )
     return Family(
         title="What replies did, and what people wanted", metrics=order, pairs={name: pairs[name] for name in order},
