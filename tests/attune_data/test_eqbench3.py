@@ -140,13 +140,13 @@ def test_a_task_without_scores_is_kept_and_named(tmp_path: Path) -> None:
         (
             "$.rubric_scores.demonstrated_empathy",
             "beyond-scale",
-            "a score is from 0 to 20; as published it counts as it is",
+            "a score is from 0 to 20; in the mean it counts as it is, as published",
         ),
         ("$.status", "not-scored", "timeout"),
         (
             "$.rubric_scores.demonstrated_empathy",
             "beyond-scale",
-            "a score is from 0 to 20; as published it counts as it is",
+            "a score is from 0 to 20; in the mean it counts as it is, as published",
         ),
     ]
     assert [one.is_scored for one in loaded] == [True, False, True]

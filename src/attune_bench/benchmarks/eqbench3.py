@@ -218,7 +218,7 @@ def _assemble(
         "conversation_history": history,
         "parsed_responses": [{**read_sections(text, situation.type), "raw": text} for text in said],
         "rubric_scores": scores,
-        "calls": judgements.calls,
+        "calls": judgements.calls if _is_judged(answers) else {},
     }
     if situation.type != "analysis":
         document["debrief_response"] = answers.get("debrief", "")
@@ -420,13 +420,17 @@ def score(
     )  # fmt: skip
     own = [one for one in given if one.scenario_id in known]
     notes = []
-    if failed := [one for one in own if not one.is_scored]:
-        models = listed(sorted({one.test_model for one in failed}), 6)
-        notes.append(f"Not scored: {plural(len(failed), 'transcript')} without the judge's scores, of {models}.")
     tasks: dict[str, list[float]] = {}
+    without: dict[str, list[str]] = {}
     for one in own:
-        if (value := _task_score(known[one.scenario_id], one.rubric_scores if one.is_scored else {})) is not None:
+        value = _task_score(known[one.scenario_id], one.rubric_scores if one.is_scored else {})
+        if value is not None:
             tasks.setdefault(one.test_model, []).append(5 * value)
+        else:
+            why = "whose scores have no mean from 0 to 20" if one.is_scored else "without the judge's scores"
+            without.setdefault(why, []).append(one.test_model)
+    for why, models in sorted(without.items()):
+        notes.append(f"Not scored: {plural(len(models), 'transcript')} {why}, of {listed(sorted({*models}), 6)}.")
     if table.repeats is not None and tasks:
         means = ", ".join(f"{model} {fsum(found) / len(found):.1f}" for model, found in sorted(tasks.items()))
         notes.append(f"Means over all transcripts, as published, in which each iteration counts once: {means}.")

@@ -384,7 +384,7 @@ def _check_transcript(transcript: EQBench3Transcript, findings: IssueCollector) 
         findings.add("$.status", "not-scored", "warning", found, message, "kept; it lowers coverage, not the score")
     for criterion, score in transcript.rubric_scores.items():
         if not 0 <= score <= 20:
-            message = "a score is from 0 to 20; as published it counts as it is"
+            message = "a score is from 0 to 20; in the mean it counts as it is, as published"
             findings.add(f"$.rubric_scores.{criterion}", "beyond-scale", "warning", score, message, "kept")
 
 

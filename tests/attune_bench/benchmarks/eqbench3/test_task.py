@@ -112,6 +112,7 @@ def test_short_answers_are_not_judged() -> None:
     assert made is not None
     document = json.loads(made.to_json())
     assert (document["status"], document["error"]) == ("error", "no answer of 100 characters")
+    assert document["calls"] == {}  # The judge was not asked, and no answer of it counts as unreadable.
 
 
 def test_how_model_and_judge_are_asked() -> None:
