@@ -323,8 +323,11 @@ def _answers(transcript: EQBench3Transcript) -> list[str]:
     return [one.content for one in transcript.conversation_history if one.role == "assistant"]
 
 
-def _has_answer(transcript: EQBench3Transcript) -> bool:
-    return any(text.strip() for text in _answers(transcript))
+def _why_not_judged(match: Match) -> str:
+    """Return why a pair is not judged, as published; empty where it is."""
+    texts = [_answers(match.first), _answers(match.second)]
+    has_answers = all(any(len(text.strip()) >= _SHORTEST for text in said) for said in texts)
+    return "" if has_answers else f"{match.id}: a transcript without an answer of {_SHORTEST} characters"
 
 
 def _pair_calls(match: Match, settings: EQBench3Settings, answers: Mapping[str, str] | None) -> Sequence[Call]:
@@ -448,11 +451,22 @@ def plus_counts(verdicts: Iterable[EQBench3Verdict]) -> list[PlusCounts]:
     """
     found = []
     for one in verdicts:
-        if not one.fault and one.plus_for_test is not None and one.plus_for_other is not None:
+        if one.fault:
+            continue
+        told = one.test_model, one.neighbor_model, one.scenario_id, str(one.repeat)
+        if one.plus_for_test is None or one.plus_for_other is None:
+            found.append(PlusCounts(*told, None, None, one.fraction_for_test))
+        else:
             counts = counted_pluses(one.plus_for_test, one.plus_for_other, rubric=one.rubric)
-            sides = one.test_model, one.neighbor_model
-            found.append(PlusCounts(*sides, one.scenario_id, str(one.repeat), *counts))
+            found.append(PlusCounts(*told, *counts))
     return found
+
+
+def _margin(counts: PlusCounts) -> float:
+    """Return the difference of plus signs; of a fraction the difference that it stands for."""
+    if counts.plus_test is None or counts.plus_other is None:
+        return round(60 * ((counts.fraction or 0.0) - 0.5), 9)
+    return counts.plus_test - counts.plus_other
 
 
 def as_comparisons(verdicts: Iterable[EQBench3Verdict]) -> list[Comparison]:
@@ -470,7 +484,7 @@ def as_comparisons(verdicts: Iterable[EQBench3Verdict]) -> list[Comparison]:
     held = [one for one in verdicts if not one.fault]
     return [
         Comparison(
-            unit=one.scenario_id, a=one.test_model, b=one.neighbor_model, margin=counts.plus_test - counts.plus_other,
+            unit=one.scenario_id, a=one.test_model, b=one.neighbor_model, margin=_margin(counts),
             first=one.test_model if one.test_first else one.neighbor_model,
             length_a=one.test_model_avg_response_length, length_b=one.neighbor_model_avg_response_length,
             cluster=one.story or STORIES.get(one.scenario_id, one.scenario_id), repeat=one.repeat,
@@ -534,7 +548,7 @@ PAIRING: Pairing[EQBench3Settings] = Pairing(
         settings=EQBench3Settings,
         unit="comparison",
         fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
-        unusable=lambda match: "" if all(map(_has_answer, (match.first, match.second))) else f"{match.id}: no answer",
+        unusable=_why_not_judged,
     ),
     settings=_judge_of_pairs,
     kind=VERDICT,
