@@ -353,6 +353,11 @@ def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UserError(f"--where {text!r} is not of the form TRAIT=VALUE")
+        if name.endswith(("!", "<", ">")):
+            raise UserError(
+                f"--where {text!r}: --where chooses equal values only, with TRAIT=VALUE; describe --where TRAIT=VALUE "
+                "--compare shows a group and the others, export without --where writes all records with their traits"
+            )
         found.setdefault(name, []).append(CliValue(value))
     return found
 

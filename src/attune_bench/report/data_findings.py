@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from attune_bench.report.columns import Row, interval, number, p_value
+from attune_bench.report.columns import Row, interval, number, p_value, row_p
 from attune_bench.report.data_figures import quoted
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
 from attune_bench.stats.options import ALPHA, FEW, AnalysisOptions
@@ -96,14 +96,14 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
         found += [_with_p(asked, family, row) for family, row in _largest(asked)]
     level = 100 * AnalysisOptions(**asked.options).level
     found.append(
-        f"In brackets: the {level:g}% interval of this difference alone. Holm p: corrected for the other tests of the "
-        "section, not for other sections."
+        f"In brackets: {level:g}% intervals, each of one difference alone. Holm p: corrected for the other tests of "
+        "the section, not for other sections."
     )
     return found
 
 
 def _with_p(asked: MeasuredGroup, family: Family, row: Row) -> str:
-    return f"{_both_values(asked, family, row)}, Holm p {p_value(row['p_holm'])}."
+    return f"{_both_values(asked, family, row)}, Holm p {row_p(row)}."
 
 
 def _largest(asked: MeasuredGroup) -> list[tuple[Family, Row]]:

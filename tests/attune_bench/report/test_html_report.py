@@ -78,7 +78,7 @@ def test_the_line_of_random_answers_is_that_of_the_data(scores: Scores, page: st
     assert expected["avg_pairwise_accuracy"] == 0.5
     assert "random answers on these data" in section(page, "Pairwise accuracy")
     board = text_of(section(page, "Scores"))
-    assert "Random answers on these data score on average: Emotion F1 0.082, OM accuracy 0.500," in board
+    assert "Random answers on these data score on average: Composite 39.42, Emotion F1 0.082, " in board
     assert f", Four-branch normalized {expected['four_branch_normalized']:.3f}." in board
     profiles = section(page, "Profiles")
     assert "<title>random answers on these data, OM accuracy: 0.500</title>" in profiles
