@@ -112,6 +112,28 @@ def test_a_404_of_another_reason_lists_no_models(models: list[str] | None, call:
     assert "it has" not in err
 
 
+@pytest.mark.parametrize("path", ["", "/", "/v1/chat/completions", "/api", "/v1/models"])
+def test_an_address_with_another_path_than_v1(path: str, call: Call) -> None:
+    with ModelServer(models=["gemma-3"], is_strict=True) as server:
+        address = server.url.removesuffix("/v1") + path
+        status, _, err = call(*RUN, "--base-url", address)
+        assert (status, server.calls) == (1, 0)
+        assert f"status 404; the address of this server ends in /v1; try {server.url}\n" in err
+        assert "no such model" not in err
+    # A server that lists no models: what is missing in the address is all that is known.
+    with ModelServer(is_strict=True) as server:
+        address = server.url.removesuffix("/v1") + path
+        _, _, err = call(*RUN, "--base-url", address)
+        assert (f"status 404; an address mostly ends in /v1; try {server.url}\n" in err) == (path != "/api")
+        assert ("no such model, or is at another URL" in err) == (path == "/api")
+
+
+def test_ollama_at_an_address_without_v1(call: Call) -> None:
+    with ModelServer(models=["gemma-3"], is_strict=True) as server:
+        _, _, err = call("run", "ollama", *RUN[2:], "--base-url", server.url.removesuffix("/v1"))
+        assert f"the address of this server ends in /v1; try {server.url}\n" in err
+
+
 BENCHMARKS = ("attunebench", "emobench", "eqbench", "eibench")
 EIBENCH = ("--benchmark", "eibench", "--simulator-model", "p", "--max-rounds", 1)
 
