@@ -390,7 +390,8 @@ class Client:
     protocol are tried again, six times at most (429 more often, a server of this machine that was never there three
     times), within five times the timeout. Redirects are not followed, as the key would go with them. After a refusal of
     every call (401, 402, 404, a quota that is used up, a redirect), or when eight calls in a row have failed, no more
-    are sent; the reason of a 404 names the models that the server lists, or the address at which it lists some. An answer that ended early is a response.
+    are sent; the reason of a 404 names the models that the server lists, or the address at which it lists some. An
+    answer that ended early is a response.
 
     Until the server has answered a call to a model, one call with a schema to the model is under way, so that a refusal
     of every call costs one. Where a call with a schema is refused with 400, 404 or 422, and the server has answered no

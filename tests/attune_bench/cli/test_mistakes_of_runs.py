@@ -67,6 +67,22 @@ def test_a_finished_run_does_not_ask_a_server(call: Call) -> None:
     assert (status, out.splitlines()[0]) == (0, "results: 1 run; from before, nothing was asked")
 
 
+def test_results_of_another_server_are_counted(call: Call) -> None:
+    with ModelServer() as first, ModelServer() as second:
+        key, limit = "?key=a-secret-of-the-first", ("--limit", 3)
+        assert "answered by" not in call(*RUN, "--base-url", first.url + key)[2]
+        assert "answered by" not in call(*RUN, "--base-url", first.url)[2]
+        ends = "not by the server of this command; another --output asks this server\n"
+        _, out, err = call(*RUN, *limit, "--base-url", second.url)
+        assert out.startswith("results: 3 runs, one conversation each; 1 of them from before\n")
+        assert err == f"attune-bench: 1 of 3 runs was answered by {first.url}, {ends}"
+        _, out, err = call(*RUN, *limit, "--base-url", first.url)
+        assert "all from before, nothing was asked\n" in out
+        assert err == f"attune-bench: 2 of 3 runs were answered by {second.url}, {ends}"
+        assert call(*RUN, *limit, "--base-url", first.url, "-o", "other")[2] == ""
+        assert len(first.bodies) > 0
+
+
 def test_a_provider_of_a_similar_name(call: Call) -> None:
     status, _, err = call("run", "olama", "m", "demo")
     assert status == 2
