@@ -277,7 +277,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-MAPPED = ("--columns", "unit=question_id,a=model_a,b=model_b")
+COLUMNS = {"unit": "question_id", "a": "model_a", "b": "model_b"}
+MAPPED = ("--columns", ",".join(f"{name}={column}" for name, column in COLUMNS.items()))
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -317,16 +318,24 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     )
     assert said.startswith(f"{target}: 690 comparisons of 4 models, protocol Bradley-Terry, ties half, judges pooled")
     assert "Agreement of judges" in told(call, "analyze", str(target), "judges", "--resamples", "200")
-    (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
-    checked = told(call, "validate", tmp_path / "mapped.csv")
+    checked = told(call, "validate", table, *MAPPED)
     assert checked.startswith("120 comparisons loaded; 0 errors, 0 warnings, 0 notes")
+    table.with_suffix(".toml").write_text('title = "Support"\n')
+    told(call, "score", "--results", table, *MAPPED, "--output", target)
+    table.with_suffix(".toml").unlink()
+    assert Scores.read(target).provenance.title == "Support"
+    assert Scores.read(target).values.equals(Scores.from_table(table, columns=COLUMNS).values)
+    for command in ("show", "describe"):
+        told(call, command, table, *MAPPED)
+    status, _, err = call("validate", "demo", *MAPPED)
+    assert status == 2
+    assert "--columns names the columns of a table, and demo is none" in err
 
 
 @pytest.mark.parametrize("given", ["m1", "m1=", "=3", "m1=1,m1=2", "m1=inf"])
 def test_anchors_are_given_on_the_command_line(given: str, table: Path, call: Call, tmp_path: Path) -> None:
     target = tmp_path / "scores.parquet"
-    (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
-    score_it = ("score", "--results", str(tmp_path / "mapped.csv"), "--output", str(target), "--anchors")
+    score_it = ("score", "--results", str(table), *MAPPED, "--output", str(target), "--anchors")
     assert "anchors m1 1500 and m3 200" in told(call, *score_it, "m1=1500,m3=200")
     status, _, err = call(*score_it, given)
     assert status == 2

@@ -217,6 +217,20 @@ def test_anchors_that_cannot_hold_are_refused_and_judges_without_one_named() -> 
     assert "rating, judge k: no ratings, anchor 'c' is not among the 3 rated models." in scores.provenance.notes
 
 
+def test_people_are_one_judge() -> None:
+    votes = drawn(9, {"a": 0, "b": 0}, pairs=1, judge="human/1") + drawn(9, {"a": 0, "b": 0}, pairs=1, judge="human/2")
+    together = scored(votes)
+    assert together.conditions == (None,)
+    assert together.provenance.notes == ("People are one judge: human/1, human/2.",)
+    scores = scored([*votes, *drawn(9, {"a": 1, "b": 0}, pairs=1, judge="j")])
+    assert scores.conditions == ("human", "j")
+    assert scores.provenance.reference == "human"
+    assert rounded(values(scores, "rating", condition="human")) == rounded(values(together, "rating"))
+    assert {"2 judges, each with ratings of its own: human, j.", "People are one judge: human/1, human/2."} <= {
+        *scores.provenance.notes
+    }
+
+
 def test_one_order_only_is_said() -> None:
     one = [vote(n, *pair, "a", first="a") for n in range(2) for pair in combinations("xyz", 2)]
     said = "Each pair of models was shown in one order only"
