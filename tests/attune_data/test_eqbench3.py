@@ -213,7 +213,7 @@ def test_what_cannot_be_counted_is_kept_and_named(tmp_path: Path) -> None:
         ("not-a-record", "error", "not a verdict: it has none of __metadata__, neighbor_model"),
         (
             *("duplicate-record", "note"),
-            "elo.json:5 has the same situation, iteration, models and order, and counts, which has a verdict",
+            "elo.json:5 has the same situation, iteration, models, order and judge, and counts, which has a verdict",
         ),
     ]
     assert [issue.path for issue in loaded.found if issue.rule == "invalid-value"] == ["$.neighbor_model"]

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.report import drawing, plots
-from attune_bench.report.columns import Figure, Row, interval_words, number, p_value
+from attune_bench.report.columns import Figure, Row, interval_words, number, row_p
 from attune_bench.report.drawing import MUTED, ORANGE, SKY
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, Place, of_side
 from attune_bench.stats.options import ALPHA, MIN_CLUSTERS, AnalysisOptions, too_few
@@ -123,7 +123,7 @@ def _value_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
         if is_compared:
             texts = [f"{name} {text}" for (name, *_), text in zip(sides.values(), texts, strict=True)]
             difference = drawing.shown(of_side(row, "difference"), "value", metric, signed=True)
-            texts.append(f"difference {difference}, Holm p {p_value(row['p_holm'])}")
+            texts.append(f"difference {difference}, Holm p {row_p(row)}")
         text = f"{metrics[row['metric']].label}: {'; '.join(texts)}"
         rows.append((row, [
             _mark(of_side(row, side), metric, text=text, shape=shape, colour=colour, shift=shift)
@@ -154,7 +154,7 @@ def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
         metric = asked.table.metrics[row["metric"]]
         text = (
             f"{metric.label}: {first} {number(row['first'], end)}, {second} {number(row['second'], end)}; "
-            f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
+            f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {row_p(row)}"
         )
         [at] = drawing.scaled([row], end, *kinds)
         rows.append((row, plots.dumbbell([at[kind] for kind in kinds], _PAIR, text)))

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from attune_bench.report.columns import Row, interval, number, p_value
+from attune_bench.report.columns import Row, interval, number, p_value, row_p
 from attune_bench.report.data_figures import quoted
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
 from attune_bench.stats.options import ALPHA, FEW, AnalysisOptions
@@ -103,7 +103,7 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
 
 
 def _with_p(asked: MeasuredGroup, family: Family, row: Row) -> str:
-    return f"{_both_values(asked, family, row)}, Holm p {p_value(row['p_holm'])}."
+    return f"{_both_values(asked, family, row)}, Holm p {row_p(row)}."
 
 
 def _largest(asked: MeasuredGroup) -> list[tuple[Family, Row]]:

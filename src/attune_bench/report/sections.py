@@ -34,7 +34,7 @@ from attune_bench.report.columns import (
 from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
-from attune_bench.report.notes import chance_notes, standing_notes
+from attune_bench.report.notes import chance_notes, missing_notes, standing_notes
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
@@ -260,23 +260,9 @@ _MIN_POINTS = 10
 def _scores(page: PageScores) -> Section:
     table = page.table
     of_board = board(table, page.summary, table.headline, page.chosen)
-    random = chance_notes(table, page.chance)
-    notes = (*of_board.notes, *_missing(table), *random, *standing_notes(table, with_synthetic=False))
-    return Section("Scores", [_in_order(page, replace(of_board, title="", notes=notes))])
-
-
-def _missing(table: ScoreTable) -> list[str]:
-    """Say how many values of the main metric are missing, as models then have values on different units."""
-    metric, unit = table.metric(table.primary), table.provenance.unit
-    if metric.statistic not in PER_UNIT:
-        return []
-    every = len(table.groups) * table.units.height
-    missing = every - table.values[metric.name].count()
-    if not missing:
-        return []
-    said = f"{missing:,} of {every:,} values of {metric.label} {'is' if missing == 1 else 'are'} missing"
-    pairs = f"; two models are compared on the {pluralize(unit)} that both have" if len(table.models) > 1 else ""
-    return [f"{said}{pairs}."]
+    notes = [*of_board.notes, *missing_notes(table, [table.primary]), *chance_notes(table, page.chance)]
+    notes += standing_notes(table, with_synthetic=False)
+    return Section("Scores", [_in_order(page, replace(of_board, title="", notes=tuple(notes)))])
 
 
 def _in_order(page: PageScores, table: Table) -> Table:

@@ -153,6 +153,13 @@ class Meter:
         else:
             self.costs[role] = self.costs.get(role, 0.0) + response.cost
 
+    def add(self, other: "Meter") -> None:
+        """Add what another part of the same run has counted."""
+        for name in ("units", "calls", "done", "failed", "responses", "requested", "tokens", "unpriced"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for role, cost in other.costs.items():
+            self.costs[role] = self.costs.get(role, 0.0) + cost
+
     @property
     def rate(self) -> float:
         """New responses per second."""

@@ -683,6 +683,7 @@ def _hash(calls: Sequence[Call]) -> str:
     digest = sha256()
     for call in calls:
         texts = [text for message in call.messages for text in message.values()]
-        for text in (call.id, call.model, call.role, *texts, json.dumps(call.schema)):
+        own = [json.dumps(call.decoding, sort_keys=True)] if call.decoding else []
+        for text in (call.id, call.model, call.role, *texts, json.dumps(call.schema), *own):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()

@@ -139,15 +139,17 @@ class EQBench3Verdict(SnakeCaseRecord):
         None, description="Mean number of characters in an answer of `test_model`."
     )
     neighbor_model_avg_response_length: Length | None = Field(None, description="The same of `neighbor_model`.")
+    judge_model: str | None = Field(None, min_length=1, description="The judge; the published files do not name it.")
     error: str | None = Field(None, description="Why there is no verdict.")
     synthetic: Annotated[bool, Strict()] = Field(False, description="Whether it is invented for demonstration.")
 
     @property
     def id(self) -> str:
-        """Situation, iteration, and both models, the one first that the judge saw first."""
+        """Situation, iteration, and both models, the one first that the judge saw first; then the judge, if named."""
         shown = (self.test_model, self.neighbor_model)[:: 1 if self.test_first else -1]
         as_test = "" if self.test_first else ", as neighbor"
-        return f"{self.scenario_id}/{self.repeat}/{shown[0]} before {shown[1]}{as_test}"
+        by = f", by {self.judge_model}" if self.judge_model else ""
+        return f"{self.scenario_id}/{self.repeat}/{shown[0]} before {shown[1]}{as_test}{by}"
 
     @property
     def rubric(self) -> Rubric:
@@ -470,6 +472,6 @@ VERDICT = record_kind(
     unpack=_verdicts,
     check=_check_verdict,
     duplicate=_that_counts,
-    identity="situation, iteration, models and order",
+    identity="situation, iteration, models, order and judge",
     demo="eqbench3/demo_verdicts.jsonl",
 )

@@ -328,3 +328,20 @@ def test_only_values_of_shares_have_intervals_of_their_own(call: Call, tmp_path:
         assert interval(*words) == "percentile-expanded", words
     each_once = [interval(verb, "--weight", "cluster") for verb in ("report", "compare", "rank")]
     assert each_once == ["t", "t", "percentile-expanded"]
+
+
+def test_missing_values_are_counted_where_models_are_compared_and_reported(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    lacking = [("a", 0), ("b", 1)]
+    rows = [f"{m},q{u},hit,{'' if (m, u) in lacking else u % 3}" for m in "abc" for u in range(8)]
+    table.write_text("\n".join(["model,unit,metric,value", *rows]))
+    both = "; two models are compared on the units that both have."
+    for command in ("compare", "report"):
+        for more in ((), ("--format", "latex"), ("--format", "json")):
+            text = " ".join(call(command, table, "--resamples", 100, *more)[1].split())
+            assert f"2 of 24 values of hit are missing{both}" in text
+    text = call("compare", table, "--resamples", 100, "--model", "b", "c")[1]
+    assert f"1 of 16 values of hit is missing{both}" in text
+    whole = tmp_path / "whole.csv"
+    whole.write_text(table.read_text().replace(",hit,\n", ",hit,1\n"))
+    assert all("missing" not in call(command, whole, "--resamples", 100)[1] for command in ("compare", "report"))
