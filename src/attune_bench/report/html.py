@@ -44,7 +44,7 @@ from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import joined, plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning, first_paragraph
-from attune_metrics.stats.bootstrap import STATISTICS
+from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS
 
 
 def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html:
@@ -234,7 +234,7 @@ def _methods(
     """Return how the scores, intervals and comparisons were made, and the signature."""
     table, chosen, held = asked.table, asked.chosen, asked.table.provenance
     units, person = pluralize(held.unit), drawn(table, chosen)
-    protocol = f" by its {held.protocol} protocol" if held.protocol else ""
+    protocol = f" by the protocol {held.protocol}," if held.protocol else ""
     scoring = (
         f"The values come from a table of results by model, {held.unit} and metric; none was scored here."
         if held.benchmark is None
@@ -334,6 +334,7 @@ def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> s
         "share": f"share of {units}",
         "mean_of_means": f"mean of the means over groups of {units}",
         "z_score": "standard score among the models",
+        PSEUDO_VALUES: f"fitted to all {units} together",
     }.get(metric.statistic, pooled if metric.statistic in STATISTICS else metric.statistic)
 
 
