@@ -1,5 +1,6 @@
 """What commands print: text in the width of the terminal, warnings, mistakes in one line, progress."""
 
+import re
 import shlex
 import sys
 import warnings
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+_ARGUMENT = re.compile(r"\w+=True \((--[\w-]+)\)")
+
+
 class UserError(ValueError):
-    """A mistake of the user; its text says what to do."""
+    """A mistake of the user; its text says what to do, with options where the library names arguments of Python."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(_ARGUMENT.sub(r"\1", text))
 
 
 @contextmanager
