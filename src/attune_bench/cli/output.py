@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+_ARGUMENT = re.compile(r"\w+=True \((--[\w-]+)\)")
+
+
 class UserError(ValueError):
-    """A mistake of the user; its text says what to do."""
+    """A mistake of the user; its text says what to do, with options where the library names arguments of Python."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(_ARGUMENT.sub(r"\1", text))
 
 
 @contextmanager
