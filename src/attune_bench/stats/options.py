@@ -804,7 +804,10 @@ def points(series: ScoreSeries, name: str, options: AnalysisOptions | None = Non
 
 
 def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> list[tuple[str, str | None]]:
-    """Return every model and condition, the best of the primary metric first; `options` say what counts once."""
+    """Return every model and condition, the best of the primary metric first; `options` say what counts once.
+
+    Values of two fits, such as ratings under two judges, are not in one order: there a condition follows the other.
+    """
     series = ScoreSeries(table)
     metric = table.metric(table.primary)
     values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
@@ -813,7 +816,10 @@ def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> 
     # Models that differ only by rounding are sorted by name.
     ranks = dict(zip(known, average_ranks(-means, rounding_of(means)).tolist(), strict=True))
 
-    def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
-        return group not in ranks, ranks.get(group, 0.0), group[0], group[1] or ""
+    fits = table.conditions if metric.statistic == PSEUDO_VALUES else ()
+
+    def place(group: tuple[str, str | None]) -> tuple[int, bool, float, str, str]:
+        fit = fits.index(group[1]) if fits else 0
+        return fit, group not in ranks, ranks.get(group, 0.0), group[0], group[1] or ""
 
     return sorted(series.groups, key=place)

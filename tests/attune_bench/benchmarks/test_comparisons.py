@@ -24,6 +24,7 @@ from attune_bench.benchmarks.comparisons import (
 )
 from attune_bench.report.page_scores import PageScores
 from attune_bench.scores.pairwise import ELO
+from attune_bench.stats.options import sorted_groups
 from attune_data import load_records
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_metrics import MetricInputError
@@ -183,6 +184,12 @@ def test_orders_are_counted() -> None:
         "a tie once": (2 / 8, 8),
     }
     assert orders(scored([vote(n, "a", "b", "a" if n else "b") for n in range(4)])).is_empty()
+
+
+def test_models_are_listed_judge_by_judge() -> None:
+    votes = [vote(n, "a", "b", "ab"[n % 3 == 0], judge="j") for n in range(12)]
+    votes += [vote(n, "a", "b", "ab"[n % 6 > 0], judge="k") for n in range(12)]
+    assert sorted_groups(scored(votes)) == [("a", "j"), ("b", "j"), ("b", "k"), ("a", "k")]
 
 
 def test_judges_agree_by_the_majority_of_people() -> None:
@@ -358,5 +365,7 @@ def test_a_table_of_votes_becomes_a_page_a_figure_and_a_board(table: Path, call:
     told(call, "report", str(table), *MAPPED, "--html", str(page), "--resamples", "200")
     text = page.read_text(encoding="utf-8")
     assert "Bias of judges" in text
+    assert "Comparisons in pairs, scored by the protocol Bradley-Terry, ties half, with attune-bench" in text
+    assert "fitted to all prompts together" in text
     told(call, "figure", str(table), *MAPPED, "--output", str(tmp_path / "votes.svg"))
     assert (tmp_path / "votes.svg").stat().st_size > 1000

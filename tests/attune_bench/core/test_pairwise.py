@@ -87,9 +87,11 @@ def test_every_rated_model_has_a_pseudo_value_of_every_unit_with_the_rating_as_m
 
 # Ends of intervals in units of the width of the interval of the fit in every resample. Pseudo-values are linear in the
 # weights of units; fits in resamples are wider the fewer units there are, and the nearer a model comes to winning or
-# losing every comparison. Measured over 40 data sets: at most 0.053 with 45 units of all pairs, 0.15 with 3 of 3 pairs.
-@pytest.mark.parametrize(("units", "most"), [(45, 0.16), (200, 0.08)])
-def test_intervals_agree_with_fits_in_resamples(units: int, most: float) -> None:
+# losing every comparison. Measured over 40 data sets of all pairs, with 4,000 resamples: at most 0.040 with 45 units
+# and 0.037 with 200 (3 models 0.066 and 0.036, 10 models 0.041 and 0.032); with 1,000 resamples, which alone move ends,
+# 0.077 and 0.075.
+@pytest.mark.parametrize("units", [45, 200])
+def test_intervals_agree_with_fits_in_resamples(units: int) -> None:
     for seed in range(4):
         votes = drawn(units, {"a": 0.5, "b": 0.2, "c": 0.0, "d": -0.7}, seed=seed, pairs=6)
         frame = scored(votes).summary(metrics=["rating"], resamples=1000)
@@ -97,7 +99,7 @@ def test_intervals_agree_with_fits_in_resamples(units: int, most: float) -> None
         for model, low, high in frame.select("model", "low", "high").iter_rows():
             own = strengths[model]
             ends = np.array([low, high]) - MEAN_RATING
-            assert np.abs(ends / ELO - [own.low, own.high]).max() < most * (own.high - own.low), (seed, model)
+            assert np.abs(ends / ELO - [own.low, own.high]).max() < 0.08 * (own.high - own.low), (seed, model)
 
 
 def test_each_judge_has_ratings_of_its_own_unless_pooled() -> None:
