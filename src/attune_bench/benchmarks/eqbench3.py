@@ -447,7 +447,7 @@ def plus_counts(verdicts: Iterable[EQBench3Verdict]) -> list[PlusCounts]:
     --------
     >>> about = {"scenario_id": "401", "test_model": "a", "neighbor_model": "b", "test_first": True}
     >>> plus_counts([EQBench3Verdict(**about, plus_for_test=14, plus_for_other=1)])
-    [PlusCounts(test='a', other='b', scenario='401', iteration='1', plus_test=1, plus_other=0)]
+    [PlusCounts(test='a', other='b', scenario='401', iteration='1', plus_test=1, plus_other=0, fraction=None)]
     """
     found = []
     for one in verdicts:
