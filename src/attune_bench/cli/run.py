@@ -626,7 +626,10 @@ def _write_report(
         flags = {"--baselines": baselines, "--small-cells": "--small-cells" in str(error)}
         options: dict[str, Any] = {"--results": folder, "--data": data, "--benchmark": name, "--html": html}
         options |= {flag: () for flag, is_needed in flags.items() if is_needed}
-        raise UserError(f"{html} is not written: {error}; try {command_line('report', (), options)}") from None
+        other = f"try {command_line('report', (), options)}"
+        if outcome.skipped:
+            other = f"the same command goes on, and writes the page of all; or {other}"
+        raise UserError(f"{html} is not written: {error}; {other}") from None
     write_page(html, text)
     if outcome.skipped:
         every = outcome.finished + len(outcome.skipped)

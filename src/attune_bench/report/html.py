@@ -170,7 +170,8 @@ def html_report(
     if records and transcripts is not False:
         progress("transcripts")
         sections.append(transcript_section(asked, records, None if transcripts is True else transcripts))
-    warned = _warnings(asked, [warning.message for warning in caught])
+    messages = [warning.message for warning in caught]
+    warned = _warnings(asked, messages)
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     sections += [] if data is None else [_data(table, data)]
     left_out = [f"{model if under is None else f'{model} [{under}]'}: {why} (--small-cells)" for model, under in few]
@@ -185,15 +186,33 @@ def html_report(
     name = name if name.lower().endswith("scores") else f"{name} scores"
     about = provenance_line(table, with_synthetic=False)
     top = [element("h1", sentence(title(asked))), element("p", about, class_="quiet")]
-    people = ": no score here is of a real person" if table.provenance.private else ""
-    notices = [
-        *([f"SYNTHETIC demonstration data{people}."] if table.provenance.synthetic else []),
-        *(["MIXED: the runs differ in settings that change answers."] if is_mixed(table) else []),
-        *([f"Models {why} are not shown; the end of the page names them."] if few else []),
-    ]
+    notices = _notices(asked, f"Models {why} are not shown; the end of the page names them." if few else "", messages)
     top += [element("p", notice, class_="notice") for notice in notices]
     progress("figures")
     return page(name, top, shown, answer=answer, end=end if left_out else [], models=table.models)
+
+
+def _notices(asked: PageScores, hidden: str, caught: Sequence[Warning | str]) -> list[str]:
+    """Return what a reader must know before the title: `hidden` says which models are not shown, if some are not."""
+    table = asked.table
+    doubtful = any(
+        isinstance(one, SkewedScoresWarning) and one.of == "differences" and table.primary in one.metrics
+        for one in caught
+    )
+    people = ": no score here is of a real person" if table.provenance.private else ""
+    return [
+        *([f"SYNTHETIC demonstration data{people}."] if table.provenance.synthetic else []),
+        *(["MIXED: the runs differ in settings that change answers."] if is_mixed(table) else []),
+        *([hidden] if hidden else []),
+        *(
+            [
+                f"The title rests on tests of differences that a few {pluralize(drawn(table, asked.chosen))} decide: "
+                "the warning in Methods says how far to trust the tests."
+            ]
+            if doubtful and "significant" in title(asked)
+            else []
+        ),
+    ]
 
 
 def _labels_of(

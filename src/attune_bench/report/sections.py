@@ -53,6 +53,7 @@ from attune_bench.report.tables import (
     subgroup_notes,
     under,
 )
+from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
@@ -442,6 +443,11 @@ def _metric_of_units(page: PageScores, name: str) -> Metric | Section:
     return fitting[0] if fitting else Section(title, left_out=in_words(table, why))
 
 
+def _title_of(page: PageScores, entry: Analysis, metric: Metric) -> str:
+    """Return the title of an analysis, with its metric where that is not the primary one."""
+    return entry.title if metric.name == page.table.primary else f"{entry.title}: {label(metric)}"
+
+
 def _win_rates(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["win_rates"]
     metric = _metric_of_units(page, "win_rates")
@@ -454,7 +460,7 @@ def _win_rates(page: PageScores) -> Section:
     frame = page.analysis("win_rates", [metric.name])
     draw = partial(figures.win_rate_cells, table, metric=metric.name, numbers=page.numbers)
     return drawn_section(
-        page, entry.title, frame, "rate", caption, draw, rows_need=entry.rows_need,
+        page, _title_of(page, entry, metric), frame, "rate", caption, draw, rows_need=entry.rows_need,
         finding=lambda rows: findings.of_wins(rows.to_dicts(), table.provenance.unit),
     )  # fmt: skip
 
@@ -472,7 +478,7 @@ def _ratings(page: PageScores) -> Section:
     if reason := only_reason(frame, "strength"):
         return Section(entry.title, left_out=reason)
     tables = analysis_tables(table, "ratings", entry, frame)
-    return Section(entry.title, with_note(tables, analysis_note(table, entry, frame, page.chosen)))
+    return Section(_title_of(page, entry, metric), with_note(tables, analysis_note(table, entry, frame, page.chosen)))
 
 
 def _repeats(page: PageScores) -> Section | None:

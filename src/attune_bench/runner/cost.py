@@ -426,6 +426,9 @@ class RunOutcome:
     unread_example : str
         Which model gave one of the answers of a file without any that could be read, and how it begins; empty where
         there was none.
+    elsewhere : mapping of str to int
+        How many of the earlier files have answers of the evaluated model from another server than the run's, by its
+        URL, where that is known.
     """
 
     folder: Path
@@ -439,6 +442,7 @@ class RunOutcome:
     unread_in: int
     answers: int
     unread_example: str = ""
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_unreadable(self) -> bool:
