@@ -155,8 +155,8 @@ def comparison_note(
     said = [
         *([signs] if any(are_matrices) else []),
         intervals,
-        f"p: exchanging the two models within each {drawn(table, options)}, on the {units} of both"
-        f"{random_words(exchanges, options)}.",
+        f"p: paired permutation test, exchanging the two models within each {drawn(table, options)}, on the {units} of "
+        f"both{random_words(exchanges, options)}.",
         *([_BOUND] if any(map(is_p_bound, comparisons.iter_rows(named=True))) else []),
         *(["p min: the smallest p that the test could give."] if full else []),
         "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below "
