@@ -44,8 +44,8 @@ def csv_rows(text: str) -> list[dict[str, str]]:
 
 
 def too_wide(text: str) -> list[str]:
-    """Return the lines beyond 100 columns; a signature is one word, which is never broken."""
-    return [line for line in text.splitlines() if len(line) > 100 and not line.startswith("attune:")]
+    """Return the lines beyond 100 columns; a signature and the command that prints it are never broken."""
+    return [line for line in text.splitlines() if len(line) > 100 and not line.startswith(("attune:", "signature: "))]
 
 
 def bend(path: Path, **changes: Any) -> None:

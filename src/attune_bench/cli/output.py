@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import click
+
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.report.document import Document, Format, render
 from attune_bench.scores.benchmark import Benchmark
@@ -80,8 +82,17 @@ def emit(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
-SIGNATURE_HINT = "(attune-bench signature prints it whole)"
-"""The end of the line with the hash of a signature."""
+WORDS = "words"
+"""The key, in the `meta` of a context, of the words that were typed after the name of a command."""
+
+
+def signature_hint() -> str:
+    """Return the end of the line with the hash of a signature: the command that prints the signature whole."""
+    ctx = click.get_current_context()
+    command = ctx.command_path.removeprefix("attune-bench ")
+    # The signature is the same for every format, and its command takes none.
+    words = re.sub(r" --format[ =]table(?= |$)", "", f" {shlex.join(ctx.meta[WORDS])}")
+    return f"(whole: attune-bench signature {command}{words})"
 
 
 def print_document(document: Document, format: Format) -> None:  # noqa: A002
@@ -94,7 +105,7 @@ def print_document(document: Document, format: Format) -> None:  # noqa: A002
 def document_text(document: Document, format: Format = "table") -> str:  # noqa: A002
     """Return a document as text for standard output: for a terminal in its width and colours."""
     text = render(document, format=format, columns=columns_of_terminal(None), colours=has_colours(sys.stdout))
-    return f"{text} {SIGNATURE_HINT}" if format == "table" and document.signature else text
+    return f"{text} {signature_hint()}" if format == "table" and document.signature else text
 
 
 def say(text: str) -> None:

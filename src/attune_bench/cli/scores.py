@@ -37,7 +37,6 @@ from attune_bench.cli.options import (
     where_traits,
 )
 from attune_bench.cli.output import (
-    SIGNATURE_HINT,
     UserError,
     check_page,
     document_text,
@@ -47,6 +46,7 @@ from attune_bench.cli.output import (
     page_progress,
     print_document,
     progress,
+    signature_hint,
     with_warnings,
     write_page,
     write_warnings,
@@ -554,7 +554,7 @@ def analyze(
         blocks.append(_left_out(left_out, format))
     if format == "table" and signed:
         short = short_signature("\n".join(signed))
-        blocks.append(f"signature: {short} {SIGNATURE_HINT}")
+        blocks.append(f"signature: {short} {signature_hint()}")
     emit("\n\n".join(blocks))
 
 

@@ -14,6 +14,7 @@ from attune_data.text import listed, plural, pluralize
 from attune_metrics.metric import Metric
 
 _MOST_DRAWN = 12
+_NAMED = 3
 _STEP = 28
 """How high a row is at least, in pixels."""
 _GROUP, _REST = ("circle", SKY, False), ("square", ORANGE, False)
@@ -61,8 +62,8 @@ def _corrected(asked: MeasuredGroup, frame: pl.DataFrame) -> str:
         if own["low"] is not None and (own["low"] > 0 or own["high"] < 0)
     ]
     if names:
-        said += " Not significant after this correction, although the interval of the difference leaves out 0: "
-        said += f"{listed(names)}."
+        which = ", ".join(names) if len(names) <= _NAMED else plural(len(names), "difference")
+        said += f" Not significant after this, although the interval of the difference leaves out 0: {which}."
     return said
 
 

@@ -72,12 +72,14 @@ def findings(asked: MeasuredGroup) -> list[str]:
         if family.pairs and frame["p"].count()
     ]  # fmt: skip
     if (few := min(asked.people)) < FEW:
-        group = "smaller group" if asked.others is not None else "group"
+        people = plural(few, asked.table.provenance.cluster)
+        has = f"The group has only {people}."
+        if asked.others is not None:
+            has = f"The smaller group has only {people}: only large differences can be significant."
         level = AnalysisOptions(**asked.options).level
         said.append(
-            f"The {group} has only {plural(few, asked.table.provenance.cluster)}: only large differences can be "
-            "significant, and where a few have values far from the rest, intervals contain the true value less often "
-            f"than {100 * level:g}% of the time."
+            f"{has} Where a few have values far from the rest, intervals contain the true value less often than "
+            f"{100 * level:g}% of the time."
         )
     return said
 

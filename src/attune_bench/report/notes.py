@@ -69,7 +69,8 @@ def missing_notes(table: ScoreTable, metrics: Iterable[str], models: Collection[
             every = len(groups) * table.units.height
             missing = every - rows[metric.name].count()
             verb = "is" if missing == 1 else "are"
-            said = f"{missing:,} of {every:,} values of {metric.label} {verb} missing{pairs}."
+            named = f" of {metric.label}" if metric.label != "value" else ""
+            said = f"{missing:,} of {every:,} values{named} {verb} missing{pairs}."
             notes += [said] if missing else []
     return notes
 

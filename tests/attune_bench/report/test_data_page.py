@@ -186,12 +186,13 @@ def test_a_figure_says_which_interval_alone_would_be_a_finding() -> None:
     gaps = frames(asked)["Wanted minus observed"]
     alone = gaps.filter((pl.col("difference_low") > 0) | (pl.col("difference_high") < 0))["metric"].to_list()
     assert alone == ["gap B315"]
-    words = "Not significant after this correction, although the interval of the difference leaves out 0: "
+    words = "Not significant after this, although the interval of the difference leaves out 0: "
     assert f'{words}"{asked.table.metrics["gap B315"].label}".' in said["Wanted minus observed"]
     assert words not in said["Mood after"]
     assert "p-values are corrected for the 29 tests (Holm)" in said["Wanted minus observed"]
-    whole = asked_of(load("demo"))
-    assert "corrected" not in figure_of(whole, *whole.families[1]).caption
+    group = asked_of(load("demo"), {"diagnosis": ["ADHD"]})
+    assert re.search(rf"{words}\d+ differences\.", figure_of(group, *group.families[0]).caption)
+    assert "corrected" not in figure_of(group, *group.families[1]).caption
 
 
 def test_a_figure_says_why_a_mark_has_no_interval() -> None:
