@@ -1,5 +1,6 @@
 """Analyses of comparisons in pairs, and the way of a stranger's table of votes through the commands."""
 
+import json
 from collections.abc import Callable
 from itertools import combinations, permutations, product
 from math import log2
@@ -337,6 +338,30 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     status, _, err = call("validate", "demo", *MAPPED)
     assert status == 2
     assert "--columns names the columns of a table, and demo is none" in err
+
+
+@pytest.mark.filterwarnings("ignore:.*fewer than 30", "ignore:.*the judge adds little")
+def test_a_judge_is_corrected_by_a_table_of_peoples_verdicts(call: Call, tmp_path: Path) -> None:
+    votes = load_records("demo", COMPARISON)
+    judge, people, part = votes.where(judge="synthetic/judge-one"), votes.where(judge="human"), tmp_path / "part.csv"
+    judge.to_jsonl(tmp_path / "judge.jsonl")
+    frame = pl.DataFrame([one.model_dump(include={"unit", "a", "b", "winner"}) for one in people])
+    frame.filter(pl.col("unit") <= "q20").write_csv(part)
+    given = ("judge", "correct", tmp_path / "judge.jsonl", "--labels", part, "--resamples", "200", "--format", "json")
+    by_command = json.loads(told(call, *given))
+    rates = score(people).values.filter(pl.col("unit") <= "q20").select("model", "unit", rating="win_rate")
+    found = score(judge).debias(rates.drop_nulls(), metric="win_rate", resamples=200)
+    rows = {row["model"]: row["corrected"] for row in by_command["models"]}
+    assert rows == pytest.approx(dict(found.select("model", "corrected").iter_rows()))
+    pl.concat([frame, frame.with_columns(unit=pl.lit("late")).head(1)]).write_csv(part)
+    text = told(call, *given[:-2])
+    said = (
+        f"2 of {score(people).values['win_rate'].count() + 2} win rates are left out, as no judge judged the model on"
+    )
+    assert said in " ".join(text.split())
+    status, _, err = call(*given, "--metric", "rating")
+    assert status == 2
+    assert "has comparisons, which give win rates; give --metric win_rate" in err
 
 
 @pytest.mark.parametrize("given", ["m1", "m1=", "=3", "m1=1,m1=2", "m1=inf"])
