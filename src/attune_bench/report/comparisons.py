@@ -184,7 +184,7 @@ def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOption
     >>> from attune_data import load, load_runs
     >>> scores = score(load("demo"), load_runs("demo"))
     >>> found = scores.compare_all(metrics=["avg_emotion_f1"], resamples=500)
-    >>> quotes(scores, found, AnalysisOptions(resamples=500))[0].partition(":")[0]
+    >>> quotes(scores, found, AnalysisOptions(resamples=500))[0].partition(" (mean")[0]
     'synthetic/attentive scores higher than synthetic/hasty in Emotion F1'
     """
     if "stratum" in comparisons.columns or comparisons.is_empty():
