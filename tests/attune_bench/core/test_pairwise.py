@@ -154,6 +154,8 @@ def test_models_without_a_finite_rating_are_named_and_a_penalty_rates_them() -> 
     assert values(scores, "win_rate")["best"] == 1
     note = "rating, without a rating: best (won every comparison). attune-bench score --penalty 0.1 rates every model."
     assert note in scores.provenance.notes
+    [unranked] = scored(votes).rank(resamples=50).filter(model="best")["reason"]
+    assert unranked == "not rated; a note says why"
     penalised = scored(votes, penalty=0.1)
     found = values(penalised, "rating")
     assert found["best"] is not None
