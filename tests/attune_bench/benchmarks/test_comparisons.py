@@ -265,6 +265,9 @@ def test_a_page_says_what_it_leaves_out() -> None:
     page = PageScores(table=scored(votes), analyses=ANALYSES, small_cells=False, options={"resamples": 50})
     found = {one.title: one for one in sections(page, data=None, results=None)}
     assert found["Opponents"].left_out == "231 rows; attune-bench analyze opponents has them"
+    assert str(found["Bias of judges"].left_out).endswith(
+        "; no comparison says the family of its judge (column judge_family)"
+    )
     assert found["Agreement of judges"].left_out == "needs comparisons that name at least two judges"
     assert found["Agreement of the two orders"].left_out == "needs pairs of answers that were judged in both orders"
 
