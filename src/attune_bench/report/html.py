@@ -323,7 +323,7 @@ def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
     ]
     shown = [name for name in rows[0] if name != "source" or any(row["source"] for row in rows)]
     columns = [text_column(name, name, is_name=name in {"metric", "source"}) for name in shown]
-    return Table("metrics", "Metrics of the board", columns, rows)
+    return Table("metrics", "Metrics", columns, rows)
 
 
 def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> str:
