@@ -385,6 +385,12 @@ def test_ratings_of_two_fits_are_on_two_boards(call: Call, tmp_path: Path) -> No
     files = [tmp_path / f"{name}.jsonl" for name in halves]
     assert "2 boards" in told(call, "leaderboard", *files, "--output", tmp_path / "site")
     assert "1 board," in told(call, "leaderboard", files[0], "--output", tmp_path / "other")
+    load_records("demo", COMPARISON).to_jsonl(tmp_path / "all.jsonl")
+    pooled = tmp_path / "pooled.parquet"
+    told(call, "score", "--results", tmp_path / "all.jsonl", "--judges", "pooled", "--output", pooled)
+    told(call, "leaderboard", tmp_path / "all.jsonl", pooled, "--output", tmp_path / "both")
+    page = (tmp_path / "both" / "index.html").read_text(encoding="utf-8")
+    assert "<h2>Comparisons in pairs: protocol Bradley-Terry, ties half, judges pooled</h2>" in page
 
 
 @pytest.mark.slow
