@@ -336,6 +336,14 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     table.with_suffix(".toml").unlink()
     assert Scores.read(target).provenance.title == "Support"
     assert Scores.read(target).values.equals(Scores.from_table(table, columns=COLUMNS).values)
+    (tmp_path / "judges.csv").write_text("unit,a,b,winner,judge\nq1,x,y,x,j\nq2,x,y,y,\n")
+    status, _, err = call("validate", tmp_path / "judges.csv")
+    assert status == 2
+    assert "judges.csv:3: judge is empty; every comparison names its judge, or none does" in err
+    (tmp_path / "self.csv").write_text("unit,a,b,winner\nq1,x,x,x\nq2,x,y,y\n")
+    status, out, _ = call("validate", tmp_path / "self.csv")
+    assert status == 1
+    assert "2 comparisons loaded; 1 error, 0 warnings, 0 notes" in out
     for command in ("show", "describe"):
         told(call, command, table, *MAPPED)
     status, _, err = call("validate", "demo", *MAPPED)
