@@ -64,7 +64,7 @@ def answer_to(body: Json) -> str:
         return json.dumps(fill(wanted["json_schema"]["schema"]))
     prompt = body["messages"][-1]["content"]
     if "Revised scores:" in prompt:  # the form of EQ-Bench
-        ratings = {name: pick([*range(11)]) for name in re.findall(r"^(\w+): <", prompt, re.MULTILINE)}
+        ratings = {name: pick([*range(11)]) for name in re.findall(r"^(\w+): <rating>", prompt, re.MULTILINE)}
         rated = "\n".join(f"{name}: {rating}" for name, rating in ratings.items())
         return f"First pass scores:\n{rated}\n\nCritique: It depends.\n\nRevised scores:\n{rated}\n"
     asked = re.findall(r"^- (B\d+):", prompt, re.MULTILINE)

@@ -604,6 +604,11 @@ def sections(page: PageScores, *, data: object, results: object) -> list[Section
         if frame.is_empty():
             found.append(Section(entry.title, left_out=f"needs {entry.rows_need}"))
             continue
+        if entry.estimate and not frame[entry.estimate].count():
+            found.append(
+                Section(entry.title, left_out="; ".join(frame["reason"].drop_nulls().unique(maintain_order=True)))
+            )
+            continue
         if frame.height > _MOST_ROWS:
             found.append(Section(entry.title, left_out=f"{frame.height:,} rows; attune-bench analyze {name} has them"))
             continue

@@ -66,6 +66,7 @@ from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
 from attune_data.collection import Collection, Kind
+from attune_data.comparisons import COMPARISON
 from attune_data.description import describe as count
 from attune_data.description import description_text
 from attune_data.display import collection_text
@@ -242,6 +243,9 @@ def validate(
         if all(loaded):
             with mistakes():
                 found += score_records(*loaded, benchmark=_benchmark_of(of, benchmark)).provenance.issues
+    elif of is COMPARISON and not count_severities(found)["error"]:
+        with mistakes():  # what no comparison tells alone, such as a judge in some rows only
+            score_records(loaded[0])
     severities = count_severities(found)
     if format == "json":
         counts = {records.kind.plural: len(records) for records in loaded}

@@ -386,7 +386,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
-    note = f"In brackets, of the rank: {said}. The models are fixed."
+    note = f"In brackets, of the rank: {said}. The models are not resampled."
     signature = read.sign(of="ranks", **options)
     made = document(read, rank_tables(read, frame), notes=[note], warnings=warned, signature=signature)
     print_document(made, format)

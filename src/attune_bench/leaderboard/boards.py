@@ -323,8 +323,9 @@ def _base(table: ScoreTable) -> dict[str, Any]:
         include={"benchmark", "title", "protocol", "similarity", "codebook", "data", "variant", "unit", "cluster",
                  "condition", "reference", "private", "synthetic", "headline", "comparability_keys"}
     )  # fmt: skip
-    # Ratings of two fits say nothing of each other.
-    about["fit"] = held.runs if any(map(is_fitted, table.metrics.values())) else None
+    # Ratings of two fits say nothing of each other, whoever the reference is.
+    fitted = any(map(is_fitted, table.metrics.values()))
+    about |= {"fit": held.runs, "reference": None} if fitted else {"fit": None}
     return {**about, "primary": table.primary, "metrics": hash_records([canonical(metrics)])}
 
 

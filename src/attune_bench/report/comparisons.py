@@ -155,8 +155,8 @@ def comparison_note(
     said = [
         *([signs] if any(are_matrices) else []),
         intervals,
-        f"p: exchanging the two models within each {drawn(table, options)}, on the {units} of both"
-        f"{random_words(exchanges, options)}.",
+        f"p: paired permutation test, exchanging the two models within each {drawn(table, options)}, on the {units} of "
+        f"both{random_words(exchanges, options)}.",
         *([_BOUND] if any(map(is_p_bound, comparisons.iter_rows(named=True))) else []),
         *(["p min: the smallest p that the test could give."] if full else []),
         "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below "
@@ -175,8 +175,8 @@ _MDE = "mde: minimum detectable effect, the smallest true difference found with 
 def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions) -> list[str]:
     """Return sentences to quote: for each metric and condition the best two models, and the pairs that differ.
 
-    Of more than six sentences, only the sentences of the best two models are left. Strata, and pairs that no test
-    compares, have no sentence.
+    Pairs of two models come first, pairs without a model last. Of more than six sentences, only the sentences of the
+    best two models are left. Strata, and pairs that no test compares, have no sentence.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOption
     >>> from attune_data import load, load_runs
     >>> scores = score(load("demo"), load_runs("demo"))
     >>> found = scores.compare_all(metrics=["avg_emotion_f1"], resamples=500)
-    >>> quotes(scores, found, AnalysisOptions(resamples=500))[0].partition(":")[0]
+    >>> quotes(scores, found, AnalysisOptions(resamples=500))[0].partition(" (mean")[0]
     'synthetic/attentive scores higher than synthetic/hasty in Emotion F1'
     """
     if "stratum" in comparisons.columns or comparisons.is_empty():
@@ -193,12 +193,17 @@ def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOption
     for (metric, condition), rows in comparisons.group_by("metric", "condition", maintain_order=True):
         best = _best_two(table, str(metric), condition)
         [family] = count_significant(rows).to_dicts()
-        for row in rows.drop_nulls("p").iter_rows(named=True):
+        for row in sorted(rows.drop_nulls("p").to_dicts(), key=_others_of):
             is_best = rows.height == 1 or {row["model_a"], row["model_b"]} == best
             if is_best or row["significant"]:
                 every.append((row, family))
                 of_best += [(row, family)] if is_best else []
     return [_quote(table, *one, options) for one in (every if len(every) <= MOST_QUOTED else of_best)]
+
+
+def _others_of(pair: Row) -> int:
+    """Return how many of a pair are people or baselines."""
+    return sum(kind_of_group(pair[side]) != "model" for side in ("model_a", "model_b"))
 
 
 def _best_two(table: ScoreTable, metric: str, condition: Any) -> set[str]:

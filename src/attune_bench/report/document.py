@@ -220,6 +220,11 @@ class Document:
     rename: Mapping[str, str] = field(default_factory=dict)
     comments: Sequence[str] = ()
 
+    def renamed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return a frame with its columns renamed, but not to the name of another column."""
+        names = {old: new for old, new in self.rename.items() if old in frame.columns and new not in frame.columns}
+        return frame.rename(names)
+
 
 def render(
     document: Document,
@@ -241,7 +246,7 @@ def render(
         return json.dumps(json_content(document), indent=2)
     if format == "csv":
         frame = next(table.frame for table in document.tables if table.frame is not None)
-        frame = frame.rename(document.rename, strict=False)
+        frame = document.renamed(frame)
         if document.signature:
             frame = frame.with_columns(signature=pl.lit(document.signature))
         return to_csv(frame).rstrip("\n")
@@ -257,7 +262,7 @@ def json_content(document: Document) -> dict[str, Any]:
     if document.answer:
         metadata["answer"] = [*document.answer]
     rows = {
-        table.key: strict(table.frame.rename(document.rename, strict=False).to_dicts())
+        table.key: strict(document.renamed(table.frame).to_dicts())
         for table in document.tables
         if table.frame is not None
     }

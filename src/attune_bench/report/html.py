@@ -240,6 +240,9 @@ def _methods(
         if held.benchmark is None
         else f"{held.title}, scored{protocol} with attune-bench {held.library_version}, {held.unit} by {held.unit}."
     )
+    meant = [one.help.partition(";")[0] for one in (benchmark.options if benchmark else ()) if one.name == "protocol"]
+    if held.protocol and meant:
+        scoring += f" Protocol: {meant[0][:1].lower()}{meant[0][1:]}."
     said = {choice.name: f" ({choice.help})" for choice in (benchmark.choices if benchmark else ())}
     choices = [f"{name[:1].upper()}{name[1:]}: {one}{said.get(name, '')}." for name, one in held.variant.items()]
     each = f", each with all of its {units}" if person != held.unit else ""
@@ -266,7 +269,7 @@ def _methods(
         "Methods",
         [
             scoring, *choices, intervals, comparing, _metrics(table, chosen), *settings, *warned,
-            Html(f"Signature, to be quoted with the numbers: {signed}"),
+            Html(f"Signature, to be quoted with the numbers: every setting, hashes of data, runs, settings. {signed}"),
         ],
     )  # fmt: skip
 
@@ -320,7 +323,7 @@ def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
     ]
     shown = [name for name in rows[0] if name != "source" or any(row["source"] for row in rows)]
     columns = [text_column(name, name, is_name=name in {"metric", "source"}) for name in shown]
-    return Table("metrics", "Metrics of the board", columns, rows)
+    return Table("metrics", "Metrics", columns, rows)
 
 
 def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> str:

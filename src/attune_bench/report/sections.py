@@ -206,7 +206,7 @@ def subgroup_section(page: PageScores, traits: Sequence[str], *, data: Queryable
         )
         charts += figures_of(
             table, shown, "value", caption, partial(figures.subgroup_cells, table, numbers=page.numbers),
-            partial(_of_strata, metric, trait),
+            partial(_of_strata, table, trait),
         )  # fmt: skip
     if not frames:
         return Section(title, left_out=" ".join(left_out).rstrip("."))
@@ -223,16 +223,18 @@ def subgroup_section(page: PageScores, traits: Sequence[str], *, data: Queryable
     return Section(title, [*charts, numbered, *left_out])
 
 
-def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
-    """Say how many values of strata differ significantly from the other units."""
+def _of_strata(table: ScoreTable, trait: str, rows: pl.DataFrame) -> str:
+    """Say how many values of strata differ significantly from the same model's value on the other units."""
+    metric, others = table.metric(table.primary), f"other {pluralize(table.provenance.unit)}"
     more, less = ("better", "worse") if metric.sign > 0 else ("worse", "better")
     if metric.higher_is_better is None:
         more, less = "higher", "lower"
     known = rows.drop_nulls("difference")
+    model = f"than the same model's value on the {others}"
+    none = f"No model's {metric.label} differs significantly between one {trait.replace('_', ' ')} and the {others}"
     return findings.of_differences(
-        known.iter_rows(named=True), "difference", ("is", "are"),
-        f"significantly {more} than all others", f"significantly {less} than all others",
-        f"No value by {trait.replace('_', ' ')} differs significantly from all others", "value",
+        known.iter_rows(named=True), "difference", ("is", "are"), f"significantly {more} {model}",
+        f"significantly {less} {model}", none, "value",
     )  # fmt: skip
 
 

@@ -39,6 +39,9 @@ MEAN_RATING = 1000.0
 FEW_UNITS = 3
 """A model that lost, or won, on fewer units is named."""
 
+MANY_JUDGES = 10
+"""More judges than these are probably people, each with few verdicts."""
+
 PEOPLE = "human"
 """All people, who are one judge; the judge that others are set against."""
 
@@ -205,7 +208,9 @@ def _on_judges(frame: pl.DataFrame, fit: Fit) -> list[str]:
         return [f"The verdicts of {len(found)} judges are pooled: {listed(found, 6)}."]
     notes = []
     if len(several) > 1:
-        notes.append(f"{len(several)} judges, each with ratings of its own: {listed(several, 6)}.")
+        people_too = "attune-bench score --judges pooled takes the verdicts of many people together."
+        hint = f" {people_too}" if len(several) > MANY_JUDGES else ""
+        notes.append(f"{len(several)} judges, each with ratings of its own: {listed(several, 6)}.{hint}")
     if len(people) > 1:
         notes.append(f"People are one judge: {listed(people, 6)}.")
     return notes
@@ -417,7 +422,7 @@ def _unrated(fit: ComparisonFit, kept: Sequence[int], of: str) -> str:
 
 
 def _rests_on_few(frame: pl.DataFrame, models: Sequence[str], of: str) -> list[str]:
-    """Return sentences on models that did not win, or did not lose, on few units: their ratings rest on these."""
+    """Return a sentence on models that did not win, or did not lose, on few units: their ratings rest on these."""
     sides = pl.concat(
         [
             frame.select(pl.col("a").alias("model"), "unit", won="outcome"),
@@ -428,12 +433,13 @@ def _rests_on_few(frame: pl.DataFrame, models: Sequence[str], of: str) -> list[s
         pl.col("unit").filter(pl.col("won") < 1).n_unique().alias("lost"),
         pl.col("unit").filter(pl.col("won") > 0).n_unique().alias("won"),
     )
-    return [
-        f"{of}: {model} {what}, or tied, on {plural(count, 'unit')} only, on which the rating rests."
+    few = [
+        f"{model} ({what} or tied on {count})"
         for model, lost, won in units.sort("model").iter_rows()
         for what, count in (("lost", lost), ("won", won))
         if count < FEW_UNITS
     ]
+    return [f"{of}: few units decide the ratings of {listed(few, 6)}."] if few else []
 
 
 def _detail(values: pl.DataFrame, frame: pl.DataFrame) -> JsonColumn:

@@ -769,7 +769,11 @@ def distribution_ends(
     known = distribution[~np.isnan(distribution)]
     lost = len(distribution) - len(known)
     if lost > len(distribution) * (1 - options.level) / 2:
-        return None, None, f"the statistic is undefined in {lost} of {len(distribution)} resamples"
+        return (
+            None,
+            None,
+            f"the statistic is undefined in {lost} of {len(distribution)} resamples, too many for an interval",
+        )
     if not whole and len(known) < 2:
         return None, None, "a single resample has no spread"
     if not whole and np.ptp(known) <= ROUNDING * np.abs(known).max():

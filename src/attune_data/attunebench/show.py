@@ -387,7 +387,7 @@ def _off_by(felt: MoodShiftTag | None, predicted: MoodShiftTag | None) -> str:
 
 
 def _intensity(tag: MoodShiftTag | None) -> str:
-    return "" if tag is None else "felt" if tag.intensity is None else str(tag.intensity)
+    return "" if tag is None else "no intensity" if tag.intensity is None else str(tag.intensity)
 
 
 def _answers(

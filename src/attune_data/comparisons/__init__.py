@@ -109,7 +109,7 @@ class Comparison(SnakeCaseRecord):
 def _check(comparison: Comparison, findings: IssueCollector) -> None:
     """Report a comparison that cannot be scored, and one without a verdict."""
     if comparison.fault:
-        findings.add("$", "faulty-comparison", "warning", None, comparison.fault, "kept; score refuses it")
+        findings.add("$", "faulty-comparison", "error", None, comparison.fault, "kept; score refuses it")
     elif comparison.outcome is None:
         message = "neither winner nor margin; a tie is written tie"
         findings.add("$", "no-verdict", "note", None, message, "kept; not scored")

@@ -1,5 +1,6 @@
 """Analyses of comparisons in pairs, and the way of a stranger's table of votes through the commands."""
 
+import json
 from collections.abc import Callable
 from itertools import combinations, permutations, product
 from math import log2
@@ -264,6 +265,9 @@ def test_a_page_says_what_it_leaves_out() -> None:
     page = PageScores(table=scored(votes), analyses=ANALYSES, small_cells=False, options={"resamples": 50})
     found = {one.title: one for one in sections(page, data=None, results=None)}
     assert found["Opponents"].left_out == "231 rows; attune-bench analyze opponents has them"
+    assert str(found["Bias of judges"].left_out).endswith(
+        "; no comparison says the family of its judge (column judge_family)"
+    )
     assert found["Agreement of judges"].left_out == "needs comparisons that name at least two judges"
     assert found["Agreement of the two orders"].left_out == "needs pairs of answers that were judged in both orders"
 
@@ -332,11 +336,43 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     table.with_suffix(".toml").unlink()
     assert Scores.read(target).provenance.title == "Support"
     assert Scores.read(target).values.equals(Scores.from_table(table, columns=COLUMNS).values)
+    (tmp_path / "judges.csv").write_text("unit,a,b,winner,judge\nq1,x,y,x,j\nq2,x,y,y,\n")
+    status, _, err = call("validate", tmp_path / "judges.csv")
+    assert status == 2
+    assert "judges.csv:3: judge is empty; every comparison names its judge, or none does" in err
+    (tmp_path / "self.csv").write_text("unit,a,b,winner\nq1,x,x,x\nq2,x,y,y\n")
+    status, out, _ = call("validate", tmp_path / "self.csv")
+    assert status == 1
+    assert "2 comparisons loaded; 1 error, 0 warnings, 0 notes" in out
     for command in ("show", "describe"):
         told(call, command, table, *MAPPED)
     status, _, err = call("validate", "demo", *MAPPED)
     assert status == 2
     assert "--columns names the columns of a table, and demo is none" in err
+
+
+@pytest.mark.filterwarnings("ignore:.*fewer than 30", "ignore:.*the judge adds little")
+def test_a_judge_is_corrected_by_a_table_of_peoples_verdicts(call: Call, tmp_path: Path) -> None:
+    votes = load_records("demo", COMPARISON)
+    judge, people, part = votes.where(judge="synthetic/judge-one"), votes.where(judge="human"), tmp_path / "part.csv"
+    judge.to_jsonl(tmp_path / "judge.jsonl")
+    frame = pl.DataFrame([one.model_dump(include={"unit", "a", "b", "winner"}) for one in people])
+    frame.filter(pl.col("unit") <= "q20").write_csv(part)
+    given = ("judge", "correct", tmp_path / "judge.jsonl", "--labels", part, "--resamples", "200", "--format", "json")
+    by_command = json.loads(told(call, *given))
+    rates = score(people).values.filter(pl.col("unit") <= "q20").select("model", "unit", rating="win_rate")
+    found = score(judge).debias(rates.drop_nulls(), metric="win_rate", resamples=200)
+    rows = {row["model"]: row["corrected"] for row in by_command["models"]}
+    assert rows == pytest.approx(dict(found.select("model", "corrected").iter_rows()))
+    pl.concat([frame, frame.with_columns(unit=pl.lit("late")).head(1)]).write_csv(part)
+    text = told(call, *given[:-2])
+    said = (
+        f"2 of {score(people).values['win_rate'].count() + 2} win rates are left out, as no judge judged the model on"
+    )
+    assert said in " ".join(text.split())
+    status, _, err = call(*given, "--metric", "rating")
+    assert status == 2
+    assert "has comparisons, which give win rates; give --metric win_rate" in err
 
 
 @pytest.mark.parametrize("given", ["m1", "m1=", "=3", "m1=1,m1=2", "m1=inf"])
@@ -357,6 +393,12 @@ def test_ratings_of_two_fits_are_on_two_boards(call: Call, tmp_path: Path) -> No
     files = [tmp_path / f"{name}.jsonl" for name in halves]
     assert "2 boards" in told(call, "leaderboard", *files, "--output", tmp_path / "site")
     assert "1 board," in told(call, "leaderboard", files[0], "--output", tmp_path / "other")
+    load_records("demo", COMPARISON).to_jsonl(tmp_path / "all.jsonl")
+    pooled = tmp_path / "pooled.parquet"
+    told(call, "score", "--results", tmp_path / "all.jsonl", "--judges", "pooled", "--output", pooled)
+    told(call, "leaderboard", tmp_path / "all.jsonl", pooled, "--output", tmp_path / "both")
+    page = (tmp_path / "both" / "index.html").read_text(encoding="utf-8")
+    assert "<h2>Comparisons in pairs: protocol Bradley-Terry, ties half, judges pooled</h2>" in page
 
 
 @pytest.mark.slow

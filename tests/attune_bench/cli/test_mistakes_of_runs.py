@@ -192,6 +192,14 @@ def test_a_run_of_which_some_answers_could_be_read(benchmark: str, line: str, ca
     assert "next: attune-bench score" in out
 
 
+def test_an_answer_of_eqbench_that_rates_other_emotions_is_not_read(call: Call) -> None:
+    rated = "Happy: 3\nGlad: 1\nMerry: 0\nJolly: 2\n"
+    with ModelServer(lambda *_: said(f"First pass scores:\n{rated}\nRevised scores:\n{rated}")) as server:
+        status, out, err = call(*RUN, "--benchmark", "eqbench", "--base-url", server.url)
+    assert (status, "next:" in out) == (1, False)
+    assert "no answer could be read, of 1 answer in all; for instance, gemma-3 answered 'First pass scores:" in err
+
+
 def test_answers_that_were_cut_off(call: Call) -> None:
     with ModelServer(lambda *_: said("{", finish_reason="length")) as server:
         status, _, err = call(*RUN, "--base-url", server.url)

@@ -63,7 +63,7 @@ def test_a_page_of_a_run_needs_no_extra_and_says_why_it_has_no_score(
         asked = ("--benchmark", "eqbench", "--base-url", server.url, "--limit", 1, "--html", "page.html")
         status, out, err = call(*RUN, *asked)
     assert (status, err, Path("page.html").exists()) == (0, "", True)
-    why = "m: 0 of 20 questions have a parseable answer, fewer than 83%; no score."
+    why = "m: 1 of 20 questions have a parseable answer, fewer than 83%; no score."
     assert out.endswith(f"\n\nNo model has a value of EQ-Bench score that can be shown.\n\n{why}\n")
 
 

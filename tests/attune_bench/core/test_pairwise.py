@@ -154,6 +154,8 @@ def test_models_without_a_finite_rating_are_named_and_a_penalty_rates_them() -> 
     assert values(scores, "win_rate")["best"] == 1
     note = "rating, without a rating: best (won every comparison). attune-bench score --penalty 0.1 rates every model."
     assert note in scores.provenance.notes
+    [unranked] = scored(votes).rank(resamples=50).filter(model="best")["reason"]
+    assert unranked == "not rated; a note says why"
     penalised = scored(votes, penalty=0.1)
     found = values(penalised, "rating")
     assert found["best"] is not None
@@ -165,8 +167,8 @@ def test_models_without_a_finite_rating_are_named_and_a_penalty_rates_them() -> 
 
 def test_a_model_that_lost_on_few_units_is_named() -> None:
     votes = [vote(n, "best", "b", "tie" if n < 2 else "best") for n in range(20)]
-    assert "rating: best lost, or tied, on 2 units only, on which the rating rests." in scored(votes).provenance.notes
-    assert "rating: b won, or tied, on 2 units only, on which the rating rests." in scored(votes).provenance.notes
+    said = "rating: few units decide the ratings of b (won or tied on 2), best (lost or tied on 2)."
+    assert said in scored(votes).provenance.notes
     votes[5:7] = [vote(n, "best", "b", "b") for n in (5, 6)]
     assert scored(votes).provenance.notes == ()
 
@@ -231,6 +233,14 @@ def test_people_are_one_judge() -> None:
     assert {"2 judges, each with ratings of its own: human, j.", "People are one judge: human/1, human/2."} <= {
         *scores.provenance.notes
     }
+
+
+def test_many_judges_are_probably_people() -> None:
+    votes = [one for judge in range(11) for one in drawn(9, {"a": 0, "b": 0}, pairs=1, judge=f"user {judge:02}")]
+    hint = "attune-bench score --judges pooled takes the verdicts of many people together."
+    assert hint in " ".join(scored(votes).provenance.notes)
+    assert hint not in " ".join(scored(votes[:90]).provenance.notes)
+    assert hint not in " ".join(scored(votes, judges="pooled").provenance.notes)
 
 
 def test_one_order_only_is_said() -> None:

@@ -79,6 +79,13 @@ def test_the_best_two_and_every_pair_that_differs_are_quoted() -> None:
     assert "corrected" not in alone
 
 
+def test_models_of_the_user_are_quoted_before_baselines() -> None:
+    middle = [value - 0.4 for value in HIGH]
+    said = all_quotes(scores_of({"baseline/x": HIGH, "baseline/y": middle, "m": LOW}))
+    pairs = [" ".join(re.findall(r"baseline/\w|\bm\b", one.partition(" in Hits")[0])) for one in said]
+    assert pairs == ["baseline/x m", "baseline/y m", "baseline/x baseline/y"]
+
+
 def test_means_that_are_quoted_are_of_the_units_that_both_have() -> None:
     lacking = {"a": [*HIGH, 9.0, None], "b": [*LOW, None, 9.0]}
     [said] = all_quotes(scores_of(lacking))

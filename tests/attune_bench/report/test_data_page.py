@@ -151,7 +151,7 @@ def test_a_few_people_cannot_show_a_difference_and_the_page_says_so() -> None:
 def test_a_comparison_of_few_people_names_the_largest_differences() -> None:
     asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
     said = findings(asked)
-    assert said[0] == "None of 82 differences is significant; this does not show that the groups are alike."
+    assert said[0] == "None of 82 tested differences is significant; this does not show that the groups are alike."
     first = "The largest differences of the page, as parts of their scales, Diagnosis ADHD against the others:"
     assert said[1] == first
     shares = [
@@ -166,6 +166,12 @@ def test_a_comparison_of_few_people_names_the_largest_differences() -> None:
         assert text.startswith(f'{name}, "{asked.table.metrics[row["metric"]].label}": ')
         assert f", difference {100 * row['difference']:+.1f} [" in text
     assert said[5].startswith("In brackets: 95% intervals, each of one difference alone.")
+    # The largest is named without a test, too: here all of one group have the same value.
+    adhd = {record.id for record in load("demo").where(diagnosis="ADHD")}
+    change: Change = lambda _, record: "yes" if record.id in adhd or record.id > "f" else "no"  # noqa: E731
+    apart = with_answers(load("demo"), "B8", lambda _, __: "yes", change)
+    named = findings(asked_of(apart, {"diagnosis": ["ADHD"]}, compare=True))[2:5]
+    assert any('"B8 ' in text and text.endswith(", not tested.") for text in named)
     enough = asked_of(load("demo"), {"om_model": ["synthetic-om-a"]}, compare=True, resamples=4000)
     assert not any("largest differences" in text for text in findings(enough))
 

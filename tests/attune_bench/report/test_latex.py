@@ -91,7 +91,7 @@ def test_letters_of_statistics_are_mathematics_and_names_are_not(call: Call, tmp
     text = call("compare", table, "--format", "latex", "--resamples", 200)[1]
     assert "\nn & p & " in text or "\np & n & " in text
     assert "{Differences between models in n/p, " in text
-    assert "$p$: exchanging the two models" in text
+    assert "$p$: paired permutation test, exchanging the two models" in text
 
 
 def test_a_table_of_three_models_fits_a_page(call: Call, tmp_path: Path) -> None:
