@@ -218,7 +218,7 @@ def _assemble(
         "conversation_history": history,
         "parsed_responses": [{**read_sections(text, situation.type), "raw": text} for text in said],
         "rubric_scores": scores,
-        "calls": judgements.calls,
+        "calls": judgements.calls if _is_judged(answers) else {},
     }
     if situation.type != "analysis":
         document["debrief_response"] = answers.get("debrief", "")
@@ -323,8 +323,11 @@ def _answers(transcript: EQBench3Transcript) -> list[str]:
     return [one.content for one in transcript.conversation_history if one.role == "assistant"]
 
 
-def _has_answer(transcript: EQBench3Transcript) -> bool:
-    return any(text.strip() for text in _answers(transcript))
+def _why_not_judged(match: Match) -> str:
+    """Return why a pair is not judged, as published; empty where it is."""
+    texts = [_answers(match.first), _answers(match.second)]
+    has_answers = all(any(len(text.strip()) >= _SHORTEST for text in said) for said in texts)
+    return "" if has_answers else f"{match.id}: a transcript without an answer of {_SHORTEST} characters"
 
 
 def _pair_calls(match: Match, settings: EQBench3Settings, answers: Mapping[str, str] | None) -> Sequence[Call]:
@@ -420,13 +423,17 @@ def score(
     )  # fmt: skip
     own = [one for one in given if one.scenario_id in known]
     notes = []
-    if failed := [one for one in own if not one.is_scored]:
-        models = listed(sorted({one.test_model for one in failed}), 6)
-        notes.append(f"Not scored: {plural(len(failed), 'transcript')} without the judge's scores, of {models}.")
     tasks: dict[str, list[float]] = {}
+    without: dict[str, list[str]] = {}
     for one in own:
-        if (value := _task_score(known[one.scenario_id], one.rubric_scores if one.is_scored else {})) is not None:
+        value = _task_score(known[one.scenario_id], one.rubric_scores if one.is_scored else {})
+        if value is not None:
             tasks.setdefault(one.test_model, []).append(5 * value)
+        else:
+            why = "whose scores have no mean from 0 to 20" if one.is_scored else "without the judge's scores"
+            without.setdefault(why, []).append(one.test_model)
+    for why, models in sorted(without.items()):
+        notes.append(f"Not scored: {plural(len(models), 'transcript')} {why}, of {listed(sorted({*models}), 6)}.")
     if table.repeats is not None and tasks:
         means = ", ".join(f"{model} {fsum(found) / len(found):.1f}" for model, found in sorted(tasks.items()))
         notes.append(f"Means over all transcripts, as published, in which each iteration counts once: {means}.")
@@ -440,15 +447,26 @@ def plus_counts(verdicts: Iterable[EQBench3Verdict]) -> list[PlusCounts]:
     --------
     >>> about = {"scenario_id": "401", "test_model": "a", "neighbor_model": "b", "test_first": True}
     >>> plus_counts([EQBench3Verdict(**about, plus_for_test=14, plus_for_other=1)])
-    [PlusCounts(test='a', other='b', scenario='401', iteration='1', plus_test=1, plus_other=0)]
+    [PlusCounts(test='a', other='b', scenario='401', iteration='1', plus_test=1, plus_other=0, fraction=None)]
     """
     found = []
     for one in verdicts:
-        if not one.fault and one.plus_for_test is not None and one.plus_for_other is not None:
+        if one.fault:
+            continue
+        told = one.test_model, one.neighbor_model, one.scenario_id, str(one.repeat)
+        if one.plus_for_test is None or one.plus_for_other is None:
+            found.append(PlusCounts(*told, None, None, one.fraction_for_test))
+        else:
             counts = counted_pluses(one.plus_for_test, one.plus_for_other, rubric=one.rubric)
-            sides = one.test_model, one.neighbor_model
-            found.append(PlusCounts(*sides, one.scenario_id, str(one.repeat), *counts))
+            found.append(PlusCounts(*told, *counts))
     return found
+
+
+def _margin(counts: PlusCounts) -> float:
+    """Return the difference of plus signs; of a fraction the difference that it stands for."""
+    if counts.plus_test is None or counts.plus_other is None:
+        return round(60 * ((counts.fraction or 0.0) - 0.5), 9)
+    return counts.plus_test - counts.plus_other
 
 
 def as_comparisons(verdicts: Iterable[EQBench3Verdict]) -> list[Comparison]:
@@ -466,7 +484,7 @@ def as_comparisons(verdicts: Iterable[EQBench3Verdict]) -> list[Comparison]:
     held = [one for one in verdicts if not one.fault]
     return [
         Comparison(
-            unit=one.scenario_id, a=one.test_model, b=one.neighbor_model, margin=counts.plus_test - counts.plus_other,
+            unit=one.scenario_id, a=one.test_model, b=one.neighbor_model, margin=_margin(counts),
             first=one.test_model if one.test_first else one.neighbor_model,
             length_a=one.test_model_avg_response_length, length_b=one.neighbor_model_avg_response_length,
             cluster=one.story or STORIES.get(one.scenario_id, one.scenario_id), repeat=one.repeat,
@@ -530,7 +548,7 @@ PAIRING: Pairing[EQBench3Settings] = Pairing(
         settings=EQBench3Settings,
         unit="comparison",
         fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
-        unusable=lambda match: "" if all(map(_has_answer, (match.first, match.second))) else f"{match.id}: no answer",
+        unusable=_why_not_judged,
     ),
     settings=_judge_of_pairs,
     kind=VERDICT,

@@ -80,6 +80,12 @@ def test_the_judge_of_analyses_reads_the_transcript_once_and_answers_as_they_are
     assert "notes" not in asked
 
 
+def test_transcripts_without_a_long_answer_are_not_judged() -> None:
+    one, two = transcript("m", "x" * 99, "y" * 99), transcript("n", "short", "x" * 100)
+    reason = "9/m before n: a transcript without an answer of 100 characters"
+    assert [PAIRING.task.unusable(match(PLAYED, *sides)) for sides in ((one, two), (two, two))] == [reason, ""]
+
+
 def test_how_the_judge_of_pairs_is_asked() -> None:
     own = EQBench3Settings("m", judge_model=("j",), temperature=1.0, extra_body={"min_p": 0.1}, reasoning_effort="low")
     [(role, decoding)] = PAIRING.settings(own).decoding.items()
