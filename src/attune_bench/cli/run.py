@@ -594,7 +594,8 @@ def _say_judged(judged: Judged, pairing: Pairing[Any], model: str, calls: int, f
     """Say what came of judging a model in pairs, and return the exit status."""
     status = 0 if judged.outcome is None else report_outcome(judged.outcome, pairing.kind.noun)
     if not judged.opponents:
-        warn(f"{model} was not judged in pairs: no other model in the folder has answers to the same questions")
+        why = "the folder has no answers of another model that its own can be compared with"
+        warn(f"{model} was not judged in pairs: {why}")
         return status
     against = listed([*judged.undecided], 3)
     made = f"{judged.verdicts:,} of {plural(calls, 'call')}"

@@ -137,7 +137,7 @@ def test_a_run_judges_pairs_and_its_verdicts_are_rated(
         run = ("demo", "--benchmark", "eqbench3", "--judge-model", "judge", "--base-url", server.url, "--pairs", 24)
         status, out, err = call("run", "local", "worse", *run)
         assert (status, "results-pairs" in out) == (0, False)
-        assert "worse was not judged in pairs: no other model in the folder" in err
+        assert "worse was not judged in pairs: the folder has no answers of another model" in err
         status, out, _ = call("run", "local", "better", *run)
         assert status == 0
         assert "results-pairs: 24 verdicts, one comparison each" in out
