@@ -201,7 +201,7 @@ def _amount(value: Any) -> float:
 _LOCK = ".lock"
 _SOURCES = ".sources.json"
 _SERVERS = ".servers.json"
-_ANSWERED = ".answered.json"
+_ANSWERED = ".answered"
 
 
 class RunError(Exception):

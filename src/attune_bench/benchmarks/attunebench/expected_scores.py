@@ -11,8 +11,6 @@ from math import fsum, isnan
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from attune_bench.benchmarks.attunebench.conversation_score import PANAS, Truth, TurnTruth, wide_parts
 from attune_data import load_codebook
 from attune_metrics.attunebench import composite, holistic
@@ -103,6 +101,8 @@ def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
 @lru_cache(maxsize=2**12)
 def _expected_va(tagged: tuple[str, ...]) -> float:
     """Return the expected valence-arousal score of drawing 0 to 3 of the words, by all draws of each number."""
+    import numpy as np
+
     if not tagged:
         return 1 / (_MOST_TAGS + 1)
     words = [emotion.word.lower() for emotion in load_codebook().emotions.values()]
