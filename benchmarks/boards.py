@@ -27,6 +27,8 @@ from attune_bench.report.figures import save
 from attune_bench.stats.rank import tiers
 from attune_metrics.emobench import majority_accuracy
 from attune_metrics.eqbench import eqbench_score, score_run
+from attune_metrics.eqbench3 import ability_scores, anchored_ratings
+from attune_metrics.stats.agreement import spearman_rho
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -169,7 +171,7 @@ def page(found: Mapping[str, tuple[Board, Found]]) -> str:
     ]
     head = "| board | models | tiers | neighbours that differ | as the only pair | smallest difference |"
     boards = "\n".join([head, "| --- " * 6 + "|", *rows])
-    sections = "\n\n".join(_section(board, one) for board, one in found.values())
+    sections = "\n\n".join([*(_section(board, one) for board, one in found.values()), eqbench3_section()])
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(boards=boards, sections=sections)
 
 
@@ -200,6 +202,97 @@ def _section(board: Board, found: Found) -> str:
     table = head + "| --- " * 6 + "|\n" + "\n".join(rows)
     figure = f"![Ranks of {board.title} with their intervals](boards/{board.name}.svg)"
     return f"## {board.title}\n\n{board.about}\n\n{figure}\n\n{table}"
+
+
+def eqbench3() -> dict[str, Any]:
+    """Return what EQ-Bench 3's published numbers, which are no answers, say of each other.
+
+    By board how many neighbours have overlapping intervals, of how many, with how many models an interval overlaps, the
+    half-widths, and how the rubric ranks; how far ratings and abilities are from those that follow from other numbers;
+    and the two judges on the models of both boards.
+    """
+    folder = GOLDEN / "eqbench3"
+    frame = pl.read_csv(folder / "boards.csv")
+    boards: dict[str, dict[str, Any]] = {}
+    for [year], board in frame.sort("board", pl.col("rating").neg()).group_by("board", maintain_order=True):
+        low, high = board["low"].to_list(), board["high"].to_list()
+        boards[str(year)] = {
+            "models": board.height,
+            "overlapping": sum(low[place] <= high[place + 1] for place in range(board.height - 1)),
+            "met": median(
+                sum(one <= top and bottom <= other for one, other in zip(low, high, strict=True)) - 1
+                for bottom, top in zip(low, high, strict=True)
+            ),
+            "half": median((top - bottom) / 2 for bottom, top in zip(low, high, strict=True)),
+            "rubric": spearman_rho(board["rating"], board["rubric"]),
+        }
+    own = json.loads((folder / "board.json").read_text())
+    raw = {model: one["elo_raw"] for model, one in own.items()}
+    ratings = anchored_ratings(raw)
+    off = [abs(ratings[model] - one["elo_norm"]) for model, one in own.items()]
+    abilities = [
+        abs(value - one["abilities"][name])
+        for one in own.values()
+        for name, value in ability_scores(one["criteria"]).items()
+    ]
+    renamed = pl.col("model").replace("openai/o4-mini", "o4-mini")
+    by_year = [frame.filter(board=year).with_columns(renamed) for year in (2025, 2026)]
+    both = by_year[0].join(by_year[1], on="model")
+    ranks = {name: pl.col(name).rank("average", descending=True) for name in both.columns if name != "model"}
+    moved = {
+        name: both.select("model", one=ranks[name], two=ranks[f"{name}_right"])
+        .sort((pl.col("one") - pl.col("two")).abs(), descending=True, maintain_order=True)
+        .row(0)
+        for name in ("rubric", "rating")
+    }
+    return {
+        "boards": boards,
+        "ratings": (len(off), max(off)),
+        "abilities": (len(abilities), max(abilities)),
+        "both": both.height,
+        "means": (both["rubric"].mean(), both["rubric_right"].mean()),
+        "agreement": {name: spearman_rho(both[name], both[f"{name}_right"]) for name in ("rubric", "rating")},
+        "moved": moved,
+    }
+
+
+def eqbench3_section() -> str:
+    """Return the section on EQ-Bench 3's boards."""
+    found = eqbench3()
+    judges = {"2025": "Claude Sonnet 3.7", "2026": "Claude Opus 4.6"}
+    rows = "\n".join(
+        f"| {year} | {judges[year]} | {one['models']} | {_share(one['overlapping'], one['models'] - 1)} "
+        f"| {one['met']:g} | {one['half']:.0f} | {one['rubric']:.2f} |"
+        for year, one in found["boards"].items()
+    )
+    (rated, rated_off), (abilities, abilities_off) = found["ratings"], found["abilities"]
+    before, after = found["means"]
+    moved = " and ".join(
+        f"by up to {abs(one - two):g} ranks of the {name} ({model}, from {one:g} to {two:g})"
+        for name, (model, one, two) in found["moved"].items()
+    )
+    texts = {
+        "rows": rows, "rated": rated, "rated_off": f"{rated_off:.2f}", "abilities": abilities,
+        "abilities_off": f"{abilities_off:.3f}", "both": found["both"], "before": f"{before:.1f}",
+        "after": f"{after:.1f}", "of_rubric": f"{found['agreement']['rubric']:.3f}",
+        "of_rating": f"{found['agreement']['rating']:.3f}", "moved": moved,
+    }  # fmt: skip
+    return Template(EQBENCH3).substitute(texts)
+
+
+EQBENCH3 = """## EQ-Bench 3
+
+These are the numbers of the boards: ratings, their intervals, rubric scores. No answer is scored and nothing is tested anew; this is what the numbers say of each other. Of the files of comparisons in its repository, [pairs](eqbench3-pairs.md) makes ratings with intervals by story, and tests.
+
+| board | judge | models | neighbours with overlapping intervals | other models that an interval overlaps | half of an interval | Spearman of rating and rubric |
+| --- | --- | --- | --- | --- | --- | --- |
+$rows
+
+- **Neighbours with overlapping intervals**: of the models next to each other. Two such models may still differ, but the board does not show it. The intervals are 1.96 sigma of TrueSkill, which knows nothing of other situations, and the order of the comparisons alone [moves a rating](eqbench3-pairs.md#two-protocols) by about as much.
+- **Other models that an interval overlaps** and **half of an interval**: medians over the models, the second in points of the rating.
+- **Normalisation.** The $rated ratings of 2025 follow from the raw ones, `o3` at 1500 and `meta-llama/llama-3.2-1b-instruct` at 200, within $rated_off. Raw ratings are published with one digit, which is 0.23 points here. A new rating of one of the two moves all others.
+- **Abilities.** The $abilities abilities of 2025 are means of the published means of criteria, within $abilities_off.
+- **Two judges.** On the $both models of both boards the mean rubric score fell from $before to $after. The order of these models agrees by $of_rubric (Spearman) in the rubric and by $of_rating in the rating. Models moved $moved. Whether the two judges read the same answers is not published."""  # noqa: E501
 
 
 def main(docs: Path = DOCS) -> None:

@@ -88,7 +88,7 @@ def test_they_are_compared(said: dict[str, str]) -> None:
     text = of(said, "compare")
     # 2 of 2 against 1 of 2.
     assert re.search(r"^model-a +model-b +\+0\.500 ", text, re.MULTILINE)
-    assert re.search(r"^signature: [0-9a-f]{12} \(attune-bench signature prints it whole\)$", text, re.MULTILINE)
+    assert re.search(r"^signature: [0-9a-f]{12} \(whole: attune-bench signature compare .*\)$", text, re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -36,11 +36,30 @@ def test_every_model_of_sage_is_listed() -> None:
     assert {model: round_half_up(value) for model, value in known.select("model", "value").iter_rows()} == {
         model: board.published[model] for model in known["model"]
     }
-    [(_, text)] = re.findall(r"## (SAGE)\n(.*)", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    [(_, text)] = re.findall(r"## (SAGE)\n(.*?)\n## ", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     rows = [line.split(" | ") for line in text.splitlines() if re.match(r"\| [0-9]", line)]
     assert [row[1] for row in rows] == sorted(board.published, key=lambda model: -board.published[model])
     assert {row[1] for row in rows if row[3] != "-"} == set(known["model"])
     assert len(rows) == 18
+
+
+def test_numbers_of_eqbench3_say_what_its_section_says() -> None:
+    found = boards.eqbench3()
+    assert {year: (one["overlapping"], one["models"]) for year, one in found["boards"].items()} == {
+        "2025": (26, 32),
+        "2026": (70, 79),
+    }
+    # As found by another program, from the boards themselves.
+    assert found["boards"]["2026"]["rubric"] == pytest.approx(0.98, abs=0.005)
+    assert found["means"] == pytest.approx((72.6, 49.6), abs=0.05)
+    assert found["agreement"] == pytest.approx({"rubric": 0.9146, "rating": 0.9512}, abs=1e-4)
+    assert found["moved"]["rating"] == ("gemini-2.5-flash-preview", 17, 10)
+    assert found["both"] == 32
+    (rated, rated_off), (abilities, abilities_off) = found["ratings"], found["abilities"]
+    assert (rated, abilities) == (32, 352)
+    assert rated_off < 0.22
+    assert abilities_off < 0.005 + 1e-9
+    assert boards.eqbench3_section() in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

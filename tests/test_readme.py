@@ -79,6 +79,7 @@ def test_table_of_my_own_results(shell: Shell, check: Callable[[Path], str], tmp
     printed = shell(recipe("A table of my own results"), tmp_path)
     assert "lab/a" in printed
     assert "lab/a" in check(tmp_path / "page.html")
+    assert r"\begin{table}" in (tmp_path / "table.tex").read_text(encoding="utf-8")
     assert (tmp_path / "ranking.pdf").read_bytes().startswith(b"%PDF")
 
 

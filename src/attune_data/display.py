@@ -121,7 +121,7 @@ _TURN = re.compile(r"Turn \d+")
 
 
 def turn_parts(parts: Iterable[Part]) -> Iterator[Part]:
-    """Yield the parts of a record about the record itself, its turns, and the questions asked in them.
+    """Yield the parts of a record about the record itself, its turns, and folded parts, which explain them.
 
     Parts about the whole after the last turn are left out.
 

@@ -76,6 +76,11 @@ class Frames(Queryable, Exportable):
         return {}
 
     @classmethod
+    def traits_of_clusters(cls) -> Sequence[str]:
+        """Return the columns of the first table that are about the cluster of a row, such as its participant."""
+        return ()
+
+    @classmethod
     def question_texts(cls) -> Sequence[Question]:
         """Return the questions that values in the tables answer, in the order of the tables."""
         return ()

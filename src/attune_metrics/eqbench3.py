@@ -210,16 +210,19 @@ class PlusCounts(NamedTuple):
         The models of both sides.
     scenario, iteration : str
         Which of their tasks.
-    plus_test, plus_other : int
-        Plus signs for each, of analysis 1 for the side with more and 0 for the other.
+    plus_test, plus_other : int or None
+        Plus signs for each, of analysis 1 for the side with more and 0 for the other; None where a file has none.
+    fraction : float, optional
+        What `test` wins, 0 to 1, as a file states it; it counts where plus signs are missing.
     """
 
     test: str
     other: str
     scenario: str
     iteration: str
-    plus_test: int
-    plus_other: int
+    plus_test: int | None
+    plus_other: int | None
+    fraction: float | None = None
 
 
 class JudgedPair(NamedTuple):
@@ -240,26 +243,51 @@ class Rated(NamedTuple):
 def judged_pairs(comparisons: Iterable[PlusCounts]) -> list[JudgedPair]:
     """Return the pairs of tasks that were compared, in the order in which they first come, both orders added up.
 
+    Where plus signs are missing in one of the comparisons of a pair, the mean of their fractions counts; as published,
+    of two comparisons with the same `test` the first one alone does.
+
     Raises
     ------
     MetricInputError
-        If a model is compared with itself, or a number of plus signs is not a whole number from 0 on.
+        If a model is compared with itself, a number of plus signs is not a whole number from 0 on, a fraction is not
+        from 0 to 1, or a pair has neither.
 
     Examples
     --------
     >>> judged_pairs([PlusCounts("b", "a", "9", "1", 15, 0), PlusCounts("b", "a", "9", "1", 0, 0)])
     [JudgedPair(first='a', second='b', fraction=0.25)]
     """
-    totals: dict[tuple[str, str, str, str], list[int]] = {}
+    groups: dict[tuple[str, str, str, str], list[PlusCounts]] = {}
     for one in comparisons:
         if one.test == one.other:
             raise MetricInputError(f"{one.test!r} is compared with itself in scenario {one.scenario!r}")
         first, second = sorted((one.test, one.other))
-        total = totals.setdefault((first, second, one.scenario, one.iteration), [0, 0])
+        groups.setdefault((first, second, one.scenario, one.iteration), []).append(one)
+    return [JudgedPair(first, second, _won_by(first, group)) for (first, second, *_), group in groups.items()]
+
+
+def _won_by(first: str, group: Sequence[PlusCounts]) -> float:
+    """Return the fraction that a model wins in all comparisons of a pair of tasks."""
+    totals = [0, 0]
+    for one in group:
+        if one.plus_test is None or one.plus_other is None:
+            return _mean_fraction(first, group)
         place = int(first != one.test)
-        total[place] += one.plus_test
-        total[1 - place] += one.plus_other
-    return [JudgedPair(first, second, win_fraction(*total)) for (first, second, *_), total in totals.items()]
+        totals[place] += one.plus_test
+        totals[1 - place] += one.plus_other
+    return win_fraction(*totals)
+
+
+def _mean_fraction(first: str, group: Sequence[PlusCounts]) -> float:
+    known = [(one.test, check_number(one.fraction, "fraction", 0, 1)) for one in group if one.fraction is not None]
+    if not known:
+        one = group[0]
+        raise MetricInputError(
+            f"{one.test!r} and {one.other!r}, scenario {one.scenario!r}: neither pluses nor fractions"
+        )
+    if len(group) == 2 and len({test for test, _ in known}) == 1:
+        known = known[:1]
+    return fsum(fraction if test == first else 1.0 - fraction for test, fraction in known) / len(known)
 
 
 def trueskill_ratings(pairs: Iterable[JudgedPair], *, bins: int = _BINS) -> dict[str, Rated]:

@@ -59,7 +59,7 @@ def test_what_is_wrong_with_a_comparison(fields: dict[str, Any], fault: str, tmp
     path = tmp_path / "one.json"
     path.write_bytes(wrong.to_json())
     (issue,) = load_records(path, COMPARISON).found
-    assert (issue.rule, issue.severity, issue.message) == ("faulty-comparison", "warning", fault)
+    assert (issue.rule, issue.severity, issue.message) == ("faulty-comparison", "error", fault)
 
 
 def test_a_comparison_without_a_verdict_is_noted(tmp_path: Path) -> None:

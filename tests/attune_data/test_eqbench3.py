@@ -140,13 +140,13 @@ def test_a_task_without_scores_is_kept_and_named(tmp_path: Path) -> None:
         (
             "$.rubric_scores.demonstrated_empathy",
             "beyond-scale",
-            "a score is from 0 to 20; as published it counts as it is",
+            "a score is from 0 to 20; in the mean it counts as it is, as published",
         ),
         ("$.status", "not-scored", "timeout"),
         (
             "$.rubric_scores.demonstrated_empathy",
             "beyond-scale",
-            "a score is from 0 to 20; as published it counts as it is",
+            "a score is from 0 to 20; in the mean it counts as it is, as published",
         ),
     ]
     assert [one.is_scored for one in loaded] == [True, False, True]
@@ -173,6 +173,15 @@ def elo_file(*comparisons: Json) -> Json:
     ratings = {"elo": 1231.62, "elo_norm": 1231.62, "sigma": 52.63}
     about = {"last_updated": "2026-01-01T00:00:00+00:00", "global_pairwise_comparisons": [*comparisons]}
     return {"__metadata__": about, "m1": ratings, "m2": ratings}
+
+
+def test_a_comparison_without_pluses_keeps_its_fraction(tmp_path: Path) -> None:
+    without: dict[str, Any] = {"judge_response": None, "plus_for_test": None, "plus_for_other": None}
+    wrong = compared(REVERSE, fraction_for_test=1.5) | without
+    loaded = load_records(written(tmp_path / "elo.json", elo_file(compared() | without, wrong)), VERDICT)
+    [one] = [one for one in loaded if one.test_first]
+    assert (one.plus_for_test, one.fraction_for_test, one.fault) == (None, 0.7167, "")
+    assert any("fraction_for_test" in issue.path and "1.5" in str(issue.value) for issue in loaded.found)
 
 
 def test_a_file_of_comparisons_has_a_record_for_each_call_with_pluses_counted_anew(tmp_path: Path) -> None:
@@ -213,11 +222,18 @@ def test_what_cannot_be_counted_is_kept_and_named(tmp_path: Path) -> None:
         ("not-a-record", "error", "not a verdict: it has none of __metadata__, neighbor_model"),
         (
             *("duplicate-record", "note"),
-            "elo.json:5 has the same situation, iteration, models and order, and counts, which has a verdict",
+            "elo.json:5 has the same situation, iteration, models, order and judge, and counts, which has a verdict",
         ),
     ]
     assert [issue.path for issue in loaded.found if issue.rule == "invalid-value"] == ["$.neighbor_model"]
     assert [bool(one.fault) for one in loaded] == [True, False]
+
+
+def test_more_plus_signs_than_criteria_allow_are_named(tmp_path: Path) -> None:
+    many = compared(judge_response={"overall_eq": f"A0493{'+' * 60}"}, plus_for_test=60, plus_for_other=0)
+    [issue] = load_records(written(tmp_path / "elo.json", elo_file(many, compared(REVERSE))), VERDICT).found[:1]
+    assert (issue.rule, issue.value) == ("beyond-scale", "60")
+    assert issue.message == "plus signs of an answer are 40 at most, 5 for each of 8 criteria"
 
 
 def test_plus_signs_go_to_the_side_that_a_value_names() -> None:

@@ -64,8 +64,19 @@ Conversation c1
   attitude      Mixed/Conflicted
   model         om-1
   participant   P1, 25-34
-  diagnoses     ADHD, Migraine (ADHD, other)
-  screening     who_5 15, promis_sleep_t 43.8
+  diagnoses     ADHD, Migraine (in groups ADHD, other)
+  scores        who_5 15 of 0-25: screen-negative (positive
+                  below 13)
+                promis_sleep_t 43.8 of 32-73.3: within
+                  normal limits
+
+Felt: emotions with intensity, 1-7; original: what the model
+answered; alternate: the answer as a model improved it;
+human: the answer as the participant edited it; preferred:
+how often each response was chosen; unwanted: done, though
+not wanted; missed: wanted, but not done; as wanted: wanted
+and done; avoided: neither wanted nor done; n/a: not
+applicable.
 
 TURN 1 -----------------------------------------------------
 
@@ -78,18 +89,27 @@ Model (original)
   That is a lot of moving for one week, and nobody asked.
 
   felt          Upset 6, Alert
+  alternate     Again!
   preferred     alternate 2, original 0, human 0
-  choices       general: alternate over original, alternate
-                  over human
-                PW4: no choice of human and original
+  choices       general: Overall, which of the two responses
+                  to your message do you prefer? alternate
+                  over original, alternate over human
+                PW4: Which of the two responses to your
+                  message is more supportive? no choice of
+                  human and original
   missed        B13: Does the response ask a follow-up
                   question about your message?
-  as wanted     B1 (a model said no), B3
-  avoided       B14
-  n/a           B18
+  as wanted     B1 (a model said no): Does the response
+                  acknowledge the emotion expressed in your
+                  message?
+                B3: Does the response mirror at least one
+                  concrete detail from your message?
+  avoided       B14: Does the response pass moral judgement
+                  on you or on anything in your message?
+  n/a           B18: If your message calls for it, does the
+                  response address safety?
   other         observed not answered, preferred no: X9 (a
-                model said yes)
-  alternate     Again!
+                  model said yes)
 
 THE CONVERSATION AS A WHOLE --------------------------------
 
@@ -99,10 +119,7 @@ THE CONVERSATION AS A WHOLE --------------------------------
 PANAS, before->after
   positive      total 20->31: proud 2->5
   negative      upset 4->-
-  other         calm -->3
-
-QUESTIONS --------------------------------------------------
-"""
+  other         calm -->3"""
 
 
 def _conversation(**changes: Any) -> Conversation:
@@ -110,15 +127,17 @@ def _conversation(**changes: Any) -> Conversation:
 
 
 def test_transcript() -> None:
-    assert transcript(_conversation(), 60).startswith(TEXT)
+    assert transcript(_conversation(), 60) == TEXT
 
 
-def test_every_question_that_was_asked_is_explained() -> None:
-    _, _, after = transcript(_conversation(), 100).partition("QUESTIONS")
-    explained = re.findall(r"^  (\S+) ", after, re.MULTILINE)
-    assert set(explained) == {"B1", "B3", "B13", "B14", "B18", "general", "PW4"}  # X9 is in no codebook
-    for word in ("unwanted", "missed", "avoided", "n/a", "alternate", "human"):
-        assert f"{word}:" in after.lower()
+def test_scores_say_what_cut_offs_and_bands_say_of_them() -> None:
+    scores = {"asrs_6": 4, "who_5": 12, "aq_10": 11, "promis_anxiety_t": 70, "tipi_openness": 10}
+    text = transcript(_conversation(participant_profile={"participant_id": "P1", "computed_scores": scores}), 100)
+    for said in (
+        "asrs_6 4 of 0-6: screen-positive (positive from 4)", "who_5 12 of 0-25: screen-positive (positive below 13)",
+        "aq_10 11 of 0-10", "promis_anxiety_t 70 of 40.3-81.6: severe", "tipi_openness 10 of 2-14",
+    ):  # fmt: skip
+        assert re.search(rf"{re.escape(said)}$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("columns", slow_except([40, 60, 80, 100], 40, 100))

@@ -98,12 +98,39 @@ def test_games_by_difference_are_the_table_of_floats(bins: int) -> None:
         (lambda: pseudo_games(nan), "fraction nan is not a finite number"),
         (lambda: pseudo_games(0.7, 0), "bins 0 is not a whole number from 1"),
         (lambda: judged_pairs([PlusCounts("a", "a", "9", "1", 1, 0)]), "'a' is compared with itself in scenario '9'"),
+        (
+            lambda: judged_pairs([PlusCounts("b", "a", "9", "1", None, None)]),
+            "'b' and 'a', scenario '9': neither pluses nor fractions",
+        ),
+        (lambda: judged_pairs([PlusCounts("b", "a", "9", "1", None, None, 1.2)]), "fraction 1.2"),
         (lambda: published_ratings([], window=0), "window 0 is not a whole number from 1"),
     ],
 )
 def test_input_out_of_range_is_refused(call: Any, message: str) -> None:
     with pytest.raises(am.MetricInputError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "expected"),
+    [
+        ([("a", None, 0.8), ("b", None, 0.4)], (0.8 + 0.6) / 2),
+        ([("a", (3, 0), 0.8), ("b", None, 0.4)], (0.8 + 0.6) / 2),  # with one missing the plus signs do not count
+        ([("b", None, 0.4)], 0.6),
+        ([("a", None, None), ("b", None, 0.4)], 0.6),
+        ([("b", None, 0.4), ("b", None, 0.2)], 0.6),  # the first alone, as the published code has it
+        ([("a", None, 0.9), ("a", None, 0.6), ("b", None, 0.4)], 0.7),
+        ([("a", (3, 0), 0.9), ("b", (0, 3), 0.6)], 0.6),  # d = 6
+    ],
+)
+def test_without_plus_signs_fractions_are_averaged(comparisons: list[Any], expected: float) -> None:
+    given = [
+        PlusCounts(test, "b" if test == "a" else "a", "9", "1", pluses and pluses[0], pluses and pluses[1], fraction)
+        for test, pluses, fraction in comparisons
+    ]
+    [pair] = judged_pairs(given)
+    assert pair.first == "a"
+    assert pair.fraction == pytest.approx(expected)
 
 
 # Ratings.

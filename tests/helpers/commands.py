@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from io import StringIO
@@ -44,8 +45,13 @@ def csv_rows(text: str) -> list[dict[str, str]]:
 
 
 def too_wide(text: str) -> list[str]:
-    """Return the lines beyond 100 columns; a signature is one word, which is never broken."""
-    return [line for line in text.splitlines() if len(line) > 100 and not line.startswith("attune:")]
+    """Return the lines beyond 100 columns; a signature and the command that prints it are never broken."""
+    return [line for line in text.splitlines() if len(line) > 100 and not line.startswith(("attune:", "signature: "))]
+
+
+def without_call(text: str) -> str:
+    """Return an output without the command beside the hash of its signature, which says how it was called."""
+    return re.sub(r"(?m)^(signature: \w+) \(whole: .*\)$", r"\1", text)
 
 
 def bend(path: Path, **changes: Any) -> None:

@@ -64,7 +64,7 @@ def answer_to(body: Json) -> str:
         return json.dumps(fill(wanted["json_schema"]["schema"]))
     prompt = body["messages"][-1]["content"]
     if "Revised scores:" in prompt:  # the form of EQ-Bench
-        ratings = {name: pick([*range(11)]) for name in re.findall(r"^(\w+): <", prompt, re.MULTILINE)}
+        ratings = {name: pick([*range(11)]) for name in re.findall(r"^(\w+): <rating>", prompt, re.MULTILINE)}
         rated = "\n".join(f"{name}: {rating}" for name, rating in ratings.items())
         return f"First pass scores:\n{rated}\n\nCritique: It depends.\n\nRevised scores:\n{rated}\n"
     asked = re.findall(r"^- (B\d+):", prompt, re.MULTILINE)
@@ -99,7 +99,10 @@ def talk(body: Json) -> str:
 
 
 class ModelServer:
-    """The server, in a thread; a context. `bodies` are the calls in order, `headers` those of the last one."""
+    """The server, in a thread; a context. `bodies` are the calls in order, `headers` those of the last one.
+
+    A strict one serves nothing but the two paths of the protocol below /v1.
+    """
 
     def __init__(
         self,
@@ -109,6 +112,7 @@ class ModelServer:
         answer: Callable[[Json], str] = answer_to,
         host: str = "127.0.0.1",
         models: list[str] | None = None,
+        is_strict: bool = False,
     ) -> None:
         self.bodies: list[Json] = []
         self.headers = b""
@@ -123,6 +127,7 @@ class ModelServer:
         self._answer = answer
         self._host = host
         self._models = models
+        self._is_strict = is_strict
         self._ready = threading.Event()
 
     def __enter__(self) -> Self:
@@ -175,6 +180,9 @@ class ModelServer:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = re.search(rb"(?i)content-length: (\d+)", head)
                 data = await reader.readexactly(int(length[1])) if length else b""
+                if self._is_strict and not re.match(rb"\w+ /v1/(chat/completions|models)[ ?]", head):
+                    writer.write(reply("404 Not Found", '{"detail": "Not Found"}'))
+                    continue
                 if head.startswith(b"GET"):
                     writer.write(self._listing(head) if b"/models" in head.split(b"\r\n")[0] else self._count())
                     continue

@@ -17,10 +17,11 @@ from attune_data.licences import named_licences
 from attune_data.query import spelled_alike
 from attune_data.record import is_generated
 from attune_data.tables import Frames
-from attune_data.text import plural, range_text
+from attune_data.text import plural, pluralize, range_text
 
 _MOST_VALUES = 40  # of a list, as columns; with more values the list stays one text
 _LARGEST_IN_R = 2**31 - 1
+_LONGEST_NAME = 64  # bytes of a name in SPSS
 
 
 class _Described(NamedTuple):
@@ -35,6 +36,8 @@ class _Described(NamedTuple):
 
 def table_files(records: Collection[Any], suffix: Literal["csv", "parquet"]) -> dict[str, bytes]:
     """Return every table of some records as a file, with what the files mean; for CSV also ``read.R``.
+
+    Where the first table has traits of people, they have a table of their own too, a row a person.
 
     Parameters
     ----------
@@ -66,24 +69,49 @@ def table_files(records: Collection[Any], suffix: Literal["csv", "parquet"]) -> 
     codebook: list[tuple[str, str, str, str, str, bool]] = []
     tables, spelled = type(records.tables), _spelled(records)
     meanings, questions, whole = tables.meanings(), tables.question_texts(), records._origin().tables
-    for name, frame in records.tables._frames():
-        columns = list(_described(frame, getattr(whole, name), tables, meanings[name], spelled))
+    first = tables.names[0]
+    frames = [(name, name, frame) for name, frame in records.tables._frames()]
+    if traits := tables.traits_of_clusters():
+        people = _people(getattr(records.tables, first).select(traits), tables.unit.named_by or "", spelled)
+        frames.append((pluralize(tables.unit.cluster), first, people))
+    empty: list[str] = []
+    for name, origin, frame in frames:
+        columns = list(_described(frame, getattr(whole, origin), tables, meanings[origin], spelled))
         written = pl.DataFrame([one.values for one in columns])
         files[f"{name}.{suffix}"] = _csv(written) if suffix == "csv" else parquet_bytes(written)
         codebook += [(name, one.values.name, *one[1:]) for one in columns]
+        empty += [f"{name}.{column.name}" for column in written if column.null_count() == len(column) > 0]
     heads = ["table", *("column", *_Described._fields[1:])]
     files["codebook.csv"] = _csv(pl.DataFrame(codebook, schema=heads, orient="row"))
     if questions:
-        rows = [(*one[:-1], "; ".join(one.answers)) for one in questions]
+        rows = [(one.table, one.question_id, one.text or _NO_TEXT, "; ".join(one.answers)) for one in questions]
         files["questions.csv"] = _csv(pl.DataFrame(rows, schema=Question._fields, orient="row"))
-    files["README.txt"] = _read_me(records, suffix, has_questions=bool(questions)).encode()
+    files["README.txt"] = _read_me(records, suffix, empty, has_questions=bool(questions)).encode()
     if suffix == "csv":
         files["read.R"] = _SCRIPT.encode()
     return files
 
 
-def _read_me(records: Collection[Any], suffix: str, *, has_questions: bool) -> str:
-    """Return what a reader of the files has to know of all of them."""
+_NO_TEXT = "(the text is only in the codebook of the published data)"
+
+
+def _people(frame: pl.DataFrame, key: str, spelled: Mapping[str | None, str | None]) -> pl.DataFrame:
+    """Return a row for each person; a trait that differs between the records of a person is missing."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in frame.iter_rows(named=True):
+        if name := spelled[row[key]]:
+            found.setdefault(name, []).append(row)
+    rows = []
+    for own in found.values():
+        known = {name: [row[name] for row in own if row[name] is not None] for name in frame.columns}
+        same = {name: values[0] if all(one == values[0] for one in values) else None
+                for name, values in known.items() if values}  # fmt: skip
+        rows.append({**same, key: own[0][key]})
+    return pl.DataFrame(rows, schema=frame.schema)
+
+
+def _read_me(records: Collection[Any], suffix: str, empty: Sequence[str], *, has_questions: bool) -> str:
+    """Return what a reader of the files has to know of all of them; `empty` columns have no value."""
     kind, whole = records.kind, records._origin()
     of = f" of {len(whole)}" if len(whole) > len(records) else ""
     said = [f"{plural(len(records), kind.noun, kind.plural)}{of}, exported by attune-bench."]
@@ -92,8 +120,11 @@ def _read_me(records: Collection[Any], suffix: str, *, has_questions: bool) -> s
         said.append(f"SYNTHETIC data: {whose}.")
     licences = named_licences(records)
     said.append(f"Licence: {'; '.join(licences)}." if licences else f"The {kind.plural} state no licence.")
+    said += _about_people(records, suffix, is_real=generated < len(records))
     missing = "NA is a missing value" if suffix == "csv" else "null is a missing value"
     said.append(f"codebook.csv: what each column of each table means. In the tables, {missing}: no answer was given.")
+    if empty:
+        said.append(f"Columns without any value in these {kind.plural}: {', '.join(empty)}.")
     if has_questions:
         said.append(
             "questions.csv: the words of the questions and their answers, by the question_id of the tables; where the "
@@ -104,7 +135,34 @@ def _read_me(records: Collection[Any], suffix: str, *, has_questions: bool) -> s
             "A text that a spreadsheet would take for a formula, and the text NA, begin with an apostrophe; read.R "
             'takes it off. In R, source("read.R", chdir = TRUE) reads every table into a data frame.'
         )
+        said.append(
+            "In SPSS: read a table as comma-separated text in UTF-8, a column with the type number or whole number as "
+            "F, any other as A. NA becomes system-missing in columns of numbers, with a warning; for other columns, "
+            "MISSING VALUES name ('NA') declares it. SPSS ends a row at a line break within a text: read tables with "
+            "such texts in R. No name of a column is longer than 64 bytes."
+        )
     return "\n".join([*said, ""])
+
+
+def _about_people(records: Collection[Any], suffix: str, *, is_real: bool) -> list[str]:
+    """Return how records of one person are to be analysed, and whether the files may be passed on."""
+    tables, records_of_kind = type(records.tables), records.kind.plural
+    key, person = tables.unit.named_by, tables.unit.cluster
+    if not key:
+        return []
+    said = [f"{records_of_kind[:1].upper()}{records_of_kind[1:]} of one {person} are alike: cluster by {key}."]
+    if tables.traits_of_clusters():
+        people = pluralize(person)
+        said[0] += (
+            f" {people}.{suffix} has the traits of each {person} once, and a missing value where the {records_of_kind} "
+            f"of a {person} differ; {tables.names[0]}.{suffix} repeats them."
+        )
+        said.append(
+            f"Privacy: {'the' if is_real else 'of real data, such'} tables have the traits and the whole texts of "
+            f"single {people}, and a few traits together can tell who somebody is. Pass such a folder on only where "
+            f"the licence, and what the {people} agreed to, allow it."
+        )
+    return said
 
 
 def _described(
@@ -193,9 +251,10 @@ def _column_name(name: str, value: str, used: set[str]) -> str:
     single = re.sub(r"oses$", "osis", name)
     single = single if single != name else re.sub(r"(?<=[^s])s$", "", name)
     plain = re.sub(r"[^A-Za-z0-9]+", "_", value).strip("_") or "other_script"
-    made, number = f"{single}_{plain}", 2
+    whole = f"{single}_{plain}"
+    made, number = whole[:_LONGEST_NAME].rstrip("_"), 2
     while made in used:
-        made, number = f"{single}_{plain}_{number}", number + 1
+        made, number = f"{whole[: _LONGEST_NAME - 4]}_{number}", number + 1
     used.add(made)
     return made
 

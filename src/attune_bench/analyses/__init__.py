@@ -52,7 +52,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "metric_correlation": Analysis(
             function=metric_correlation,
             title="Correlation of metrics across models",
-            note="rho: Spearman's, of the models' values. The models are fixed.",
+            note="rho: Spearman's, of the models' values. The models are not resampled.",
             rows_need="scores of at least six models in one condition, and two metrics",
             estimate="rho",
             row="a condition and pair of metrics",

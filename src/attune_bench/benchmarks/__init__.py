@@ -126,6 +126,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             PROMPTS_OPTION,
         ),
         task="attune_bench.benchmarks.eqbench3:TASK",
+        pairs="attune_bench.benchmarks.eqbench3:PAIRING",
         limits=(
             "A score is one judge's: another judge gives the same models other scores, and another order.",
             "The messages of the user are fixed, so that a model cannot change the course of a situation.",

@@ -20,9 +20,11 @@ from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.columns import Analysis, FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.pairwise import (
     ELO,
+    PEOPLE,
     comparisons_of,
     fit_of,
     fitted,
+    judged_by,
     largest_group,
     rating_line,
     whole_verdicts,
@@ -30,7 +32,6 @@ from attune_bench.scores.pairwise import (
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, interval_ends
 from attune_bench.stats.summary import summary
-from attune_data.comparisons import is_human
 from attune_metrics.metric import Metric, MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import cohen_kappa_interval
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES
@@ -374,12 +375,11 @@ def judges(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFr
     chosen = AnalysisOptions(**options)
     frame = comparisons_of(scores).drop_nulls("judge")
     one = pl.min_horizontal("a", "b")
-    judge = pl.col("judge").map_elements(lambda name: "human" if is_human(name) else name, return_dtype=pl.String)
     keys: list[Any] = ["unit", "criterion", one.alias("one"), pl.max_horizontal("a", "b").alias("other")]
     won = pl.when(pl.col("a") == one).then("outcome").otherwise(1 - pl.col("outcome"))
-    verdicts = frame.group_by(judge.alias("judge"), *keys).agg((won.mean() - 1 / 2).sign().alias("verdict"))
+    verdicts = frame.group_by(judged_by(), *keys).agg((won.mean() - 1 / 2).sign().alias("verdict"))
     on = ["unit", "criterion", "one", "other"]
-    names = sorted(verdicts["judge"].unique(), key=lambda name: (name != "human", name))
+    names = sorted(verdicts["judge"].unique(), key=lambda name: (name != PEOPLE, name))
     rows: list[tuple[Any, ...]] = []
     for a, b in combinations(names, 2):
         both = (
@@ -603,6 +603,11 @@ def sections(page: PageScores, *, data: object, results: object) -> list[Section
         frame = page.hide_small_cells(entry.function(page.table, **page.options))
         if frame.is_empty():
             found.append(Section(entry.title, left_out=f"needs {entry.rows_need}"))
+            continue
+        if entry.estimate and not frame[entry.estimate].count():
+            found.append(
+                Section(entry.title, left_out="; ".join(frame["reason"].drop_nulls().unique(maintain_order=True)))
+            )
             continue
         if frame.height > _MOST_ROWS:
             found.append(Section(entry.title, left_out=f"{frame.height:,} rows; attune-bench analyze {name} has them"))

@@ -39,6 +39,9 @@ def read_answer(text: str) -> dict[str, dict[str, int]]:
     return {name: {word: int(n) for word, n in _RATED.findall(part) if n} for name, part in parts.items()}
 
 
+_PASSES = "parseable_passes"
+
+
 def _parseable_passes(question: EQBenchQuestion, text: str) -> int:
     return sum(given.keys() == question.reference.keys() for given in read_answer(text).values())
 
@@ -56,7 +59,8 @@ def _assemble(question: EQBenchQuestion, answers: Mapping[str, str], settings: M
     """Return the record of the first answer with as many parseable passes as any."""
     text = max((answers[name] for name in sorted(answers)), key=lambda text: _parseable_passes(question, text))
     record = {"question": question.id, "model": settings.model, "raw_inference": text}
-    return EQBenchAnswer.model_validate(record | {"respondent_answers": read_answer(text)})
+    passes = {_PASSES: _parseable_passes(question, text)}
+    return EQBenchAnswer.model_validate(record | passes | {"respondent_answers": read_answer(text)})
 
 
 TASK: Task[EQBenchQuestion, ModelSettings] = Task(
@@ -66,7 +70,8 @@ TASK: Task[EQBenchQuestion, ModelSettings] = Task(
     unit="question",
     fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
     tries=lambda _: _TRIES,
-    answers_read=lambda answer: [any(answer["respondent_answers"].values())],
+    # Results of an earlier version do not count their passes.
+    answers_read=lambda answer: [bool(answer.get(_PASSES, any(answer["respondent_answers"].values())))],
 )
 """One call a question; an answer with an unparseable pass is asked for again, up to five calls in all."""
 

@@ -8,22 +8,35 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum, isfinite
+from math import fsum, inf, isfinite
+from statistics import fmean
 from typing import Any, ClassVar
 
-from attune_bench.runner.calls import TEXT, Call, Decoding, Message, Schema, message, object_schema
+from attune_bench.runner.calls import TEXT, Call, Decoding, Message, Schema, choice_schema, message, object_schema
 from attune_bench.runner.judge import Judge
-from attune_bench.runner.task import Fields, ModelSettings, Task, parse_outcomes
+from attune_bench.runner.pairs import Match, Pairing
+from attune_bench.runner.task import (
+    TRIES,
+    Fields,
+    ModelSettings,
+    Task,
+    call_to_make,
+    parse_outcomes,
+    read_answer,
+)
 from attune_bench.scores import pairwise
 from attune_bench.scores.records import score_items
 from attune_bench.scores.table import ScoreTable
 from attune_data.comparisons import Comparison
 from attune_data.eqbench3 import (
+    SIDES,
     STORIES,
+    VERDICT,
     EQBench3Situation,
     EQBench3Transcript,
     EQBench3Verdict,
     counted_pluses,
+    plus_signs,
     read_sections,
 )
 from attune_data.text import listed, plural
@@ -41,6 +54,8 @@ _HEADINGS = {
     "draft": "Draft",
 }  # fmt: skip
 _REASONING = "chain_of_thought_reasoning"
+_NOTE = "Answer with the JSON object alone."
+_OF_TURNS, _OF_DEBRIEF = 0.7, 0.5  # temperatures
 _SHORTEST = 100  # characters of an answer, of which a judged transcript has one at least
 
 
@@ -48,7 +63,7 @@ _SHORTEST = 100  # characters of an answer, of which a judged transcript has one
 class EQBench3Settings(ModelSettings):
     """How a model is asked: `ModelSettings`, and the judges of the rubric; of several judges the mean counts."""
 
-    temperature: float | None = 0.7
+    temperature: float | None = _OF_TURNS
     max_tokens: int | None = 12_000
     judge_model: tuple[str, ...] = ()
 
@@ -102,21 +117,31 @@ def _first_number(value: Any) -> float | None:
 
 def _judge(situation: EQBench3Situation, settings: EQBench3Settings) -> Judge:
     criteria = (*CRITERIA[situation.rubric], *(STYLE if situation.rubric == "standard" else ()))
-    return Judge(models=settings.judge_model, answer=RubricAnswer(criteria), note="Answer with the JSON object alone.")
+    return Judge(models=settings.judge_model, answer=RubricAnswer(criteria), note=_NOTE)
 
 
-def _shown(situation: EQBench3Situation, role: str, content: str) -> str:
+def _shown(situation: EQBench3Situation, role: str, content: str, limits: Sequence[float] = (inf,) * 3) -> str:
     """Return a message as the judge reads it: of a role-play or draft its sections, empty where there is no heading."""
     if role == "assistant" and situation.type != "analysis":
-        sections = read_sections(content, situation.type)
-        content = "\n\n".join(f"{_HEADINGS[name]}\n\n{section}" for name, section in sections.items())
+        sections = read_sections(content, situation.type).items()
+        cut = [(name, _cut(text, limit)) for (name, text), limit in zip(sections, limits, strict=True)]
+        content = "\n\n".join(f"{_HEADINGS[name]}\n\n{section}" for name, section in cut)
     return f"{role.capitalize()}:\n{content}\n---"
+
+
+def _cut(text: str, limit: float) -> str:
+    return text if len(text) <= limit else f"{text[: int(limit)]}... [truncated]"
+
+
+def _without_signs(text: str) -> str:
+    """Return a text for the judge without the characters ``*`` and ``#``, as published."""
+    return text.replace("*", "").replace("#", "")
 
 
 def _request(
     situation: EQBench3Situation, settings: EQBench3Settings, said: Iterable[Message], debrief: str
 ) -> list[Message]:
-    """Return the request to the judge, without the characters ``*`` and ``#``, as published."""
+    """Return the request to the judge of the rubric."""
     texts = {"transcript": "\n".join(_shown(situation, one["role"], one["content"]) for one in said)}
     answer = _judge(situation, settings).answer
     assert isinstance(answer, RubricAnswer)  # noqa: S101
@@ -124,7 +149,7 @@ def _request(
         asked = settings.render("rubric_analysis", form=answer.form, **texts)
     else:
         asked = settings.render("rubric", form=answer.form, debrief=debrief, **texts)
-    return [message("user", asked.replace("*", "").replace("#", ""))]
+    return [message("user", _without_signs(asked))]
 
 
 def _said(
@@ -147,7 +172,8 @@ def _calls(
     found = []
     given = answers or {}
     for place, (name, said) in enumerate(_said(situation, settings, given)):
-        found.append(Call(name, settings.model, "model", tuple(said), pending=0 if given else place))
+        own = _of_debrief(settings) if name == "debrief" else {}
+        found.append(Call(name, settings.model, "model", tuple(said), pending=0 if given else place, decoding=own))
         if answers is not None and name not in answers:
             return found
     judge, pending = _judge(situation, settings), len(found)
@@ -155,6 +181,14 @@ def _calls(
     if answers is None:
         return [*found, *judge.calls("rubric", request, pending=pending)]
     return [*found, *(judge.calls_to_make("rubric", request, answers) if _is_judged(answers) else ())]
+
+
+def _of_debrief(settings: EQBench3Settings) -> dict[str, Any]:
+    """Return how the debrief is decoded otherwise than turns: as published, without ``min_p`` and less at random."""
+    own: dict[str, Any] = {} if settings.temperature != _OF_TURNS else {"temperature": _OF_DEBRIEF}
+    if "min_p" in settings.extra_body:
+        own["extra_body"] = {name: value for name, value in settings.extra_body.items() if name != "min_p"}
+    return own
 
 
 def _is_judged(answers: Mapping[str, str]) -> bool:
@@ -184,7 +218,7 @@ def _assemble(
         "conversation_history": history,
         "parsed_responses": [{**read_sections(text, situation.type), "raw": text} for text in said],
         "rubric_scores": scores,
-        "calls": judgements.calls,
+        "calls": judgements.calls if _is_judged(answers) else {},
     }
     if situation.type != "analysis":
         document["debrief_response"] = answers.get("debrief", "")
@@ -208,6 +242,126 @@ TASK: Task[EQBench3Situation, EQBench3Settings] = Task(
     answers_read=_answers_read,
 )
 """The turns of a situation one after the other, the debrief, then the judge of the rubric."""
+
+
+# Comparisons in pairs.
+
+_PAIR_CRITERIA = {
+    "standard": (
+        "demonstrated_empathy", "pragmatic_ei", "depth_of_insight", "social_dexterity", "emotional_reasoning",
+        "appropriate_validating_challenging", "message_tailoring", "overall_eq",
+    ),
+    "analysis": (
+        "depth_of_insight", "authentic_eu", "causal_attribution", "theory_of_mind", "incisiveness",
+        "reading_between_lines", "correctness", "overall_eq",
+    ),
+}  # fmt: skip
+_MOST_PLUSES = 5
+# In characters, as published: the three sections of an answer, the debrief, an analysis.
+_SECTION_LIMITS, _DEBRIEF_LIMIT, _ANALYSIS_LIMIT = (2_200, 1_600, 1_600), 4_000, 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class PairAnswer:
+    """The judge's answer about two transcripts: its reasoning, then for each criterion the better side's plus signs.
+
+    Examples
+    --------
+    >>> PairAnswer(("pragmatic_ei", "overall_eq")).read({"pragmatic_ei": "A0493++", "overall_eq": "neither"})
+    ({'pragmatic_ei': 'A0493++'}, 1)
+    """
+
+    criteria: tuple[str, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON schema of the answer."""
+        better = choice_schema(f"{side}{'+' * count}" for side in SIDES for count in range(1, _MOST_PLUSES + 1))
+        return object_schema({_REASONING: TEXT, **dict.fromkeys(self.criteria, better)})
+
+    @property
+    def form(self) -> str:
+        """The answer in words, for the request."""
+        better = f"{' or '.join(SIDES)}, then one to five +"
+        values = ",\n".join(f'  "{name}": "{better}"' for name in self.criteria)
+        return f'{{\n  "{_REASONING}": "your reasoning",\n{values}\n}}'
+
+    def read(self, said: Fields) -> tuple[Fields, int]:
+        """Return the values that name a side, of any key but the reasoning, as published, and how many others."""
+        found = {
+            name: value
+            for name, value in said.items()
+            if name != _REASONING and isinstance(value, str) and any(side in value for side in SIDES)
+        }
+        return found, len(said.keys() - {_REASONING}) - len(found)
+
+
+def _pair_answer(match: Match) -> PairAnswer:
+    return PairAnswer(_PAIR_CRITERIA[match.unit.rubric])
+
+
+def _pair_request(match: Match, settings: EQBench3Settings) -> str:
+    situation, form = match.unit, _pair_answer(match).form
+    if situation.type == "analysis":
+        texts = [_cut(next(iter(_answers(one)), ""), _ANALYSIS_LIMIT) for one in (match.first, match.second)]
+        first, second = map(_without_signs, texts)
+        analysed = _without_signs("\n\n".join(situation.prompts))
+        return settings.render("pairs_analysis", transcript=analysed, first=first, second=second, form=form)
+    first, second = (_without_signs(_played(situation, one)) for one in (match.first, match.second))
+    note = situation.note or "There are no notes on this situation."
+    return settings.render("pairs", first=first, second=second, note=note, form=form)
+
+
+def _played(situation: EQBench3Situation, transcript: EQBench3Transcript) -> str:
+    """Return a transcript with its debrief as the judge of pairs reads it, cut to the length of all transcripts."""
+    said = [one for one in transcript.conversation_history if one.role != "system"]
+    shown = [_shown(situation, one.role, one.content, _SECTION_LIMITS) for one in said]
+    return "\n".join([*shown, f"Debrief:\n{_cut(transcript.debrief_response or '', _DEBRIEF_LIMIT)}"])
+
+
+def _answers(transcript: EQBench3Transcript) -> list[str]:
+    return [one.content for one in transcript.conversation_history if one.role == "assistant"]
+
+
+def _why_not_judged(match: Match) -> str:
+    """Return why a pair is not judged, as published; empty where it is."""
+    texts = [_answers(match.first), _answers(match.second)]
+    has_answers = all(any(len(text.strip()) >= _SHORTEST for text in said) for said in texts)
+    return "" if has_answers else f"{match.id}: a transcript without an answer of {_SHORTEST} characters"
+
+
+def _pair_calls(match: Match, settings: EQBench3Settings, answers: Mapping[str, str] | None) -> Sequence[Call]:
+    answer = _pair_answer(match)
+    request = message("user", _pair_request(match, settings))
+    first = Call("pair", settings.model, "model", (request,), answer.schema, "pair")
+    call = call_to_make(first, answers or {}, answer.read, note=_NOTE, tries=TRIES[settings.answer_format])
+    return [call] if call else []
+
+
+def _pair_verdict(match: Match, answers: Mapping[str, str], settings: EQBench3Settings) -> EQBench3Verdict:
+    reading = read_answer(answers, "pair", _pair_answer(match).read)
+    first, second = plus_signs(reading.fields)
+    lengths = [fmean(map(len, said)) if (said := _answers(one)) else None for one in (match.first, match.second)]
+    found = {"plus_for_test": first, "plus_for_other": second, "judge_response": reading.fields}
+    document = {
+        "scenario_id": match.unit.id, "test_model": match.models[0], "neighbor_model": match.models[1],
+        "repeat": match.repeat, "story": match.unit.story, "test_first": True, "judge_model": settings.model,
+        "test_model_avg_response_length": lengths[0], "neighbor_model_avg_response_length": lengths[1],
+        **(found if reading.fields else {"error": "the judge's answer could not be read"}),
+        "calls": {"pair": {"outcome": reading.outcome, "dropped": reading.dropped}},
+        "synthetic": match.unit.synthetic,
+    }  # fmt: skip
+    return EQBench3Verdict.model_validate(document)
+
+
+def _judge_of_pairs(settings: EQBench3Settings) -> EQBench3Settings:
+    """Return how the judge of a run is asked about pairs, at temperature 0 as published."""
+    if len(settings.judge_model) != 1:
+        raise ValueError("--pairs needs one judge, which reads the answers of both models: --judge-model MODEL")
+    return replace(
+        settings, model=settings.judge_model[0], judge_model=(), temperature=0.0, max_tokens=8_000,
+        reasoning_effort=None, extra_body={},
+    )  # fmt: skip
 
 
 def row(transcript: EQBench3Transcript) -> tuple[str, None, str]:
@@ -269,13 +423,17 @@ def score(
     )  # fmt: skip
     own = [one for one in given if one.scenario_id in known]
     notes = []
-    if failed := [one for one in own if not one.is_scored]:
-        models = listed(sorted({one.test_model for one in failed}), 6)
-        notes.append(f"Not scored: {plural(len(failed), 'transcript')} without the judge's scores, of {models}.")
     tasks: dict[str, list[float]] = {}
+    without: dict[str, list[str]] = {}
     for one in own:
-        if (value := _task_score(known[one.scenario_id], one.rubric_scores if one.is_scored else {})) is not None:
+        value = _task_score(known[one.scenario_id], one.rubric_scores if one.is_scored else {})
+        if value is not None:
             tasks.setdefault(one.test_model, []).append(5 * value)
+        else:
+            why = "whose scores have no mean from 0 to 20" if one.is_scored else "without the judge's scores"
+            without.setdefault(why, []).append(one.test_model)
+    for why, models in sorted(without.items()):
+        notes.append(f"Not scored: {plural(len(models), 'transcript')} {why}, of {listed(sorted({*models}), 6)}.")
     if table.repeats is not None and tasks:
         means = ", ".join(f"{model} {fsum(found) / len(found):.1f}" for model, found in sorted(tasks.items()))
         notes.append(f"Means over all transcripts, as published, in which each iteration counts once: {means}.")
@@ -289,15 +447,26 @@ def plus_counts(verdicts: Iterable[EQBench3Verdict]) -> list[PlusCounts]:
     --------
     >>> about = {"scenario_id": "401", "test_model": "a", "neighbor_model": "b", "test_first": True}
     >>> plus_counts([EQBench3Verdict(**about, plus_for_test=14, plus_for_other=1)])
-    [PlusCounts(test='a', other='b', scenario='401', iteration='1', plus_test=1, plus_other=0)]
+    [PlusCounts(test='a', other='b', scenario='401', iteration='1', plus_test=1, plus_other=0, fraction=None)]
     """
     found = []
     for one in verdicts:
-        if not one.fault and one.plus_for_test is not None and one.plus_for_other is not None:
+        if one.fault:
+            continue
+        told = one.test_model, one.neighbor_model, one.scenario_id, str(one.repeat)
+        if one.plus_for_test is None or one.plus_for_other is None:
+            found.append(PlusCounts(*told, None, None, one.fraction_for_test))
+        else:
             counts = counted_pluses(one.plus_for_test, one.plus_for_other, rubric=one.rubric)
-            sides = one.test_model, one.neighbor_model
-            found.append(PlusCounts(*sides, one.scenario_id, str(one.repeat), *counts))
+            found.append(PlusCounts(*told, *counts))
     return found
+
+
+def _margin(counts: PlusCounts) -> float:
+    """Return the difference of plus signs; of a fraction the difference that it stands for."""
+    if counts.plus_test is None or counts.plus_other is None:
+        return round(60 * ((counts.fraction or 0.0) - 0.5), 9)
+    return counts.plus_test - counts.plus_other
 
 
 def as_comparisons(verdicts: Iterable[EQBench3Verdict]) -> list[Comparison]:
@@ -315,11 +484,11 @@ def as_comparisons(verdicts: Iterable[EQBench3Verdict]) -> list[Comparison]:
     held = [one for one in verdicts if not one.fault]
     return [
         Comparison(
-            unit=one.scenario_id, a=one.test_model, b=one.neighbor_model, margin=counts.plus_test - counts.plus_other,
+            unit=one.scenario_id, a=one.test_model, b=one.neighbor_model, margin=_margin(counts),
             first=one.test_model if one.test_first else one.neighbor_model,
             length_a=one.test_model_avg_response_length, length_b=one.neighbor_model_avg_response_length,
             cluster=one.story or STORIES.get(one.scenario_id, one.scenario_id), repeat=one.repeat,
-            synthetic=one.synthetic,
+            judge=one.judge_model, synthetic=one.synthetic,
         )
         for one, counts in zip(held, plus_counts(held), strict=True)
     ]  # fmt: skip
@@ -363,9 +532,26 @@ def score_pairs(
     notes = []
     if left_out := len(given) - len(comparisons):
         notes.append(f"Left out: {plural(left_out, 'verdict')} that cannot be counted.")
-    orders = Counter((one.unit, one.repeat, *sorted((one.a, one.b))) for one in comparisons)
+    orders = Counter((one.unit, one.repeat, one.judge, *sorted((one.a, one.b))) for one in comparisons)
     if single := sum(count == 1 for count in orders.values()):
         notes.append(f"Judged in one order only: {single} of {plural(len(orders), 'pair')} of transcripts.")
     about = {"unit": "situation", "cluster": "story"}
     noted = table.note(*notes) if notes else table
     return replace(noted, provenance=noted.provenance.model_copy(update=about))
+
+
+PAIRING: Pairing[EQBench3Settings] = Pairing(
+    task=Task(
+        name="eqbench3-pairs",
+        calls=_pair_calls,
+        assemble=_pair_verdict,
+        settings=EQBench3Settings,
+        unit="comparison",
+        fields=lambda _, settings, source: {**settings.provenance(), "provider": source.providers["model"]},
+        unusable=_why_not_judged,
+    ),
+    settings=_judge_of_pairs,
+    kind=VERDICT,
+    comparisons=as_comparisons,
+)
+"""One judge compares the transcripts of two models, called A0493 and A0488, in both orders."""

@@ -23,6 +23,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.summary import summary
 from attune_data.eqbench3 import EQBench3Verdict
+from attune_data.text import listed
 from attune_metrics.eqbench3 import published_ratings
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.sums import average_ranks
@@ -74,8 +75,14 @@ def protocols(
     Raises
     ------
     MetricInputError
-        Where no verdict can be counted, or an option is unknown.
+        Where no verdict can be counted, the scores are of several judges, or an option is unknown.
     """
+    if len(scores.conditions) > 1:
+        judges = listed([str(one) for one in scores.conditions], 3)
+        raise MetricInputError(
+            f"the verdicts are of {len(scores.conditions)} judges ({judges}), and published ratings are of one; score "
+            "the verdicts of one judge alone"
+        )
     counts = [one for one in plus_counts(results) if {one.test, one.other} <= {*scores.models}]
     if not counts:
         raise MetricInputError("no verdict on two of the models can be counted")
@@ -141,6 +148,8 @@ def sections(page: PageScores, *, data: object, results: Iterable[EQBench3Verdic
     entry = ANALYSES["protocols"]
     if results is None:
         own = Section(entry.title, left_out="needs the verdicts, --results")
+    elif len(page.table.conditions) > 1:
+        own = Section(entry.title, left_out="needs the verdicts of one judge alone")
     else:
         frame = page.hide_small_cells(protocols(page.table, results=results, **page.options))
         tables = analysis_tables(page.table, "protocols", entry, frame)

@@ -66,6 +66,7 @@ from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
 from attune_data.collection import Collection, Kind
+from attune_data.comparisons import COMPARISON
 from attune_data.description import describe as count
 from attune_data.description import description_text
 from attune_data.display import collection_text
@@ -78,11 +79,13 @@ from attune_data.text import columns_of_terminal, has_colours, plural
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
+_columns = option("--columns", "Columns of a table of comparisons that have another name: a=left,b=right.", folded=True)
 
 
 @verb("show demo", "show demo 4efd4f90 --results demo")
 @click.argument("source")
 @click.argument("id", required=False)
+@_columns
 @where_option
 @option("--turn", "Number of the turn to show, where the record has numbered turns.", int)
 @results_option("Show beside the record what models made of it, from these results")
@@ -96,6 +99,7 @@ def show(
     results: tuple[str, ...],
     benchmark: str | None,
     kind: str | None,
+    **_: Any,
 ) -> None:
     """Print one record of SOURCE: a conversation with its annotations, a scenario, a run, an episode, a dialogue.
 
@@ -150,6 +154,7 @@ def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | No
 @option("--small-cells", "Show values that rest on fewer than 5 people, too.", bool)
 @_benchmark
 @kind_option
+@_columns
 @_format
 @sampling_options("seed", "resamples")
 def describe(
@@ -169,6 +174,7 @@ def describe(
     from turn to turn, what replies did and what people wanted, and preferences, with intervals by participant; with
     --compare, the subgroup that --where chooses against the others. Values of fewer than 5 people are hidden.
     """
+    del given["columns"]  # which `loaded` reads
     of, records = loaded(source, benchmark, kind)
     part = subgroup(of, records, where)
     if html is not None or compare:
@@ -212,6 +218,7 @@ def _asked(
 @_benchmark
 @kind_option
 @option("--strict", "Exit with 1 on warnings too.", bool)
+@_columns
 @_format
 def validate(
     sources: tuple[str, ...],
@@ -220,6 +227,7 @@ def validate(
     kind: str | None,
     strict: bool,
     format: str,  # noqa: A002
+    **_: Any,
 ) -> int:
     """Check the records of SOURCE, or of several together, and list every error and warning, and the first notes.
 
@@ -235,6 +243,9 @@ def validate(
         if all(loaded):
             with mistakes():
                 found += score_records(*loaded, benchmark=_benchmark_of(of, benchmark)).provenance.issues
+    elif of is COMPARISON and not count_severities(found)["error"]:
+        with mistakes():  # what no comparison tells alone, such as a judge in some rows only
+            score_records(loaded[0])
     severities = count_severities(found)
     if format == "json":
         counts = {records.kind.plural: len(records) for records in loaded}
@@ -328,6 +339,7 @@ def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool,
     folded=True,
 )
 @baselines_option
+@_columns
 @click.pass_context
 def score(
     ctx: click.Context,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 
 from attune_bench.cli.help import VerbGroup
 from attune_bench.cli.options import (
@@ -34,12 +35,17 @@ from attune_bench.report.judges import (
     plan_table,
 )
 from attune_bench.scores.columns import build_frame
+from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
+from attune_bench.scores.pairwise import score
+from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.debias import RATINGS_NEEDED, debias, debias_pairs, draw_labels, plan_labels, read_labels
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
-from attune_data.text import plural
+from attune_data.text import plural, pluralize
+from attune_metrics.comparisons import WIN_RATE
+from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.judges import MIN_LABELS
 from attune_metrics.stats.power import labels_needed
 
@@ -106,7 +112,7 @@ def agree(
 def correct(scores: Path, labels: Path, metric: str | None, format: Format, **given: Any) -> None:  # noqa: A002
     """Correct a judge's scores by people's ratings of a part.
 
-    The part is a random part of what the judge scored.
+    The part is a random part of what the judge scored. A table of people's comparisons in pairs gives win rates.
 
     Prints for every rated model, and for every two that people rated on the same units, what the judge says, what
     people say and the judge corrected; and which corrected differences are significant.
@@ -115,15 +121,37 @@ def correct(scores: Path, labels: Path, metric: str | None, format: Format, **gi
     """
     read = read_scores(scores, given)
     sampled = sampling_of(given)
+    notes = []
     with mistakes():
-        held = read_labels(read, labels, metric=metric)
+        if is_comparison_file(labels):
+            metric = metric or WIN_RATE.name
+            rates, left_out = _win_rates(read, labels, metric)
+            notes += left_out
+            held = read_labels(read, rates, metric=metric)
+        else:
+            held = read_labels(read, labels, metric=metric)
     frame, warned = with_warnings(lambda: debias(read, held, **sampled))
     pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
     tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
-    notes = [judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count()))]
+    notes.append(judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count())))
     models = list(dict.fromkeys(frame["model"]))
     signature = read.sign(models=models, labels=held.hash, of="differences", metrics=[held.metric.name], **sampled)
     print_document(document(read, tables, notes=notes, warnings=[*warned, *of_pairs], signature=signature), format)
+
+
+def _win_rates(table: ScoreTable, path: Path, metric: str) -> tuple[pl.DataFrame, list[str]]:
+    """Return how often each model won by people on each unit that a judge judged, and a sentence on other units."""
+    if metric != WIN_RATE.name:
+        raise MetricInputError(f"{path} has comparisons, which give win rates; give --metric {WIN_RATE.name}")
+    by_people = score(read_comparisons(path)[0], judges="pooled").values
+    rates = by_people.select("model", "unit", rating=WIN_RATE.name).drop_nulls()
+    judged = table.values.drop_nulls(WIN_RATE.name).select(KEYS)
+    others = rates.join(judged, on=["model", "unit"], how="anti").height
+    units = pluralize(table.provenance.unit)
+    said = (
+        f"{path}: {others:,} of {rates.height:,} win rates are left out, as no judge judged the model on these {units}."
+    )
+    return judged.join(rates, on=["model", "unit"]), [said] * bool(others)
 
 
 @verb("judge draw scores.json --metric avg_draft_judge_score --n 30 -o sheet.csv", variants=True)

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_in_use, benchmark_named
 from attune_bench.cli.help import FoldedOption, help_all_option, shown_options, shown_text, write_end
-from attune_bench.cli.output import UserError, mistakes
+from attune_bench.cli.output import WORDS, UserError, mistakes
 from attune_bench.report.columns import INTERVALS
 from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
@@ -136,6 +136,7 @@ class VerbCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; values that follow a list's name are its values."""
+        ctx.meta[WORDS] = [*args]
         for place, word in enumerate(args):
             if word == "--benchmark" and place + 1 < len(args):
                 ctx.meta["benchmark"] = args[place + 1]
@@ -353,6 +354,11 @@ def where_traits(where: Sequence[str]) -> dict[str, list[str]]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UserError(f"--where {text!r} is not of the form TRAIT=VALUE")
+        if name.endswith(("!", "<", ">")):
+            raise UserError(
+                f"--where {text!r}: --where chooses equal values only, with TRAIT=VALUE; describe --where TRAIT=VALUE "
+                "--compare shows a group and the others, export without --where writes all records with their traits"
+            )
         found.setdefault(name, []).append(CliValue(value))
     return found
 

@@ -1,5 +1,6 @@
 """What commands print: text in the width of the terminal, warnings, mistakes in one line, progress."""
 
+import re
 import shlex
 import sys
 import warnings
@@ -9,6 +10,8 @@ from errno import EACCES, EPERM, EROFS
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.report.document import Document, Format, render
@@ -24,8 +27,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+_ARGUMENT = re.compile(r"\w+=True \((--[\w-]+)\)")
+
+
 class UserError(ValueError):
-    """A mistake of the user; its text says what to do."""
+    """A mistake of the user; its text says what to do, with options where the library names arguments of Python."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(_ARGUMENT.sub(r"\1", text))
 
 
 @contextmanager
@@ -73,8 +82,17 @@ def emit(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
-SIGNATURE_HINT = "(attune-bench signature prints it whole)"
-"""The end of the line with the hash of a signature."""
+WORDS = "words"
+"""The key, in the `meta` of a context, of the words that were typed after the name of a command."""
+
+
+def signature_hint() -> str:
+    """Return the end of the line with the hash of a signature: the command that prints the signature whole."""
+    ctx = click.get_current_context()
+    command = ctx.command_path.removeprefix("attune-bench ")
+    # The signature is the same for every format, and its command takes none.
+    words = re.sub(r" --format[ =]table(?= |$)", "", f" {shlex.join(ctx.meta[WORDS])}")
+    return f"(whole: attune-bench signature {command}{words})"
 
 
 def print_document(document: Document, format: Format) -> None:  # noqa: A002
@@ -87,7 +105,7 @@ def print_document(document: Document, format: Format) -> None:  # noqa: A002
 def document_text(document: Document, format: Format = "table") -> str:  # noqa: A002
     """Return a document as text for standard output: for a terminal in its width and colours."""
     text = render(document, format=format, columns=columns_of_terminal(None), colours=has_colours(sys.stdout))
-    return f"{text} {SIGNATURE_HINT}" if format == "table" and document.signature else text
+    return f"{text} {signature_hint()}" if format == "table" and document.signature else text
 
 
 def say(text: str) -> None:

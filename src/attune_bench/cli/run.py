@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -66,6 +66,7 @@ from attune_bench.runner.calls import (
     provider_name,
 )
 from attune_bench.runner.cost import PriceError, calls_within, check_limited, estimate, estimate_text, read_prices
+from attune_bench.runner.pairs import Judged, Pairing, judge_pairs, matches_with, planned_calls
 from attune_bench.runner.running import listed_settings, prepare, roles_of
 from attune_bench.runner.task import Task
 from attune_bench.runner.terminal import progress_line, report_outcome, warn
@@ -74,7 +75,9 @@ from attune_data.collection import Collection
 from attune_data.io.documents import parse_json
 from attune_data.issues import count_severities
 from attune_data.references import resolve
-from attune_data.text import plural, sanitize
+from attune_data.text import listed, plural, sanitize
+
+T = TypeVar("T")
 
 _DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_body")
 _SECRET = ("api_key", "base_url")
@@ -378,22 +381,42 @@ def ask(
     benchmark: Benchmark | None,
     repeats: int = 1,
     report: Callable[[RunOutcome], object] | None = None,
+    seen: Callable[[RunOutcome], object] = lambda _: None,
 ) -> int:
     """Run a task with the options of a command, say what came of it, and return the exit status.
 
     What was made is called `made`, and is scored as results of `benchmark`, where it is given. `report` is called with
-    the outcome; without it the command that scores the results is named.
+    the outcome; without it the command that scores the results is named. `seen` is called with the outcome too.
     """
     options = replace(options, command=_command(ctx, servers, output))
+    asking = partial(run_task, task, units, settings, servers, output=output, repeats=repeats)
+    outcome = _execute(asking, options)
+    if outcome.finished:
+        note_source(output, source)
+        # `rejudge` asks the servers of the run's judges, or else the server of its model.
+        for role, server in servers.items():
+            if role != "model" or len(servers) == 1:
+                note_server(output, server.provider, server.url)
+    status = report_outcome(outcome, made)
+    seen(outcome)
+    if report is not None:
+        report(outcome)
+    elif outcome.finished and not outcome.is_unreadable and benchmark is not None:
+        forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
+        line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
+        emit(f"next: {line}")
+    return status
 
-    def execution(options: RunOptions) -> RunOutcome:
+
+def _execute(asking: Callable[..., Coroutine[Any, Any, T]], options: RunOptions) -> T:
+    """Run a coroutine of a run with a line of progress; ask before it replaces results of other settings."""
+
+    def execution(options: RunOptions) -> T:
         with progress_line() as watch:
-            return _run(
-                run_task(task, units, settings, servers, output=output, repeats=repeats, options=options, watch=watch)
-            )
+            return _run(asking(options=options, watch=watch))
 
     try:
-        outcome = execution(options)
+        return execution(options)
     except ReplaceError as error:
         keeps = "another --output keeps both"
         if not _is_terminal():
@@ -406,27 +429,13 @@ def ask(
             agreed = False
         if not agreed:
             raise UserError(f"nothing was replaced; {keeps}") from None
-        outcome = execution(replace(options, replace=True))
-    if outcome.finished:
-        note_source(output, source)
-        # `rejudge` asks the servers of the run's judges, or else the server of its model.
-        for role, server in servers.items():
-            if role != "model" or len(servers) == 1:
-                note_server(output, server.provider, server.url)
-    status = report_outcome(outcome, made)
-    if report is not None:
-        report(outcome)
-    elif outcome.finished and not outcome.is_unreadable and benchmark is not None:
-        forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
-        line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
-        emit(f"next: {line}")
-    return status
+        return execution(replace(options, replace=True))
 
 
-def _run(running: Coroutine[Any, Any, RunOutcome]) -> RunOutcome:
+def _run(running: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine, which the first signal cancels."""
 
-    async def stoppable() -> RunOutcome:
+    async def stoppable() -> T:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 - for the type checker
         before, process.react = process.react, lambda: loop.call_soon_threadsafe(task.cancel)
@@ -480,6 +489,13 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
     default=1,
     folded=True,
 )
+@option(
+    "--pairs",
+    "Then have the judge compare answers of MODEL with those of the other models in the folder, in at most so many "
+    "calls, until their order is decided; into OUTPUT-pairs.",
+    click.IntRange(min=2),
+    folded=True,
+)
 @option("--dry-run", "Print the number of calls, tokens and the cost, and send nothing.", bool)
 @option("--html", "Score what the folder has in the end, and write this page of it.", Path)
 @baselines_option
@@ -496,6 +512,7 @@ def run(
     where: tuple[str, ...],
     benchmark: str | None,
     repeats: int,
+    pairs: int | None,
     dry_run: bool,
     html: Path | None,
     baselines: bool,
@@ -527,18 +544,70 @@ def run(
         check_output(output, data)
         each, roles = settings_and_roles(task, model, decoding(ctx), own)
         check_asking(provider, roles, of_servers)
+        pairing, most = None if pairs is None else pairing_of(chosen), pairs or 0
+        if pairing is not None:
+            with mistakes():
+                judge = pairing.settings(each[0])
         options = run_options(given)
         units = load_units(data, chosen, limit, **where_traits(where))
         if dry_run:
             providers_of(provider, roles, of_servers)  # Checks them.
             print_estimate(task, units, each, options=options, output=output, repeats=repeats)
+            if pairing is not None:
+                say(f"then at most {plural(most, 'call')} about pairs, and one more for an answer that cannot be read")
+                planned = planned_calls(pairing, task, units, each[0], most)
+                say(estimate_text(estimate(planned, judge.decoding), options.prices))
             return 0
         servers = servers_of(provider, given, roles, of_servers)
-        return ask(
+        outcomes: list[RunOutcome] = []
+        report = None if html is None else partial(_write_report, html, data, chosen, benchmark, baselines)
+        status = ask(
             ctx, task, units, each, servers, options=options, output=output, source=data, made=made.noun,
-            benchmark=chosen, repeats=repeats,
-            report=None if html is None else partial(_write_report, html, data, chosen, benchmark, baselines),
+            benchmark=chosen, repeats=repeats, report=report, seen=outcomes.append,
         )  # fmt: skip
+        if pairing is None or outcomes[0].stopped:
+            return status
+        found = load(made, [str(output)])
+        matches = matches_with(model, units, found, resolve(chosen.row))
+        folder = output.with_name(f"{output.name}-pairs")
+        options = replace(options, command=_command(ctx, servers, output))
+        asking = partial(judge_pairs, pairing, matches, judge, servers["judge"], model=model, calls=most, output=folder)
+        return max(status, _say_judged(_execute(asking, options), pairing, model, most, folder))
+
+
+def pairing_of(benchmark: Benchmark) -> Pairing[Any]:
+    """Return how a judge compares two answers of a benchmark.
+
+    Raises
+    ------
+    UserError
+        Where answers of the benchmark are not compared.
+    """
+    if benchmark.pairs is None:
+        others = listed([one.title for one in BENCHMARKS if one.pairs is not None])
+        raise UserError(f"--pairs: answers of {benchmark.title} are not judged in pairs; answers of {others} are")
+    found: Pairing[Any] = resolve(benchmark.pairs)
+    return found
+
+
+def _say_judged(judged: Judged, pairing: Pairing[Any], model: str, calls: int, folder: Path) -> int:
+    """Say what came of judging a model in pairs, and return the exit status."""
+    status = 0 if judged.outcome is None else report_outcome(judged.outcome, pairing.kind.noun)
+    if not judged.opponents:
+        why = "the folder has no answers of another model that its own can be compared with"
+        warn(f"{model} was not judged in pairs: {why}")
+        return status
+    against = listed([*judged.undecided], 3)
+    made = f"{judged.verdicts:,} of {plural(calls, 'call')}"
+    if not judged.undecided:
+        say(f"{model}: its order with {plural(len(judged.opponents), 'other model')} is decided, after {made}")
+    else:
+        why = "every answer of theirs is judged" if judged.is_exhausted else f"after {made}"
+        more = "" if status or judged.is_exhausted else "; a larger --pairs goes on"
+        say(f"{model}: its order with {against} is not decided, {why}{more}")
+    if judged.outcome is not None and judged.outcome.finished and not judged.outcome.is_unreadable:
+        emit(f"next: {command_line('report', (), {'--results': folder})}")
+    return status
 
 
 def _write_report(
@@ -558,7 +627,10 @@ def _write_report(
         flags = {"--baselines": baselines, "--small-cells": "--small-cells" in str(error)}
         options: dict[str, Any] = {"--results": folder, "--data": data, "--benchmark": name, "--html": html}
         options |= {flag: () for flag, is_needed in flags.items() if is_needed}
-        raise UserError(f"{html} is not written: {error}; try {command_line('report', (), options)}") from None
+        other = f"try {command_line('report', (), options)}"
+        if outcome.skipped:
+            other = f"the same command goes on, and writes the page of all; or {other}"
+        raise UserError(f"{html} is not written: {error}; {other}") from None
     write_page(html, text)
     if outcome.skipped:
         every = outcome.finished + len(outcome.skipped)

@@ -37,7 +37,6 @@ from attune_bench.cli.options import (
     where_traits,
 )
 from attune_bench.cli.output import (
-    SIGNATURE_HINT,
     UserError,
     check_page,
     document_text,
@@ -47,6 +46,7 @@ from attune_bench.cli.output import (
     page_progress,
     print_document,
     progress,
+    signature_hint,
     with_warnings,
     write_page,
     write_warnings,
@@ -65,6 +65,7 @@ from attune_bench.cli.sources import (
 from attune_bench.report.columns import Table, in_words, interval_words
 from attune_bench.report.comparisons import comparison_note, comparison_tables, matrices, quotes
 from attune_bench.report.document import Document, Format, document, json_content
+from attune_bench.report.notes import missing_notes
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,
@@ -354,16 +355,18 @@ def compare(
     asked = (f"compare {model[0]!r} with {model[1]!r}" if model else "", f"by {by}" if by else "")
     question = "; ".join(filter(None, asked)) or None
     if frame.is_empty():
-        tables, note, quoted = [Table("comparisons", "", (), (), frame)], nothing_to_compare(read), list[str]()
+        tables, notes, quoted = [Table("comparisons", "", (), (), frame)], [nothing_to_compare(read)], list[str]()
     else:
         sampled = AnalysisOptions(**sampling_of(given))
-        tables, quoted = comparison_tables(read, frame, full=full), quotes(read, frame, sampled)
-        note = comparison_note(read, frame, sampled, exchanges, full=full)
+        shown: Any = {"full": full, "for_paper": format == "latex" and not full}
+        tables, quoted = comparison_tables(read, frame, **shown), quotes(read, frame, sampled)
+        notes = [comparison_note(read, frame, sampled, exchanges, **shown)]
+        notes += missing_notes(read, options["metrics"], model)
     tables.append(Table("significant", "", (), (), count_significant(frame)))
     with mistakes():
         signature = read.sign(question=question, models=model or None, exchanges=exchanges, of="differences", **options)
     hint = [] if full or not any(matrices(frame)) else ["--full lists the pairs with their differences and intervals."]
-    made = document(read, tables, notes=[note, *hint], warnings=warned, quotes=quoted, signature=signature)
+    made = document(read, tables, notes=[*notes, *hint], warnings=warned, quotes=quoted, signature=signature)
     print_document(replace(made, comments=[*made.comments, *hint]), format)
 
 
@@ -383,7 +386,7 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
-    note = f"In brackets, of the rank: {said}. The models are fixed."
+    note = f"In brackets, of the rank: {said}. The models are not resampled."
     signature = read.sign(of="ranks", **options)
     made = document(read, rank_tables(read, frame), notes=[note], warnings=warned, signature=signature)
     print_document(made, format)
@@ -551,7 +554,7 @@ def analyze(
         blocks.append(_left_out(left_out, format))
     if format == "table" and signed:
         short = short_signature("\n".join(signed))
-        blocks.append(f"signature: {short} {SIGNATURE_HINT}")
+        blocks.append(f"signature: {short} {signature_hint()}")
     emit("\n\n".join(blocks))
 
 

@@ -1,5 +1,6 @@
 """The sources that a command names: the kind of their records, reading the records, and scoring results."""
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from operator import or_
+from pathlib import Path
 from typing import Any, Literal
 
 import click
@@ -15,7 +17,7 @@ import polars as pl
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_named
-from attune_bench.cli.options import option, scores_argument_of, where_traits
+from attune_bench.cli.options import columns_of, option, scores_argument_of, where_traits
 from attune_bench.cli.output import (
     Phase,
     UserError,
@@ -33,8 +35,9 @@ from attune_bench.report.text import ranking_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
 from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
+from attune_bench.scores.pairwise import described
 from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
-from attune_bench.scores.table_files import TABLES_ALONE, read_table
+from attune_bench.scores.table_files import TABLES_ALONE, read_description, read_table
 from attune_data.collection import Collection, Kind
 from attune_data.comparisons import COMPARISON
 from attune_data.io.documents import read_input
@@ -85,7 +88,12 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
 
 
 def _is_table_of_comparisons(source: str) -> bool:
-    return source.lower().endswith(TABLES_ALONE) and is_comparison_file(source)
+    return source.lower().endswith(TABLES_ALONE) and is_comparison_file(source, _columns())
+
+
+def _columns() -> dict[str, str] | None:
+    """Return what --columns says; None without it, and for a command that does not take it."""
+    return columns_of(click.get_current_context().params.get("columns"))
 
 
 def _reads(source: str, what: str) -> str:
@@ -187,7 +195,9 @@ def _load_source(source: str, kind: Kind[Any, Any], step: Callable[[int], object
     """Return the records of a source, which may be a table of comparisons."""
     if kind is COMPARISON and _is_table_of_comparisons(source):
         with mistakes():
-            return read_comparisons(source)[0]
+            return read_comparisons(source, columns=_columns())[0]
+    if _columns():
+        raise UserError(f"--columns names the columns of a table, and {source} is none; leave --columns out")
     found: Collection[Any] = load_records(source, kind, progress=step)
     return found
 
@@ -265,6 +275,14 @@ class Scored:
     def made(self) -> Sequence[Any]:
         """Everything that was scored."""
         return [*self.results, *self.baselines] if self.baselines else self.results
+
+
+def _as_described(scores: Scores, results: Sequence[str]) -> Scores:
+    """Return scores with what TOML files beside tables of comparisons say of them."""
+    for source in results:
+        if os.path.lexists(beside := Path(source).with_suffix(".toml")) and _is_table_of_comparisons(source):
+            scores = Scores.of(described(scores, *read_description(beside), source))
+    return scores
 
 
 def scored_benchmark(name: str | None, results: Sequence[str], data: str | None) -> Benchmark:
@@ -384,6 +402,7 @@ def score_sources(
             progress=phase("scoring", len(made)),
             **(options or {}),
         )
+        scores = _as_described(scores, results)
     models = pl.col("model").is_in([*_models(benchmark, found)]) if predicted else True
     check_belongs(scores.values.filter(models), found, results, data)
     return Scored(benchmark, scores, given, found, predicted)

@@ -167,7 +167,8 @@ def _checked(
     for group, run in zip(series.groups, series.scored, strict=True):
         called = group[0] if group[1] is None else f"{group[0]} [{group[1]}]"
         if group not in valued:
-            mistakes.append(f"{path}: {called} has no value of {metric.name}, which ranks; did all of its runs fail?")
+            every = plural(int(run.sum()), held.unit)
+            mistakes.append(f"{path}: {called} cannot be ranked: its values of {metric.name} are all missing ({every})")
         elif hides(kept, small_cells=small_cells) and (clusters := series.count(run)) < MIN_CLUSTERS:
             mistakes.append(f"{path}: {called} was run on {clusters}, {too_few(kept)}; such values are not shown")
         for name, values in settings.get(group, {}).items():
@@ -322,8 +323,9 @@ def _base(table: ScoreTable) -> dict[str, Any]:
         include={"benchmark", "title", "protocol", "similarity", "codebook", "data", "variant", "unit", "cluster",
                  "condition", "reference", "private", "synthetic", "headline", "comparability_keys"}
     )  # fmt: skip
-    # Ratings of two fits say nothing of each other.
-    about["fit"] = held.runs if any(map(is_fitted, table.metrics.values())) else None
+    # Ratings of two fits say nothing of each other, whoever the reference is.
+    fitted = any(map(is_fitted, table.metrics.values()))
+    about |= {"fit": held.runs, "reference": None} if fitted else {"fit": None}
     return {**about, "primary": table.primary, "metrics": hash_records([canonical(metrics)])}
 
 

@@ -88,6 +88,18 @@ class Answer:
         return {row["metric"]: row["chance"] for row in known}
 
     @property
+    def judged(self) -> list[str]:
+        """The others that sentences judge; one set of random answers only where the average of all sets is unknown."""
+        known = self.metric.name in self.chances
+        return [one for one in self.others if not (known and one == CHANCE_BASELINE)]
+
+    @cached_property
+    def above_chance(self) -> dict[str, Row]:
+        """How far each model is above the average of random answers, with the ends of the interval if it has one."""
+        known = rows_under(self.page.above_chance.drop_nulls("value"), self.condition)
+        return {row["model"]: row for row in known if row["model"] != CHANCE_BASELINE}
+
+    @property
     def all_worse(self) -> bool:
         """Whether all others with a value are significantly worse than the best."""
         return bool(self.others) and all(self.signs.get((self.best[0], one)) == 1 for one in self.others)
@@ -109,12 +121,14 @@ class Answer:
         noun, where = _noun(metric), "" if _is_unnamed(metric) else " in "
         within = measured.removeprefix(metric.label) if _is_unnamed(metric) else measured
         value = f"{_marked_name(best[0])} has the {noun} {_estimate(self.models[0], metric)}{where}{within}"
+        if len(self.models) == 1:
+            value += self._beside_random(best[0])
         if not others:
             return value
         if is_mixed(self.page.table):
             return _no_leader(measured)
         if len(self.models) == 1:
-            return "; ".join([value, *([few] if few else self._verdicts(best[0], others, _VERDICTS))])
+            return "; ".join([value, *([few] if few else self._verdicts(best[0], self.judged, _VERDICTS))])
         extreme = _extreme(metric)
         if signs and all(sign == 0 for sign in signs.values()):
             none = few or f"No two {joined([pluralize(kind) for kind in self.kinds])} differ significantly"
@@ -130,7 +144,7 @@ class Answer:
         if self.all_worse:
             worse = f"{_marked_name(others[0])} is" if len(others) == 1 else "all others are"
             return f"{found}, and {worse} {_VERDICTS[1]}"
-        rest = [one for one in others if one not in best]
+        rest = [one for one in self.judged if one not in best]
         return "; ".join([found, *self._verdicts(best[0], rest, (-1, 0, None))])
 
     def details(self) -> list[str]:
@@ -146,7 +160,7 @@ class Answer:
         ranked = rows_under(self.page.ranking, self.condition)
         lacking = [row["model"] for row in ranked if row["value"] is None]
         without = [f"{_are(lacking, 'has', 'have')} no value that can be shown."] if lacking else []
-        return [*found, *self._random_answers(), *without]
+        return [*found, *self.random_answers(), *without]
 
     def prior(self) -> list[str]:
         """Return sentences: what baseline/prior is, and the models with a worse value; none without such a model.
@@ -216,7 +230,7 @@ class Answer:
         if not self.signs:
             return []
         found = []
-        if said := [] if self.all_worse else self._verdicts(self.best[0], self.others, (1,)):
+        if said := [] if self.all_worse else self._verdicts(self.best[0], self.judged, (1,)):
             both = f"on the {pluralize(table.provenance.unit)} that both have"
             found = [f"Compared with {_marked_name(self.best[0])} {both}: {said[0]}."]
         pairs = self.pairs.drop_nulls("p_min")
@@ -228,19 +242,39 @@ class Answer:
             )
         return found
 
-    def _random_answers(self) -> list[str]:
-        """Return a sentence: which models have an interval wholly better than the mean score of random answers.
+    def _beside_random(self, model: str) -> str:
+        """Return the end of a sentence about a model's value: how it compares with random answers on average."""
+        expected, row = self.chances.get(self.metric.name), self.above_chance.get(model)
+        if expected is None or row is None:
+            return ""
+        average = number(expected, self.metric)
+        if row["low"] is None:
+            return f"; random answers score {average} on average"
+        verdict = _BESIDE_RANDOM[_side(row, self.metric)]
+        return (
+            f" and is {verdict} than random answers, which score {average} on average ({_difference(row, self.metric)})"
+        )
 
-        If that mean is unknown for the primary metric, the sentence says how models compare with baseline/chance;
-        without this baseline, it names metrics of the best model.
+    def random_answers(self) -> list[str]:
+        """Return a sentence: which models are better than random answers on average, and which are worse.
+
+        If that average is unknown for the primary metric, the sentence says how models compare with baseline/chance;
+        without this baseline, it names metrics of the best model. The finding of a single model says it itself.
         """
         table, metric, known = self.page.table, self.metric, self.chances
         if metric.higher_is_better is None:
             return []
         if metric.name in known:
-            above = [row["model"] for row in self.models if _beats(row, known[metric.name], metric)]
-            which = f"The whole interval of {_listed(above)} is" if above else "For no model is the whole interval"
-            return [f"{which} better than the average score of random answers."]
+            average = f"Random answers score {number(known[metric.name], metric)} on average"
+            beside = [self.above_chance[row["model"]] for row in self.models if row["model"] in self.above_chance]
+            if len(self.models) == 1 or not beside:
+                return []
+            clauses = []
+            for side, verdict in _BESIDE_RANDOM.items():
+                rows = [row for row in beside if row["low"] is not None and _side(row, metric) == side]
+                names = [f"{_marked_name(row['model'])} ({_difference(row, metric)})" for row in rows]
+                clauses += [f"{_first(names)} {'is' if len(rows) == 1 else 'are'} {verdict}"] if rows else []
+            return [f"{average}: {'; '.join(clauses)}." if clauses else f"{average}."]
         drawn_once = [row for row in self.rows if row["model"] == CHANCE_BASELINE]
         named = [row["model"] for row in self.models if row["model"] != CHANCE_BASELINE]
         if drawn_once and named and self.signs:
@@ -324,6 +358,20 @@ def _beats(row: Row, expected: float, metric: Metric) -> bool:
     """Tell whether the whole interval of a value is better than another value; False if the row has no interval."""
     end = row["low" if metric.sign > 0 else "high"]
     return end is not None and metric.sign * (end - expected) > 0
+
+
+_BESIDE_RANDOM = {1: "better", -1: "worse", 0: "neither clearly better nor clearly worse"}
+
+
+def _side(row: Row, metric: Metric) -> int:
+    """Return 1 where the whole interval of a difference is better than 0, -1 where it is worse, 0 where it has both."""
+    worst, best = sorted(metric.sign * row[end] for end in ("low", "high"))
+    return 1 if worst > 0 else -1 if best < 0 else 0
+
+
+def _difference(row: Row, metric: Metric) -> str:
+    ends = interval(row["low"], row["high"], metric, signed=True)
+    return f"difference {number(row['value'], metric, signed=True)} {ends}"
 
 
 def _estimate(row: Row, metric: Metric) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import pairwise
-from math import isfinite, isinf, isnan
+from math import ceil, isfinite, isinf, isnan
 from typing import Any
 
 import polars as pl
@@ -16,7 +16,7 @@ from attune_bench.stats.options import AnalysisOptions, draws_poisson, interval_
 from attune_data.issues import Html
 from attune_data.text import Tone, pluralize, range_text
 from attune_metrics.metric import Metric
-from attune_metrics.stats.bootstrap import STATISTICS
+from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS
 
 Row = Mapping[str, Any]
 
@@ -195,11 +195,38 @@ def interval(low: float | None, high: float | None, metric: Metric, *, signed: b
     return f"[{number(low, metric, signed=signed)}, {number(high, metric, signed=signed)}]"
 
 
-def p_value(value: float | None) -> str:
-    """Return a p-value with 4 digits, never as 0; ``-`` where there is none."""
+def p_value(value: float | None, *, is_bound: bool = False) -> str:
+    """Return a p-value with 4 digits, never as 0, and with ``<`` where it is a bound; ``-`` where there is none.
+
+    Examples
+    --------
+    >>> p_value(0.0123), p_value(3 / 10_001, is_bound=True), p_value(1e-6)
+    ('0.0123', '<0.0003', '<0.0001')
+    """
     if value is None or isnan(value):
         return UNDEFINED
+    if is_bound and value < 1:
+        return f"<{ceil(value * 10_000 - 1e-6) / 10_000:.4f}"  # rounded up: a bound stays true
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def is_p_bound(row: Row) -> bool:
+    """Tell whether the p-values of a row are as small as so many resamples can give, so that they are bounds.
+
+    The least p-value of a test that evaluates all exchanges, a number of 2^k-ths, is exact.
+
+    Examples
+    --------
+    >>> is_p_bound({"p": 1 / 10_001, "p_min": 1 / 10_001}), is_p_bound({"p": 2 / 2**10, "p_min": 2 / 2**10})
+    (True, False)
+    """
+    p, least = row.get("p"), row.get("p_min")
+    return p is not None and least is not None and p <= least and least.as_integer_ratio()[1] > MOST_RESAMPLES
+
+
+def row_p(row: Row, key: str = "p_holm") -> str:
+    """Return a p-value of a row of tests."""
+    return p_value(row[key], is_bound=key in {"p", "p_holm"} and is_p_bound(row))
 
 
 def percent(share: float | None) -> str:
@@ -248,7 +275,7 @@ def number_column(head: str, key: str, metric: Callable[[Row], Metric], *, signe
 
 def p_column(head: str, key: str) -> Column:
     """Return a column of p-values."""
-    return Column(head, lambda row: Cell(p_value(row[key]), value=None if row[key] is None else round(row[key], 4)))
+    return Column(head, lambda row: Cell(row_p(row, key), value=None if row[key] is None else round(row[key], 4)))
 
 
 def yes_column(head: str, key: str) -> Column:

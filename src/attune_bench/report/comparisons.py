@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import compress
+from operator import and_
 from typing import Any
 
 import polars as pl
@@ -16,10 +18,11 @@ from attune_bench.report.columns import (
     has_clusters,
     interval,
     interval_words,
+    is_p_bound,
     label,
     number,
-    p_value,
     random_words,
+    row_p,
     signs_of,
     swapped,
     text_column,
@@ -30,7 +33,7 @@ from attune_bench.report.tables import frame_columns, significant_words, with_fr
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import COMPARISONS, SAME, count_significant
-from attune_bench.stats.options import ALPHA, AnalysisOptions, ScoreSeries, points
+from attune_bench.stats.options import ALPHA, AnalysisOptions, ScoreSeries, have_values, points
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
 
@@ -41,7 +44,9 @@ MOST_QUOTED = 6
 """As many pairs have a sentence to quote each, and open numbers on a page."""
 
 
-def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: bool = True) -> list[Table]:
+def comparison_tables(
+    table: ScoreTable, comparisons: pl.DataFrame, *, full: bool = True, for_paper: bool = False
+) -> list[Table]:
     """Return a table for each metric and condition; all the numbers go with the first.
 
     Parameters
@@ -53,10 +58,13 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: boo
     full : bool
         Whether every pair has a row whatever their number, with ``p_min`` and ``mde``; otherwise more than five models
         become a matrix of signs.
+    for_paper : bool
+        Whether columns that follow from others are left out, so that pairs fit a column of text.
     """
     of_margin = "margin p_same p_same_holm verdict" if "margin" in comparisons.columns else ""
     # Last what a narrow terminal may show in a second part of the table.
-    shown = f"model_a model_b difference low high significant p p_holm n clusters {of_margin}"
+    tested = "p_holm" if for_paper else "significant p p_holm"
+    shown = f"model_a model_b difference low high {tested} n clusters {of_margin}"
     shown += " p_min mde" if full else ""
     heads = {"difference": "A minus B", "p_same_holm": "Holm p same"}
     columns = frame_columns(table, COMPARISONS | SAME, shown.split(), estimate="difference", heads=heads)
@@ -65,7 +73,7 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: boo
         within = f"{count['stratum']}: " if "stratum" in count else ""
         named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
         title = f"{named}: {significant_words(table, count, own)}"
-        made = Table("comparisons", title, columns, own.to_dicts(), caption=f"Paired differences in {title}.")
+        made = Table("comparisons", title, columns, own.to_dicts(), caption=_caption(named, count))
         if not full:
             # Why there is no mde is of no use without its column.
             reason = pl.when(pl.any_horizontal(pl.col("low", "p").is_null())).then("reason")
@@ -74,6 +82,14 @@ def comparison_tables(table: ScoreTable, comparisons: pl.DataFrame, *, full: boo
             made = _matrix(made, models, table.metrics[count["metric"]]) if len(models) > MOST_LISTED else made
         tables.append(made)
     return with_frame("comparisons", comparisons, tables)
+
+
+def _caption(named: str, count: Row) -> str:
+    """Return what a paper says a table of pairs shows."""
+    family = count["family"]
+    corrected = f", Holm-corrected over {plural(family, 'pair')}" if family > 1 else ""
+    tested = f" and p-values of paired permutation tests{corrected}" if family else ""
+    return f"Differences between models in {named}, with uncorrected intervals{tested}."
 
 
 def _families(comparisons: pl.DataFrame) -> Iterator[tuple[Row, pl.DataFrame]]:
@@ -110,7 +126,13 @@ def matrices(comparisons: pl.DataFrame) -> list[bool]:
 
 
 def comparison_note(
-    table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions, exchanges: int, *, full: bool = True
+    table: ScoreTable,
+    comparisons: pl.DataFrame,
+    options: AnalysisOptions,
+    exchanges: int,
+    *,
+    full: bool = True,
+    for_paper: bool = False,
 ) -> str:
     """Return the sentences below `comparison_tables` of the same comparisons.
 
@@ -133,25 +155,28 @@ def comparison_note(
     said = [
         *([signs] if any(are_matrices) else []),
         intervals,
-        f"p: exchanging the two models within each {drawn(table, options)}, on the {units} of both"
-        f"{random_words(exchanges, options)}.",
+        f"p: paired permutation test, exchanging the two models within each {drawn(table, options)}, on the {units} of "
+        f"both{random_words(exchanges, options)}.",
+        *([_BOUND] if any(map(is_p_bound, comparisons.iter_rows(named=True))) else []),
         *(["p min: the smallest p that the test could give."] if full else []),
         "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below "
-        "0.05. By the uncorrected interval: pairs with an interval that excludes 0.",
+        "0.05.",
+        *([] if for_paper else ["By the uncorrected interval: pairs with an interval that excludes 0."]),
         *([_MDE] if full else []),
         *([same] if "margin" in comparisons.columns else []),
     ]
     return " ".join(said)
 
 
+_BOUND = "<: no random exchange gave a difference as large."
 _MDE = "mde: minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
 
 
 def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOptions) -> list[str]:
     """Return sentences to quote: for each metric and condition the best two models, and the pairs that differ.
 
-    Of more than six sentences, only the sentences of the best two models are left. Strata, and pairs that no test
-    compares, have no sentence.
+    Pairs of two models come first, pairs without a model last. Of more than six sentences, only the sentences of the
+    best two models are left. Strata, and pairs that no test compares, have no sentence.
 
     Examples
     --------
@@ -159,21 +184,26 @@ def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOption
     >>> from attune_data import load, load_runs
     >>> scores = score(load("demo"), load_runs("demo"))
     >>> found = scores.compare_all(metrics=["avg_emotion_f1"], resamples=500)
-    >>> quotes(scores, found, AnalysisOptions(resamples=500))[0].partition(":")[0]
+    >>> quotes(scores, found, AnalysisOptions(resamples=500))[0].partition(" (mean")[0]
     'synthetic/attentive scores higher than synthetic/hasty in Emotion F1'
     """
     if "stratum" in comparisons.columns or comparisons.is_empty():
         return []
-    every, of_best = [], []
+    every, of_best = list[tuple[Row, Row]](), list[tuple[Row, Row]]()
     for (metric, condition), rows in comparisons.group_by("metric", "condition", maintain_order=True):
         best = _best_two(table, str(metric), condition)
         [family] = count_significant(rows).to_dicts()
-        for row in rows.drop_nulls("p").iter_rows(named=True):
+        for row in sorted(rows.drop_nulls("p").to_dicts(), key=_others_of):
             is_best = rows.height == 1 or {row["model_a"], row["model_b"]} == best
             if is_best or row["significant"]:
-                every.append(said := _quote(table, row, family, options))
-                of_best += [said] if is_best else []
-    return every if len(every) <= MOST_QUOTED else of_best
+                every.append((row, family))
+                of_best += [(row, family)] if is_best else []
+    return [_quote(table, *one, options) for one in (every if len(every) <= MOST_QUOTED else of_best)]
+
+
+def _others_of(pair: Row) -> int:
+    """Return how many of a pair are people or baselines."""
+    return sum(kind_of_group(pair[side]) != "model" for side in ("model_a", "model_b"))
 
 
 def _best_two(table: ScoreTable, metric: str, condition: Any) -> set[str]:
@@ -194,12 +224,15 @@ def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -
     row = swapped(row) if metric.sign * row["difference"] < 0 else row
     first, second, difference = row["model_a"], row["model_b"], row["difference"]
     within = interval(row["low"], row["high"], metric)
-    said = f"{number(difference, metric)}{f', {100 * options.level:g}% interval {within}' if within else ''}"
-    p = p_value(row["p_holm"])
-    corrected = f"Holm-corrected over {family['family']} pairs, " if family["family"] > 1 else ""
+    corrected = f", Holm-corrected over {family['family']} pairs" if family["family"] > 1 else ""
     others = sum(condition == row["condition"] for _, condition in table.groups) - 2
-    uncorrected = ", uncorrected for the other models of the table" if family["pairs"] == 1 and others > 0 else ""
-    said += f", {corrected}p {f'< {p[1:]}' if p.startswith('<') else f'= {p}'} (paired permutation test{uncorrected})"
+    if family["pairs"] == 1 and others > 0:
+        corrected = ", uncorrected for the other models of the table"
+    said = f"{_both_means(table, row, options)}: difference {number(difference, metric)}"
+    if within:
+        said += f", {'uncorrected ' if corrected else ''}{100 * options.level:g}% interval {within}"
+    p = row_p(row)
+    said += f", p {f'< {p[1:]}' if p.startswith('<') else f'= {p}'} (paired permutation test{corrected})"
     size = plural(row["n"], held.unit)
     if has_clusters(table) and row["clusters"] != row["n"]:
         size += f" by {plural(row['clusters'], held.cluster)}"
@@ -210,12 +243,32 @@ def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -
     if row["significant"]:
         better = " (better)" if metric.higher_is_better is False else ""
         higher = f"{'higher' if difference > 0 else 'lower'}{better}"
-        return f"{first} scores {higher} than {second} {where}: difference {said}, n = {size}{same}."
+        return f"{first} scores {higher} than {second} {where}{said}, n = {size}{same}."
     detectable = ""
     if max(row["p_min"], family["p_holm_min"]) >= ALPHA:
         detectable = ", and no difference could have been significant"
     elif row["mde"] is not None:
-        power = f"80% power{', uncorrected' if corrected else ''}"
+        power = f"80% power{', uncorrected' if family['family'] > 1 else ''}"
         detectable = f", smallest detectable difference {number(row['mde'], metric)} ({power})"
     none = f"No significant difference between {first} and {second} {where}"
-    return f"{none}: {said}{detectable}, n = {size}{same}."
+    return f"{none}{said}{detectable}, n = {size}{same}."
+
+
+def _both_means(table: ScoreTable, row: Row, options: AnalysisOptions) -> str:
+    """Return the values of two models on the units that both have, in parentheses.
+
+    Nothing where clusters are people and a model has further units: both its values would tell of the few others.
+    """
+    metric, condition = table.metrics[row["metric"]], row["condition"]
+    groups = [(row["model_a"], condition), (row["model_b"], condition)]
+    series = ScoreSeries(table.keep(groups=groups))
+    first, second = have_values(series.values(metric.name)).tolist()
+    where = ""
+    if first != second:
+        where = f", on the {pluralize(table.provenance.unit)} that both have"
+        if table.provenance.private:
+            return ""
+        series = ScoreSeries(table.keep(groups=groups, units=compress(series.units, map(and_, first, second))))
+    values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
+    noun = "mean " if metric.statistic == "mean" else ""
+    return f" ({noun}{' against '.join(number(values[group], metric) for group in groups)}{where})"

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.report import drawing, plots
-from attune_bench.report.columns import Figure, Row, interval_words, number, p_value
+from attune_bench.report.columns import Figure, Row, interval_words, number, row_p
 from attune_bench.report.drawing import MUTED, ORANGE, SKY
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, Place, of_side
 from attune_bench.stats.options import ALPHA, MIN_CLUSTERS, AnalysisOptions, too_few
@@ -14,6 +14,7 @@ from attune_data.text import listed, plural, pluralize
 from attune_metrics.metric import Metric
 
 _MOST_DRAWN = 12
+_NAMED = 3
 _STEP = 28
 """How high a row is at least, in pixels."""
 _GROUP, _REST = ("circle", SKY, False), ("square", ORANGE, False)
@@ -61,8 +62,8 @@ def _corrected(asked: MeasuredGroup, frame: pl.DataFrame) -> str:
         if own["low"] is not None and (own["low"] > 0 or own["high"] < 0)
     ]
     if names:
-        said += " Not significant after this correction, although the interval of the difference leaves out 0: "
-        said += f"{listed(names)}."
+        which = ", ".join(names) if len(names) <= _NAMED else plural(len(names), "difference")
+        said += f" Not significant after this, although the interval of the difference leaves out 0: {which}."
     return said
 
 
@@ -123,7 +124,7 @@ def _value_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
         if is_compared:
             texts = [f"{name} {text}" for (name, *_), text in zip(sides.values(), texts, strict=True)]
             difference = drawing.shown(of_side(row, "difference"), "value", metric, signed=True)
-            texts.append(f"difference {difference}, Holm p {p_value(row['p_holm'])}")
+            texts.append(f"difference {difference}, Holm p {row_p(row)}")
         text = f"{metrics[row['metric']].label}: {'; '.join(texts)}"
         rows.append((row, [
             _mark(of_side(row, side), metric, text=text, shape=shape, colour=colour, shift=shift)
@@ -154,7 +155,7 @@ def _pair_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
         metric = asked.table.metrics[row["metric"]]
         text = (
             f"{metric.label}: {first} {number(row['first'], end)}, {second} {number(row['second'], end)}; "
-            f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {p_value(row['p_holm'])}"
+            f"difference {drawing.shown(row, 'value', metric, signed=True)}, Holm p {row_p(row)}"
         )
         [at] = drawing.scaled([row], end, *kinds)
         rows.append((row, plots.dumbbell([at[kind] for kind in kinds], _PAIR, text)))

@@ -2,10 +2,10 @@
 
 import polars as pl
 
-from attune_bench.report.columns import Row, interval, number, p_value
+from attune_bench.report.columns import Row, interval, number, p_value, row_p
 from attune_bench.report.data_figures import quoted
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
-from attune_bench.stats.options import ALPHA, FEW, AnalysisOptions
+from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
 
@@ -72,12 +72,14 @@ def findings(asked: MeasuredGroup) -> list[str]:
         if family.pairs and frame["p"].count()
     ]  # fmt: skip
     if (few := min(asked.people)) < FEW:
-        group = "smaller group" if asked.others is not None else "group"
+        people = plural(few, asked.table.provenance.cluster)
+        has = f"The group has only {people}."
+        if asked.others is not None:
+            has = f"The smaller group has only {people}: only large differences can be significant."
         level = AnalysisOptions(**asked.options).level
         said.append(
-            f"The {group} has only {plural(few, asked.table.provenance.cluster)}: only large differences can be "
-            "significant, and where a few have values far from the rest, intervals contain the true value less often "
-            f"than {100 * level:g}% of the time."
+            f"{has} Where a few have values far from the rest, intervals contain the true value less often than "
+            f"{100 * level:g}% of the time."
         )
     return said
 
@@ -90,32 +92,37 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
     if len(apart) > _NAMED:
         found.append(f"{len(apart) - _NAMED} more differ.")
     if not apart:
-        none = f"None of {plural(tests, 'difference')} is significant"
+        none = f"None of {plural(tests, 'tested difference')} is significant"
         found.append(f"{none}; this does not show that the groups are alike.")
         found.append(f"The largest differences of the page, as parts of their scales, {asked.name} against {OTHERS}:")
         found += [_with_p(asked, family, row) for family, row in _largest(asked)]
     level = 100 * AnalysisOptions(**asked.options).level
     found.append(
-        f"In brackets: the {level:g}% interval of this difference alone. Holm p: corrected for the other tests of the "
-        "section, not for other sections."
+        f"In brackets: {level:g}% intervals, each of one difference alone. Holm p: corrected for the other tests of "
+        "the section, not for other sections."
     )
     return found
 
 
 def _with_p(asked: MeasuredGroup, family: Family, row: Row) -> str:
-    return f"{_both_values(asked, family, row)}, Holm p {p_value(row['p_holm'])}."
+    tested = "not tested" if row["p_holm"] is None else f"Holm p {row_p(row)}"
+    return f"{_both_values(asked, family, row)}, {tested}."
 
 
 def _largest(asked: MeasuredGroup) -> list[tuple[Family, Row]]:
-    """Return the tested measures with the largest differences, as parts of the scale: percentage points of shares."""
+    """Return the measures with the largest differences, as parts of the scale: percentage points of shares."""
 
     def size(one: tuple[Family, Row]) -> float:
         metric = asked.table.metrics[one[1]["metric"]]
         # A measure below 0 is itself a difference, on a scale from 0 to its highest value.
         return abs(float(one[1]["difference"])) / (metric.high - max(metric.low, 0))
 
-    tested = [one for one in _rows(asked) if one[1].get("p") is not None]
-    return sorted(tested, key=size, reverse=True)[:_NAMED]
+    known = [
+        (family, row)
+        for family, row in _rows(asked)
+        if row["difference"] is not None and min(row["clusters"], row["other_clusters"]) >= MIN_CLUSTERS
+    ]
+    return sorted(known, key=size, reverse=True)[:_NAMED]
 
 
 def _both_values(asked: MeasuredGroup, family: Family, row: Row) -> str:

@@ -220,6 +220,11 @@ class Document:
     rename: Mapping[str, str] = field(default_factory=dict)
     comments: Sequence[str] = ()
 
+    def renamed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return a frame with its columns renamed, but not to the name of another column."""
+        names = {old: new for old, new in self.rename.items() if old in frame.columns and new not in frame.columns}
+        return frame.rename(names)
+
 
 def render(
     document: Document,
@@ -241,7 +246,7 @@ def render(
         return json.dumps(json_content(document), indent=2)
     if format == "csv":
         frame = next(table.frame for table in document.tables if table.frame is not None)
-        frame = frame.rename(document.rename, strict=False)
+        frame = document.renamed(frame)
         if document.signature:
             frame = frame.with_columns(signature=pl.lit(document.signature))
         return to_csv(frame).rstrip("\n")
@@ -257,7 +262,7 @@ def json_content(document: Document) -> dict[str, Any]:
     if document.answer:
         metadata["answer"] = [*document.answer]
     rows = {
-        table.key: strict(table.frame.rename(document.rename, strict=False).to_dicts())
+        table.key: strict(document.renamed(table.frame).to_dicts())
         for table in document.tables
         if table.frame is not None
     }
@@ -290,40 +295,49 @@ def _markdown(document: Document) -> str:
 
 
 def _latex(document: Document) -> str:
-    """Return tables for LaTeX with the package booktabs.
+    r"""Return tables for LaTeX with the package booktabs.
 
     Each is a float with a caption, a label and its notes; the last has the notes of all, to which the others refer.
-    What a text says of how it was made, and the signature, are comments.
+    What a text says of how it was made, the sentences to quote, and the signature, are comments: a paper takes the
+    tables with ``\input``.
     """
     tables, footnotes = text_tables(document.tables)
     made = [f"% {sanitize(text)}" for text in (document.head, *document.comments) if text]
-    blocks = ["\n".join(["% \\usepackage{booktabs}", *made]), *map(to_latex, document.answer)]
+    answer = [f"% {_latex_sentence(text)}" for text in document.answer]
+    blocks = ["\n".join(["% \\usepackage{booktabs}", *made]), *answer]
     said = [*footnotes, *(text for text in document.notes if text not in document.comments), *document.warnings]
-    said, labels, counts = [*map(to_latex, said)], list[str](), Counter[str]()
+    said, labels, counts = [*map(_latex_sentence, said)], list[str](), Counter[str]()
     for one in tables:
         label = re.sub(r"[^A-Za-z0-9]+", "-", one.key).strip("-")
         counts[label] += bool(one.head)
         labels.append(f"tab:{label}-{counts[label]}" if counts[label] > 1 else f"tab:{label}")
     last = max((place for place, one in enumerate(tables) if one.head), default=None)
     for place, one in enumerate(tables):
-        notes = [*map(to_latex, one.notes)]
+        notes = [*map(_latex_sentence, one.notes)]
         if one.head:
             general = said if place == last else [rf"Notes: Table~\ref{{{labels[last or 0]}}}."] if said else []
             blocks.append(_float(one, labels[place], [*notes, *general]))
         else:
-            blocks += filter(None, [to_latex(one.title), *notes])
+            blocks += filter(None, [_latex_sentence(one.title), *notes])
     if last is None:
         blocks += filter(None, [" ".join(said)])
-    blocks += [to_latex(text) for text in document.quotes]
+    blocks += [f"% To quote: {_latex_sentence(text)}" for text in document.quotes]
     return "\n\n".join([*blocks, *([f"% {document.signature}"] if document.signature else [])])
+
+
+def _latex_sentence(text: str) -> str:
+    """Return a sentence, or the heading of a column, for LaTeX: p and n are in mathematical italics."""
+    return re.sub(r"(?<![\w$\\/-])[pn](?![\w/])", r"$\g<0>$", to_latex(text))
 
 
 def _float(one: TextTable, label: str, notes: Sequence[str]) -> str:
     r"""Return a table of LaTeX with the notes below it, all within ``\begin{table}`` and ``\end{table}``."""
     places = "".join("l" if place == 0 or place in one.left else "r" for place in range(len(one.head)))
-    head, *rows = [rf"{' & '.join(map(to_latex, line))} \\" for line in (one.head, *one.rows)]
+    cells = [[*map(to_latex if one.heads_are_names else _latex_sentence, one.head)]]
+    cells += [[*map(to_latex, row)] for row in one.rows]
+    head, *rows = [rf"{' & '.join(line)} \\" for line in cells]
     caption = one.caption or one.title
-    said = to_latex(caption if caption.endswith(".") else f"{caption}.")
+    said = _latex_sentence(caption if caption.endswith(".") else f"{caption}.")
     below = [r"\par\smallskip", rf"\parbox{{\linewidth}}{{\footnotesize {' '.join(notes)}}}"]
     lines = [
         r"\begin{table}", r"\centering", *([rf"\caption{{{said}}}"] if caption else []), rf"\label{{{label}}}",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import polars as pl
 
-from attune_bench.report.columns import has_clusters, interval, label, number, p_value
+from attune_bench.report.columns import has_clusters, interval, label, number, row_p
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import sorted_groups
 from attune_data.references import require
@@ -153,7 +153,7 @@ def shown(row: Mapping[str, Any], key: str, metric: Metric, *, signed: bool = Fa
 
 def tested(table: ScoreTable, row: Mapping[str, Any], key: str, metric: Metric) -> str:
     """Return a difference with its interval, its corrected p-value, and what it rests on."""
-    return f"{shown(row, key, metric, signed=True)}, Holm p {p_value(row['p_holm'])}, {sizes(table, row)}"
+    return f"{shown(row, key, metric, signed=True)}, Holm p {row_p(row)}, {sizes(table, row)}"
 
 
 def sizes(table: ScoreTable, row: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from attune_bench.report.columns import (
     interval,
     number,
     numbered_reasons,
-    p_value,
+    row_p,
     signs_of,
     swapped,
 )
@@ -416,7 +416,7 @@ def pairs_matrix(
         names = f"{one} minus {other}: " if len(models) <= _NAMED else ""
         difference = number(row["difference"], metric, signed=True)
         within = interval(row["low"], row["high"], metric, signed=True)
-        said[one, other] = f"{names}{difference} {within}, Holm p {p_value(row['p_holm'])}, n = {row['n']}"
+        said[one, other] = f"{names}{difference} {within}, Holm p {row_p(row)}, n = {row['n']}"
     heads = [
         element("th", str(place), scope="col", title=sanitize(model), data_model=sanitize(model))
         for place, model in models

@@ -30,7 +30,7 @@ from typing_extensions import Unpack
 
 from attune_bench import analyses
 from attune_bench.report import drawing
-from attune_bench.report.columns import OVERLAP, RANDOM_ANSWERS, any_overlap, label, number, p_value, profiled
+from attune_bench.report.columns import OVERLAP, RANDOM_ANSWERS, any_overlap, label, number, profiled, row_p
 from attune_bench.report.drawing import Cells, Rows
 from attune_bench.report.plots import Axis, Look, Mark, PlotRow, PointPlot, RowPlot, axis_of, looks, whole_axis
 from attune_bench.scores.table import ScoreTable
@@ -664,7 +664,7 @@ def subgroup_cells(
         row["shown"] = f"{number(row['value'], of)}{'*' if apart else ''}"
         row["better"] = None if row["difference"] is None else of.sign * row["difference"] * (1 if apart else _PALE)
         against = "" if row["difference"] is None else (
-            f"; minus the others {number(row['difference'], of, signed=True)}, Holm p {p_value(row['p_holm'])}"
+            f"; minus the others {number(row['difference'], of, signed=True)}, Holm p {row_p(row)}"
         )  # fmt: skip
         row["numbers"] = f"{drawing.shown(row, 'value', of)}{against}"
         row["text"] = (

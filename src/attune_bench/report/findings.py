@@ -14,7 +14,7 @@ from attune_bench.report.columns import label
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA
-from attune_data.text import plural, pluralize
+from attune_data.text import joined, plural, pluralize
 from attune_metrics.metric import Metric
 
 Row = Mapping[str, Any]
@@ -27,13 +27,15 @@ def of_ranks(rows: pl.DataFrame) -> str:
     --------
     >>> of_ranks(pl.DataFrame({"model": ["a", "b"], "low": [1.0, 2.0], "high": [1.0, 3.0]}))
     'The interval of 1 of 2 models is a single rank'
+    >>> of_ranks(pl.DataFrame({"model": ["a", "baseline/prior"], "low": [1.0, 2.0], "high": [1.0, 2.0]}))
+    'The interval of 1 of 1 model is a single rank (baselines are not counted)'
     """
     known = models_of(rows).drop_nulls("low")
     if known.is_empty():
         return "No rank has an interval"
     alone = known.filter(pl.col("low") == pl.col("high")).height
     every = plural(known.height, "model")
-    return f"The interval of {alone or 'none'} of {every} is a single rank"
+    return f"The interval of {alone or 'none'} of {every} is a single rank{not_counted(rows)}"
 
 
 def of_profiles(table: ScoreTable, rows: pl.DataFrame) -> str:
@@ -83,9 +85,8 @@ def of_chance(metric: Metric, rows: pl.DataFrame, chance: float | None) -> str:
     end = "low" if metric.sign > 0 else "high"
     better = sum(metric.sign * (value - chance) > 0 for value in known[end])
     which = f"The whole interval of {better} of {plural(known.height, 'model')} is"
-    return (
-        f"{which if better else 'For no model is the whole interval'} better than the average score of random answers"
-    )
+    said = which if better else "For no model is the whole interval"
+    return f"{said} better than the average score of random answers{not_counted(rows)}"
 
 
 def of_differences(
@@ -138,6 +139,21 @@ def models_of(rows: pl.DataFrame) -> pl.DataFrame:
     """
     models = [name for name in rows["model"].unique() if kind_of_group(name) == "model"]
     return rows.filter(pl.col("model").is_in(models)) if models else rows
+
+
+def not_counted(rows: pl.DataFrame) -> str:
+    """Return which rows `models_of` leaves out, in parentheses, for the end of a sentence that counts models.
+
+    Examples
+    --------
+    >>> not_counted(pl.DataFrame({"model": ["a", "human/ann", "baseline/prior"]}))
+    ' (people and baselines are not counted)'
+    >>> not_counted(pl.DataFrame({"model": ["a", "b"]}))
+    ''
+    """
+    left_out = {*rows["model"]}.difference(models_of(rows)["model"])
+    kinds = [pluralize(kind) for kind in ("person", "baseline") if kind in map(kind_of_group, left_out)]
+    return f" ({joined(kinds)} are not counted)" if kinds else ""
 
 
 def of_wins(rows: Sequence[Row], unit: str) -> str:

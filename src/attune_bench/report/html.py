@@ -44,7 +44,7 @@ from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import joined, plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning, first_paragraph
-from attune_metrics.stats.bootstrap import STATISTICS
+from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS
 
 
 def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html:
@@ -170,7 +170,8 @@ def html_report(
     if records and transcripts is not False:
         progress("transcripts")
         sections.append(transcript_section(asked, records, None if transcripts is True else transcripts))
-    warned = _warnings(asked, [warning.message for warning in caught])
+    messages = [warning.message for warning in caught]
+    warned = _warnings(asked, messages)
     sections += [_methods(asked, benchmark, data, warned), _limits(asked, benchmark)]
     sections += [] if data is None else [_data(table, data)]
     left_out = [f"{model if under is None else f'{model} [{under}]'}: {why} (--small-cells)" for model, under in few]
@@ -185,15 +186,33 @@ def html_report(
     name = name if name.lower().endswith("scores") else f"{name} scores"
     about = provenance_line(table, with_synthetic=False)
     top = [element("h1", sentence(title(asked))), element("p", about, class_="quiet")]
-    people = ": no score here is of a real person" if table.provenance.private else ""
-    notices = [
-        *([f"SYNTHETIC demonstration data{people}."] if table.provenance.synthetic else []),
-        *(["MIXED: the runs differ in settings that change answers."] if is_mixed(table) else []),
-        *([f"Models {why} are not shown; the end of the page names them."] if few else []),
-    ]
+    notices = _notices(asked, f"Models {why} are not shown; the end of the page names them." if few else "", messages)
     top += [element("p", notice, class_="notice") for notice in notices]
     progress("figures")
     return page(name, top, shown, answer=answer, end=end if left_out else [], models=table.models)
+
+
+def _notices(asked: PageScores, hidden: str, caught: Sequence[Warning | str]) -> list[str]:
+    """Return what a reader must know before the title: `hidden` says which models are not shown, if some are not."""
+    table = asked.table
+    doubtful = any(
+        isinstance(one, SkewedScoresWarning) and one.of == "differences" and table.primary in one.metrics
+        for one in caught
+    )
+    people = ": no score here is of a real person" if table.provenance.private else ""
+    return [
+        *([f"SYNTHETIC demonstration data{people}."] if table.provenance.synthetic else []),
+        *(["MIXED: the runs differ in settings that change answers."] if is_mixed(table) else []),
+        *([hidden] if hidden else []),
+        *(
+            [
+                f"The title rests on tests of differences that a few {pluralize(drawn(table, asked.chosen))} decide: "
+                "the warning in Methods says how far to trust the tests."
+            ]
+            if doubtful and "significant" in title(asked)
+            else []
+        ),
+    ]
 
 
 def _labels_of(
@@ -215,12 +234,15 @@ def _methods(
     """Return how the scores, intervals and comparisons were made, and the signature."""
     table, chosen, held = asked.table, asked.chosen, asked.table.provenance
     units, person = pluralize(held.unit), drawn(table, chosen)
-    protocol = f" by its {held.protocol} protocol" if held.protocol else ""
+    protocol = f" by the protocol {held.protocol}," if held.protocol else ""
     scoring = (
         f"The values come from a table of results by model, {held.unit} and metric; none was scored here."
         if held.benchmark is None
         else f"{held.title}, scored{protocol} with attune-bench {held.library_version}, {held.unit} by {held.unit}."
     )
+    meant = [one.help.partition(";")[0] for one in (benchmark.options if benchmark else ()) if one.name == "protocol"]
+    if held.protocol and meant:
+        scoring += f" Protocol: {meant[0][:1].lower()}{meant[0][1:]}."
     said = {choice.name: f" ({choice.help})" for choice in (benchmark.choices if benchmark else ())}
     choices = [f"{name[:1].upper()}{name[1:]}: {one}{said.get(name, '')}." for name, one in held.variant.items()]
     each = f", each with all of its {units}" if person != held.unit else ""
@@ -247,7 +269,7 @@ def _methods(
         "Methods",
         [
             scoring, *choices, intervals, comparing, _metrics(table, chosen), *settings, *warned,
-            Html(f"Signature, to be quoted with the numbers: {signed}"),
+            Html(f"Signature, to be quoted with the numbers: every setting, hashes of data, runs, settings. {signed}"),
         ],
     )  # fmt: skip
 
@@ -301,7 +323,7 @@ def _metrics(table: ScoreTable, options: AnalysisOptions) -> Table:
     ]
     shown = [name for name in rows[0] if name != "source" or any(row["source"] for row in rows)]
     columns = [text_column(name, name, is_name=name in {"metric", "source"}) for name in shown]
-    return Table("metrics", "Metrics of the board", columns, rows)
+    return Table("metrics", "Metrics", columns, rows)
 
 
 def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> str:
@@ -315,6 +337,7 @@ def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> s
         "share": f"share of {units}",
         "mean_of_means": f"mean of the means over groups of {units}",
         "z_score": "standard score among the models",
+        PSEUDO_VALUES: f"fitted to all {units} together",
     }.get(metric.statistic, pooled if metric.statistic in STATISTICS else metric.statistic)
 
 

@@ -1,5 +1,7 @@
 """Notes on scores: the sentences beside the numbers of a report."""
 
+from collections.abc import Collection, Iterable
+
 import polars as pl
 
 from attune_bench.report.columns import PERSON, label, number, under_condition
@@ -7,6 +9,7 @@ from attune_bench.scores.provenance import CHANCE_BASELINE, people_among
 from attune_bench.scores.table import ScoreTable, note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
 from attune_data.text import listed, plural, pluralize, sanitize
+from attune_metrics.stats.bootstrap import PER_UNIT
 
 
 def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:
@@ -50,6 +53,26 @@ def reading_notes(table: ScoreTable) -> list[str]:
     if held.benchmark is not None:
         return []
     return [note for note in held.notes if note != note_on_repeats(held.unit)]
+
+
+def missing_notes(table: ScoreTable, metrics: Iterable[str], models: Collection[str] = ()) -> list[str]:
+    """Return how many values of each metric are missing, as models then have values on different units.
+
+    With `models`, the values of these alone count.
+    """
+    unit, notes = table.provenance.unit, []
+    groups = [group for group in table.groups if not models or group[0] in models]
+    pairs = f"; two models are compared on the {pluralize(unit)} that both have" if len(table.models) > 1 else ""
+    rows = table.values.filter(pl.col("model").is_in([model for model, _ in groups]))
+    for metric in map(table.metric, metrics):
+        if metric.statistic in PER_UNIT:
+            every = len(groups) * table.units.height
+            missing = every - rows[metric.name].count()
+            verb = "is" if missing == 1 else "are"
+            named = f" of {metric.label}" if metric.label != "value" else ""
+            said = f"{missing:,} of {every:,} values{named} {verb} missing{pairs}."
+            notes += [said] if missing else []
+    return notes
 
 
 def settings_notes(table: ScoreTable) -> list[str]:

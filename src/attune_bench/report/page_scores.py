@@ -15,7 +15,7 @@ from attune_bench.stats.compare import all_pairs_tested, compare_all
 from attune_bench.stats.debias import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords, sorted_groups
 from attune_bench.stats.rank import rank
-from attune_bench.stats.summary import chance_of_units
+from attune_bench.stats.summary import above_chance, chance_of_units
 from attune_metrics.stats.bootstrap import STATISTICS
 
 
@@ -149,6 +149,11 @@ class PageScores:
     def chance(self) -> pl.DataFrame:
         """What random answers score: `attune_bench.stats.summary.chance_of_units` without what must not be shown."""
         return self.hide_small_cells(chance_of_units(self.table))
+
+    @cached_property
+    def above_chance(self) -> pl.DataFrame:
+        """How far models are above random answers in the primary metric, without what must not be shown."""
+        return self.hide_small_cells(above_chance(self.table, self.table.primary, **self.options))
 
     def hide_small_cells(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a frame without what must not be shown."""

@@ -34,7 +34,7 @@ from attune_bench.report.columns import (
 from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
 from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
-from attune_bench.report.notes import chance_notes, standing_notes
+from attune_bench.report.notes import chance_notes, missing_notes, standing_notes
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
 from attune_bench.report.tables import (
@@ -53,6 +53,7 @@ from attune_bench.report.tables import (
     subgroup_notes,
     under,
 )
+from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
@@ -205,7 +206,7 @@ def subgroup_section(page: PageScores, traits: Sequence[str], *, data: Queryable
         )
         charts += figures_of(
             table, shown, "value", caption, partial(figures.subgroup_cells, table, numbers=page.numbers),
-            partial(_of_strata, metric, trait),
+            partial(_of_strata, table, trait),
         )  # fmt: skip
     if not frames:
         return Section(title, left_out=" ".join(left_out).rstrip("."))
@@ -222,16 +223,18 @@ def subgroup_section(page: PageScores, traits: Sequence[str], *, data: Queryable
     return Section(title, [*charts, numbered, *left_out])
 
 
-def _of_strata(metric: Metric, trait: str, rows: pl.DataFrame) -> str:
-    """Say how many values of strata differ significantly from the other units."""
+def _of_strata(table: ScoreTable, trait: str, rows: pl.DataFrame) -> str:
+    """Say how many values of strata differ significantly from the same model's value on the other units."""
+    metric, others = table.metric(table.primary), f"other {pluralize(table.provenance.unit)}"
     more, less = ("better", "worse") if metric.sign > 0 else ("worse", "better")
     if metric.higher_is_better is None:
         more, less = "higher", "lower"
     known = rows.drop_nulls("difference")
+    model = f"than the same model's value on the {others}"
+    none = f"No model's {metric.label} differs significantly between one {trait.replace('_', ' ')} and the {others}"
     return findings.of_differences(
-        known.iter_rows(named=True), "difference", ("is", "are"),
-        f"significantly {more} than all others", f"significantly {less} than all others",
-        f"No value by {trait.replace('_', ' ')} differs significantly from all others", "value",
+        known.iter_rows(named=True), "difference", ("is", "are"), f"significantly {more} {model}",
+        f"significantly {less} {model}", none, "value",
     )  # fmt: skip
 
 
@@ -260,23 +263,9 @@ _MIN_POINTS = 10
 def _scores(page: PageScores) -> Section:
     table = page.table
     of_board = board(table, page.summary, table.headline, page.chosen)
-    random = chance_notes(table, page.chance)
-    notes = (*of_board.notes, *_missing(table), *random, *standing_notes(table, with_synthetic=False))
-    return Section("Scores", [_in_order(page, replace(of_board, title="", notes=notes))])
-
-
-def _missing(table: ScoreTable) -> list[str]:
-    """Say how many values of the main metric are missing, as models then have values on different units."""
-    metric, unit = table.metric(table.primary), table.provenance.unit
-    if metric.statistic not in PER_UNIT:
-        return []
-    every = len(table.groups) * table.units.height
-    missing = every - table.values[metric.name].count()
-    if not missing:
-        return []
-    said = f"{missing:,} of {every:,} values of {metric.label} {'is' if missing == 1 else 'are'} missing"
-    pairs = f"; two models are compared on the {pluralize(unit)} that both have" if len(table.models) > 1 else ""
-    return [f"{said}{pairs}."]
+    notes = [*of_board.notes, *missing_notes(table, [table.primary]), *chance_notes(table, page.chance)]
+    notes += standing_notes(table, with_synthetic=False)
+    return Section("Scores", [_in_order(page, replace(of_board, title="", notes=tuple(notes)))])
 
 
 def _in_order(page: PageScores, table: Table) -> Table:
@@ -456,6 +445,11 @@ def _metric_of_units(page: PageScores, name: str) -> Metric | Section:
     return fitting[0] if fitting else Section(title, left_out=in_words(table, why))
 
 
+def _title_of(page: PageScores, entry: Analysis, metric: Metric) -> str:
+    """Return the title of an analysis, with its metric where that is not the primary one."""
+    return entry.title if metric.name == page.table.primary else f"{entry.title}: {label(metric)}"
+
+
 def _win_rates(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["win_rates"]
     metric = _metric_of_units(page, "win_rates")
@@ -468,7 +462,7 @@ def _win_rates(page: PageScores) -> Section:
     frame = page.analysis("win_rates", [metric.name])
     draw = partial(figures.win_rate_cells, table, metric=metric.name, numbers=page.numbers)
     return drawn_section(
-        page, entry.title, frame, "rate", caption, draw, rows_need=entry.rows_need,
+        page, _title_of(page, entry, metric), frame, "rate", caption, draw, rows_need=entry.rows_need,
         finding=lambda rows: findings.of_wins(rows.to_dicts(), table.provenance.unit),
     )  # fmt: skip
 
@@ -486,7 +480,7 @@ def _ratings(page: PageScores) -> Section:
     if reason := only_reason(frame, "strength"):
         return Section(entry.title, left_out=reason)
     tables = analysis_tables(table, "ratings", entry, frame)
-    return Section(entry.title, with_note(tables, analysis_note(table, entry, frame, page.chosen)))
+    return Section(_title_of(page, entry, metric), with_note(tables, analysis_note(table, entry, frame, page.chosen)))
 
 
 def _repeats(page: PageScores) -> Section | None:

@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 from attune_bench.report.answer import Answer, answers, plain_sentence
 from attune_bench.report.columns import Cell, Column, Row, Table, estimate_column, label, range_words, text_column
 from attune_bench.report.document import Document, Format, document
-from attune_bench.report.notes import provenance_line, size_words
+from attune_bench.report.notes import missing_notes, provenance_line, size_words
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import board, calls_table, failure_tables, metric_tables, model_frame
 from attune_bench.scores.provenance import kind_of_group
@@ -64,6 +64,7 @@ def report_document(
         tables.append(Table("chance", "", (), (), random))
     page = PageScores(table=table, analyses={}, small_cells=True, options=options, only_sentences=True, board=found)
     notes = [_COVERAGE] if any(metric.coverage for metric in table.metrics.values()) else []
+    notes += missing_notes(table, [table.primary])
     listed = {name: metric.label for name, metric in table.metrics.items() if metric.group}
     lacking = [called for name, called in listed.items() if chosen.lacks_weight(table, name)]
     if lacking:
@@ -102,7 +103,8 @@ def ranking_document(table: ScoreTable, *, blocks: bool = True) -> Document:
         # The page has them.
         warnings.simplefilter("ignore")
         answer = Answer(page, condition)
-        said, rows = " ".join([f"{answer.finding()}.", *answer.prior()]), answer.rows
+        random = answer.random_answers() if answer.metric.name in answer.chances else []
+        said, rows = " ".join([f"{answer.finding()}.", *random, *answer.prior()]), answer.rows
     if not rows:
         errors = [one for one in table.provenance.issues if one.severity == "error"]
         why = [f"{one.file}: {one.message}; {one.consequence}." for one in errors[:_MOST_ROWS]]

@@ -5,7 +5,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from errno import EACCES, EPERM, EROFS
@@ -201,6 +201,7 @@ def _amount(value: Any) -> float:
 _LOCK = ".lock"
 _SOURCES = ".sources.json"
 _SERVERS = ".servers.json"
+_ANSWERED = ".answered"
 
 
 class RunError(Exception):
@@ -308,8 +309,24 @@ def note_server(folder: Path, provider: str, url: str) -> None:
 
 def noted_servers(folder: Path) -> dict[str, str]:
     """Return the URLs that served the judges of a folder, by provider; empty if none are noted."""
+    return _read_texts(folder / _SERVERS)
+
+
+def note_answered(folder: Path, files: Iterable[str], url: str) -> None:
+    """Note in a folder the URL (without secrets) of the server whose answers some files have."""
+    if own := dict.fromkeys(files, url):
+        content = noted_answered(folder) | own
+        write_whole(folder / _ANSWERED, [json.dumps(content, indent=2).encode() + b"\n"])
+
+
+def noted_answered(folder: Path) -> dict[str, str]:
+    """Return the URL of the server whose answers each file of a folder has, where it is noted."""
+    return _read_texts(folder / _ANSWERED)
+
+
+def _read_texts(path: Path) -> dict[str, str]:
+    """Return the texts of a note by their names; empty if there is none."""
     try:
-        noted = read_json(folder / _SERVERS)
-        return {provider: str(url) for provider, url in noted.items()}
+        return {name: str(text) for name, text in read_json(path).items()}
     except (OSError, ValueError, AttributeError):
         return {}

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ class CachedCalls(ABC):
 
     def _look_up(self, call: Call, attempt: int, job: Job) -> tuple[Asked, Response | None]:
         """Return a call as it is sent, and its earlier response, if there is one to use."""
-        decoding = job.decoding[call.role].of_attempt(attempt + call.sample)
+        decoding = replace(job.decoding[call.role], **call.decoding).of_attempt(attempt + call.sample)
         asked = Asked(self._key(call, attempt, job, decoding), call, attempt, decoding, job)
         cached = self._cache.get(asked.key)
         if cached is not None and job.fails_for(cached, attempt):

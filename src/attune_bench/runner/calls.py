@@ -496,6 +496,8 @@ class Call:
         Which of several answers to one request it asks for, from 0; a seed is that much higher.
     pending : int
         How many answers the request will quote that are not known yet; 0 in a call that can be made.
+    decoding : mapping
+        Attributes of `Decoding` in which the call differs from other calls of its role.
 
     Examples
     --------
@@ -513,6 +515,7 @@ class Call:
     attempt: int = 0
     sample: int = 0
     pending: int = 0
+    decoding: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def size(self) -> int:

@@ -34,6 +34,7 @@ _RETRIED = (408, 409, _TOO_MANY)
 _REFUSALS = {401: "does not accept the key", 402: "asks for payment", 404: "knows no such model, or is at another URL"}
 # What OpenRouter, LM Studio and others say under the status 400.
 _NO_MODEL = re.compile(r"valid model|model.{0,100}(not found|not exist|unknown)|unknown model", re.IGNORECASE)
+_OF_CALLS = ("/chat/completions", "/completions", "/models")
 _NAMED_MODELS = 10
 _MOST_MODELS = 1_000
 _LONGEST_LISTING = 10.0  # seconds
@@ -78,6 +79,25 @@ class Fault:
 def _may_lack_model(fault: Fault) -> bool:
     """Tell whether a server may have refused a call as it has no such model."""
     return fault.status == 404 or (fault.status == 400 and _NO_MODEL.search(fault.reason) is not None)
+
+
+def likely_addresses(url: str) -> list[str]:
+    """Return the base URLs of the same host that may have been meant: the URL without the path of a call, with /v1.
+
+    Examples
+    --------
+    >>> likely_addresses("http://localhost:8000"), likely_addresses("http://localhost:11434/api")
+    (['http://localhost:8000/v1'], ['http://localhost:11434/api/v1', 'http://localhost:11434/v1'])
+    >>> likely_addresses("http://localhost:8000/v1/chat/completions"), likely_addresses("http://localhost:8000/v1")
+    (['http://localhost:8000/v1'], [])
+    """
+    base = url
+    for ending in _OF_CALLS:
+        base = base.removesuffix(ending)
+    parts = urlsplit(url)
+    with_version = base if base.endswith("/v1") else f"{base}/v1"
+    found = dict.fromkeys([with_version, f"{parts.scheme}://{parts.netloc}/v1"])
+    return [one for one in found if one != url]
 
 
 def models_text(model: str, known: Sequence[str]) -> str:
@@ -370,7 +390,8 @@ class Client:
     protocol are tried again, six times at most (429 more often, a server of this machine that was never there three
     times), within five times the timeout. Redirects are not followed, as the key would go with them. After a refusal of
     every call (401, 402, 404, a quota that is used up, a redirect), or when eight calls in a row have failed, no more
-    are sent; the reason of a 404 names the models that the server lists. An answer that ended early is a response.
+    are sent; the reason of a 404 names the models that the server lists, or the address at which it lists some. An
+    answer that ended early is a response.
 
     Until the server has answered a call to a model, one call with a schema to the model is under way, so that a refusal
     of every call costs one. Where a call with a schema is refused with 400, 404 or 422, and the server has answered no
@@ -399,6 +420,7 @@ class Client:
         self._failures = 0
         self._answered = False
         self._models: list[str] | None = None
+        self._other_address = ""
         self._listing = asyncio.Lock()
         is_remote = not endpoint.is_loopback  # A proxy does not reach this machine's own servers.
         # A connection each, as a pool of several looks at all of them, twice for each request.
@@ -415,9 +437,8 @@ class Client:
         self._error = httpx2.HTTPError
         self._url = httpx2.URL(f"{endpoint.url}/chat/completions")
         # The query may contain a secret; as a part of the URL it would be in httpx2's log.
-        base, query = urlsplit(endpoint.url).path, f"?{endpoint.query}" if endpoint.query else ""
-        self._extensions = {"target": f"{base}/chat/completions{query}".encode()}
-        self._listing_extensions = {"target": f"{base}/models{query}".encode()}
+        self._query = f"?{endpoint.query}" if endpoint.query else ""
+        self._extensions = {"target": f"{urlsplit(endpoint.url).path}/chat/completions{self._query}".encode()}
 
     async def __aenter__(self) -> Self:
         for name in _LOGGERS:
@@ -556,19 +577,32 @@ class Client:
             return fault
         async with self._listing:
             if self._models is None:
-                self._models = await self._get_models()
+                self._models = await self._get_models(self.endpoint.url)
+                if not self._models and fault.status == 404:
+                    self._other_address = await self._find_address()
+        if self._other_address:
+            return Fault(f"{fault.reason}; {self._other_address}", fatal=True)
         if not self._models or call.model in self._models:
             return fault
         return Fault(f"{fault.reason}; {models_text(call.model, self._models)}", fatal=True)
 
-    async def _get_models(self) -> list[str]:
-        """Return the models that the server lists; empty where it lists none."""
-        data = bytearray()
+    async def _find_address(self) -> str:
+        """Return what the address of the server should be, by its list of models or else by how it was written."""
+        others = likely_addresses(self.endpoint.url)
+        for url in others:
+            if await self._get_models(url):
+                return f"the address of this server ends in /v1; try {url}"
+        is_likely = self.endpoint.url.endswith(_OF_CALLS) or not urlsplit(self.endpoint.url).path
+        return f"an address mostly ends in /v1; try {others[0]}" if is_likely else ""
+
+    async def _get_models(self, url: str) -> list[str]:
+        """Return the models that the server lists at a base URL; empty where it lists none."""
+        data, target = bytearray(), f"{urlsplit(url).path}/models{self._query}".encode()
         try:
             async with (
                 asyncio.timeout(min(self._options.call_timeout, _LONGEST_LISTING)),
                 self._connect() as http,
-                http.stream("GET", self._url, extensions=dict(self._listing_extensions)) as response,
+                http.stream("GET", self._url, extensions={"target": target}) as response,
             ):
                 async for piece in response.aiter_bytes():
                     data += piece

@@ -153,6 +153,13 @@ class Meter:
         else:
             self.costs[role] = self.costs.get(role, 0.0) + response.cost
 
+    def add(self, other: "Meter") -> None:
+        """Add what another part of the same run has counted."""
+        for name in ("units", "calls", "done", "failed", "responses", "requested", "tokens", "unpriced"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for role, cost in other.costs.items():
+            self.costs[role] = self.costs.get(role, 0.0) + cost
+
     @property
     def rate(self) -> float:
         """New responses per second."""
@@ -419,6 +426,9 @@ class RunOutcome:
     unread_example : str
         Which model gave one of the answers of a file without any that could be read, and how it begins; empty where
         there was none.
+    elsewhere : mapping of str to int
+        How many of the earlier files have answers of the evaluated model from another server than the run's, by its
+        URL, where that is known.
     """
 
     folder: Path
@@ -432,6 +442,7 @@ class RunOutcome:
     unread_in: int
     answers: int
     unread_example: str = ""
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_unreadable(self) -> bool:

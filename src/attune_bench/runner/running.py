@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractContextManager,
@@ -19,7 +20,17 @@ from math import fsum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from attune_bench.runner.cache import Cache, ReplaceError, RunError, cache_key, disk_errors, locked, read_json
+from attune_bench.runner.cache import (
+    Cache,
+    ReplaceError,
+    RunError,
+    cache_key,
+    disk_errors,
+    locked,
+    note_answered,
+    noted_answered,
+    read_json,
+)
 from attune_bench.runner.cached import CachedCalls, CachedClient
 from attune_bench.runner.calls import (
     SHORTEST_SECRET,
@@ -138,6 +149,7 @@ class _Execution:
         self._read: dict[str, list[bool]] = {}  # of each answer of a file, whether it could be read
         self._unread_example = ""
         self._outdated: dict[str, Mapping[str, Any]] = {}
+        self._made: list[str] = []
 
     def complete_files(self) -> set[str]:
         """Return the names of the files that need not be made again."""
@@ -190,6 +202,8 @@ class _Execution:
         pending = {name: job for name, job in self._jobs.items() if name not in earlier}
         meter = Meter(len(pending), sum(job.calls for job, _ in pending.values()), unit)
         skipped: dict[str, Skipped] = {}
+        url = endpoints["model"].url if offline is None and "model" in endpoints else ""
+        noted = noted_answered(self._folder)
         async with AsyncExitStack() as stack:
             if offline is not None:
                 client = offline(cache, meter)
@@ -210,6 +224,8 @@ class _Execution:
                 listed = tuple(skipped[name] for name in pending if name in skipped)
                 with suppress(OSError) if client.disk_error else nullcontext():
                     self._list(listed)
+                    if url:
+                        note_answered(self._folder, self._made, url)
             if client.disk_error is not None:
                 raise client.disk_error
         unread = [count for answers in self._read.values() if (count := answers.count(False))]
@@ -225,6 +241,7 @@ class _Execution:
             unread_in=len(unread),
             answers=sum(map(len, self._read.values())),
             unread_example=self._unread_example,
+            elsewhere=Counter(noted[name] for name in earlier if url and noted.get(name, url) != url),
         )
 
     async def _work(
@@ -247,6 +264,7 @@ class _Execution:
                 client.stop_for(error)
             else:
                 meter.done += 1
+                self._made.append(job.file_name)
 
     async def _make(self, job: Job, key: str, client: CachedCalls, meter: Meter) -> Record:
         """Run one job."""
@@ -683,6 +701,7 @@ def _hash(calls: Sequence[Call]) -> str:
     digest = sha256()
     for call in calls:
         texts = [text for message in call.messages for text in message.values()]
-        for text in (call.id, call.model, call.role, *texts, json.dumps(call.schema)):
+        own = [json.dumps(call.decoding, sort_keys=True)] if call.decoding else []
+        for text in (call.id, call.model, call.role, *texts, json.dumps(call.schema), *own):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()

@@ -99,6 +99,10 @@ def report_made(outcome: RunOutcome, made: str) -> None:
         before = f"; {'all ' if finished > 1 else ''}from before, nothing was asked"
     if finished:
         _say(f"{outcome.folder}: {plural(finished, made)}{each}{before}")
+    for url, count in outcome.elsewhere.items():
+        were = "was" if count == 1 else "were"
+        of_all = f"{count:,} of {plural(finished, made)} {were} answered by {url}"
+        warn(f"{of_all}, not by the server of this command; another --output asks this server")
     if outcome.replaced:
         _say(
             f"{outcome.replaced} of them replaced results of other settings or of an older content; "

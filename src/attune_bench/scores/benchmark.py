@@ -251,6 +251,9 @@ class Benchmark:
         What its scores depend on, chosen when they are analysed.
     task : Reference, optional
         The `attune_bench.runner.Task` that asks a model; None if the benchmark cannot be run.
+    pairs : Reference, optional
+        The `attune_bench.runner.pairs.Pairing` by which ``run --pairs`` has answers of two models compared. It needs
+        `row` and a task whose calls are known beforehand.
     baselines : Reference, optional
         Predictors that use no model, by name: ``predict(data) -> results``. The predictor ``chance`` draws every answer
         at random and takes ``seed``; `attune_bench.chance` runs this predictor. Where the expected value of a metric is
@@ -290,6 +293,7 @@ class Benchmark:
     options: tuple[Option, ...] = ()
     choices: tuple[Choice, ...] = ()
     task: Reference = None
+    pairs: Reference = None
     baselines: Reference = None
     analyses: Reference = field(default_factory=dict)
     sections: Reference = None

@@ -69,10 +69,10 @@ def is_comparisons(table: FileTable, columns: Mapping[str, str] | None) -> bool:
     return guessed_columns(table.frame.columns, columns or {}) is not None
 
 
-def is_comparison_file(path: str | os.PathLike[str]) -> bool:
+def is_comparison_file(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> bool:
     """Tell whether a file is a table of comparisons; any file that cannot be read is none."""
     try:
-        return is_comparisons(read_table(path, names=()), None)
+        return is_comparisons(read_table(path, names=()), columns)
     except (SourceError, MetricInputError, ImportError):
         return False
 

@@ -8,7 +8,7 @@ as any metric, on all units of a fit. A part of the units has ratings of its own
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import isnan, log
+from math import inf, isnan, log
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import polars as pl
@@ -39,8 +39,11 @@ MEAN_RATING = 1000.0
 FEW_UNITS = 3
 """A model that lost, or won, on fewer units is named."""
 
+MANY_JUDGES = 10
+"""More judges than these are probably people, each with few verdicts."""
+
 PEOPLE = "human"
-"""The judge that others are set against, where there is one of this name."""
+"""All people, who are one judge; the judge that others are set against."""
 
 _FRAME = {
     "unit": pl.String,
@@ -109,7 +112,8 @@ def score(
     comparisons : iterable of Comparison
         The verdicts of any number of judges. Comparisons without a verdict are left out, and a note counts them.
     judges : {"each", "pooled"}
-        Whether each judge is a condition of its own, with ratings of its own, or all verdicts are one set.
+        Whether each judge is a condition of its own, with ratings of its own, or all verdicts are one set. People,
+        judges called ``human`` or ``human/NAME``, are one judge.
     margins : {"verdicts", "weights"}
         Whether a win counts 1, or as much as its margin. A tie has no margin and counts 1 either way.
     ties : {"half", "davidson"}
@@ -151,7 +155,7 @@ def score(
         raise MetricInputError(f"anchors: no model {unknown[0]!r}; {did_you_mean(unknown[0], models)}")
     units, left_out = _units(decided)
     frame = comparison_frame(decided)
-    made = rated(frame, fit=fit, units=units, by_judge=judges == "each" and frame["judge"].n_unique() > 1)
+    made = rated(frame, fit=fit, units=units, by_judge=judges == "each" and len(frame.select(judged_by()).unique()) > 1)
     if anchors and not made.values[RATING.name].count():
         raise MetricInputError(" ".join(made.provenance.notes))
     if progress:
@@ -161,7 +165,7 @@ def score(
         raise MetricInputError(
             f"{places.get(unnamed.id, 'a comparison')}: judge is empty; every comparison names its judge, or none does"
         )
-    notes = _on_judges(frame["judge"], fit)
+    notes = _on_judges(frame, fit)
     if undecided := len(given) - len(decided):
         notes.append(f"Left out: {plural(undecided, 'comparison')} without a verdict.")
     if _one_order(frame):
@@ -189,14 +193,27 @@ def _check_families(comparisons: "Iterable[Comparison]", places: Mapping[str, st
                 )
 
 
-def _on_judges(judges: pl.Series, fit: Fit) -> list[str]:
-    """Return the sentence about several judges."""
-    found = judges.unique().sort()
-    if len(found) == 1:
-        return []
-    if fit.judges == "each":
-        return [f"{len(found)} judges, each with ratings of its own: {listed(found.to_list(), 6)}."]
-    return [f"The verdicts of {len(found)} judges are pooled: {listed(found.to_list(), 6)}."]
+def judged_by() -> pl.Expr:
+    """Return the judge, all people being one."""
+    is_person = (pl.col("judge") == PEOPLE) | pl.col("judge").str.starts_with(f"{PEOPLE}/")
+    return pl.when(is_person).then(pl.lit(PEOPLE)).otherwise("judge").alias("judge")
+
+
+def _on_judges(frame: pl.DataFrame, fit: Fit) -> list[str]:
+    """Return the sentences about several judges."""
+    names = frame.select("judge", judged_by().alias("by")).unique().sort("judge")
+    found, people = names["judge"].to_list(), names.filter(by=PEOPLE)["judge"].to_list()
+    several = names["by"].unique().sort().to_list()
+    if fit.judges == "pooled" and len(found) > 1:
+        return [f"The verdicts of {len(found)} judges are pooled: {listed(found, 6)}."]
+    notes = []
+    if len(several) > 1:
+        people_too = "attune-bench score --judges pooled takes the verdicts of many people together."
+        hint = f" {people_too}" if len(several) > MANY_JUDGES else ""
+        notes.append(f"{len(several)} judges, each with ratings of its own: {listed(several, 6)}.{hint}")
+    if len(people) > 1:
+        notes.append(f"People are one judge: {listed(people, 6)}.")
+    return notes
 
 
 def comparison_frame(comparisons: "Iterable[Comparison]") -> pl.DataFrame:
@@ -245,7 +262,7 @@ def rated(frame: pl.DataFrame, *, fit: Fit, units: pl.DataFrame, by_judge: bool)
     by_judge : bool
         Whether each judge is a condition with ratings of its own.
     """
-    condition = pl.col("judge") if by_judge else pl.lit(None, dtype=pl.String)
+    condition = judged_by() if by_judge else pl.lit(None, dtype=pl.String)
     frame = frame.with_columns(condition.alias("condition"))
     criteria = frame["criterion"].drop_nulls().unique(maintain_order=True).to_list()
     weighted = frame.with_columns(_weights(frame, fit).alias("weight"))
@@ -275,7 +292,7 @@ def rated(frame: pl.DataFrame, *, fit: Fit, units: pl.DataFrame, by_judge: bool)
         unit="prompt",
         condition="judge",
         primary=RATING.name,
-        reference=PEOPLE if by_judge and PEOPLE in frame["judge"] else None,
+        reference=PEOPLE if by_judge and PEOPLE in frame["condition"] else None,
         notes=tuple(notes),
         fit=asdict(fit),
     )
@@ -405,7 +422,7 @@ def _unrated(fit: ComparisonFit, kept: Sequence[int], of: str) -> str:
 
 
 def _rests_on_few(frame: pl.DataFrame, models: Sequence[str], of: str) -> list[str]:
-    """Return sentences on models that did not win, or did not lose, on few units: their ratings rest on these."""
+    """Return a sentence on models that did not win, or did not lose, on few units: their ratings rest on these."""
     sides = pl.concat(
         [
             frame.select(pl.col("a").alias("model"), "unit", won="outcome"),
@@ -416,12 +433,13 @@ def _rests_on_few(frame: pl.DataFrame, models: Sequence[str], of: str) -> list[s
         pl.col("unit").filter(pl.col("won") < 1).n_unique().alias("lost"),
         pl.col("unit").filter(pl.col("won") > 0).n_unique().alias("won"),
     )
-    return [
-        f"{of}: {model} {what}, or tied, on {plural(count, 'unit')} only, on which the rating rests."
+    few = [
+        f"{model} ({what} or tied on {count})"
         for model, lost, won in units.sort("model").iter_rows()
         for what, count in (("lost", lost), ("won", won))
         if count < FEW_UNITS
     ]
+    return [f"{of}: few units decide the ratings of {listed(few, 6)}."] if few else []
 
 
 def _detail(values: pl.DataFrame, frame: pl.DataFrame) -> JsonColumn:
@@ -512,16 +530,32 @@ def described(
     """
     if metrics:
         raise MetricInputError(f"{name}: metrics are described; the metrics of comparisons are known, leave these out")
+    about = dict(about)
+    if (largest := about.pop("largest_margin", None)) is not None:
+        _check_margins(table, largest, name)
     for key, value in about.items():
         if key not in _ABOUT:
-            raise MetricInputError(f"{name}: {key}: no such key; {did_you_mean(key, _ABOUT)}")
+            raise MetricInputError(f"{name}: {key}: no such key; {did_you_mean(key, (*_ABOUT, 'largest_margin'))}")
         is_flag = key in ("private", "synthetic")
         if isinstance(value, bool) != is_flag or not (is_flag or (isinstance(value, str) and value.strip())):
             raise MetricInputError(
                 f"{name}: {key}: {value!r:.60} is {'neither true nor false' if is_flag else 'no text'}"
             )
-    provenance = table.provenance.model_copy(update=dict(about))
+    provenance = table.provenance.model_copy(update=about)
     if table.units["cluster"].is_null().all():
         provenance = provenance.model_copy(update={"cluster": provenance.unit})
     made = replace(table, provenance=provenance)
     return made.note(f"Assumed of the table: {'; '.join(assumed)}.") if assumed else made
+
+
+def _check_margins(table: ScoreTable, largest: object, name: str) -> None:
+    """Raise where a margin is beyond the largest one, below 0 too."""
+    if isinstance(largest, bool) or not (isinstance(largest, int | float) and 0 < largest < inf):
+        raise MetricInputError(f"{name}: largest_margin: {largest!r:.60} is no number above 0")
+    beyond = comparisons_of(table).filter(pl.col("margin").abs() > largest)
+    for row in beyond.head(1).iter_rows(named=True):
+        judge = "" if row["judge"] is None else f", judge {row['judge']}"
+        raise MetricInputError(
+            f"{name}: margin of {row['a']!r} against {row['b']!r} on {row['unit']!r}{judge} is {row['margin']:g}; the "
+            f"largest margin is {largest:g}, as largest_margin says"
+        )

@@ -82,7 +82,7 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
         named = None
     for role, column in columns.items():
         if role not in COLUMNS:
-            raise MetricInputError(f"columns: no {role!r}; {did_you_mean(role, COLUMNS)}")
+            raise MetricInputError(f"{name}: columns: no {role!r}; {did_you_mean(role, COLUMNS)}")
         if column not in frame.columns:
             raise MetricInputError(_no_column(frame, role, column, name))
         if role in frame.columns and role not in columns.values():
@@ -90,7 +90,7 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
                 f"{name}: {column!r} is named as the {role}, and there is a column {role!r} too; leave one out"
             )
     if repeated := [column for column in columns.values() if [*columns.values()].count(column) > 1]:
-        raise MetricInputError(f"columns: {repeated[0]!r} is named twice; a column is one thing")
+        raise MetricInputError(f"{name}: columns: {repeated[0]!r} is named twice; a column is one thing")
     frame = frame.rename({column: role for role, column in columns.items()})
     if "value" in columns and "metric" not in frame.columns:
         frame = frame.with_columns(metric=pl.lit(columns["value"]))
@@ -154,10 +154,12 @@ def long_layout(
     of_models = {"model", "value"} <= {*lacking} and "unit" not in lacking and not guesses.keys() & {"model", "metric"}
     if of_models and len(numeric) > 1 and not any(_is_metric(column, metrics) for column in numeric):
         _check_once(frame, others, numeric, name)
-        table = _unpivoted(frame, numeric, "model")
+        empty = _without_value(frame, others)
+        table = _unpivoted(frame.drop(empty), numeric, "model")
         if "metric" not in frame.columns:
             table = table.with_columns(metric=pl.lit(metric or _only(metrics)))
-        return table, [f"Columns read as models: {listed(numeric, 12)}."]
+        left_out = [f"Columns without a value left out: {listed(empty, 12)}."] if empty else []
+        return table, [f"Columns read as models: {listed(numeric, 12)}.", *left_out]
     if metric is not None:
         raise MetricInputError(_no_column(frame, "value", metric, name))
     raise MetricInputError(_explained(frame, lacking, guesses, numeric, name))
@@ -242,6 +244,11 @@ def _is_count_of_rows(cells: pl.Series) -> bool:
     return any((cells == pl.int_range(start, start + cells.len(), eager=True)).all() for start in (0, 1))
 
 
+def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return the columns, of those given, that are empty or NA in every row."""
+    return [column for column in columns if frame[column].null_count() == frame.height]
+
+
 def _is_called(column: str, role: str) -> bool:
     """Tell whether a column has one of the usual names of a role."""
     words = [word.lower() for word in _WORD.findall(column)]
@@ -290,6 +297,8 @@ def _explained(
         return f"{said}; the only column is {columns[0]!r:.80}: between cells are commas, semicolons, tabs or |"
     has = f"{said}; the table has {listed(columns, 12)}"
     if "unit" not in lacking and "model" in lacking and numeric:
+        if empty := _without_value(frame, columns):
+            return f"{has}; {empty[0]!r} has no value: if it is a model, it needs a number in at least one row"
         rest = [column for column in columns if column not in numeric]
         made = f"polars.read_csv(...).unpivot({[*numeric]}, index={rest}, variable_name='model')"
         return f"{has}; add a column model, or name it with --columns model=NAME; if {numeric[0]!r} is a model: {made}"

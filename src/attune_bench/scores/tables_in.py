@@ -5,6 +5,7 @@ traits of the units. A TOML file of the same name beside the table says what its
 
 .. code-block:: toml
 
+    columns = {unit = "question_id"}
     unit = "question"
     private = false
     primary = "accuracy"
@@ -70,6 +71,7 @@ def score_table(
     first_row: int = 1,
     columns: Mapping[str, str] | None = None,
     assumed: Sequence[str] = (),
+    description: str = "",
 ) -> ScoreTable:
     """Return the scores of anybody's per-item results.
 
@@ -97,6 +99,8 @@ def score_table(
         Columns that have another name, see `attune_bench.scores.table_columns.renamed`.
     assumed : sequence of str
         What was concluded from the content of the file, for a note.
+    description : str
+        The name of the TOML file that can describe the table, for a note on metrics that have no description.
 
     Raises
     ------
@@ -110,6 +114,7 @@ def score_table(
     table = frame.with_columns(pl.int_range(pl.len()).alias(ROW) + first_row).filter(~_is_empty_row(frame))
     table, named_metric = renamed(table, columns or {}, name)
     _check_filled(table, columns or {}, name)
+    names_models = {"model", "metric"}.isdisjoint(table.columns)
     traits_given = _traits_given(about or {}, table, name)
     table, said = long_layout(table, metrics=metrics or {}, traits=traits_given, metric=named_metric, name=name)
     checked, with_commas = _checked(table, name)
@@ -150,7 +155,9 @@ def score_table(
     assumed = [metric for metric in found if metric not in known]
     if assumed:
         known_by = f"{plural(len(assumed), 'metric')} without a description ({', '.join(assumed)})"
-        notes.append(f"{known_by}: mean, higher is better.")
+        to = "name it, give --columns value=NAME, or" if names_models and assumed == ["value"] else "say more,"
+        more = f" To {to} write {description} beside the table: docs/own-results.md." if description else ""
+        notes.append(f"{known_by}: mean, higher is better.{more}")
     if units["cluster"].is_null().all():
         # Each unit is a cluster of its own.
         named.setdefault("cluster", named.get("unit", "unit"))

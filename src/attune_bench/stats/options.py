@@ -769,7 +769,11 @@ def distribution_ends(
     known = distribution[~np.isnan(distribution)]
     lost = len(distribution) - len(known)
     if lost > len(distribution) * (1 - options.level) / 2:
-        return None, None, f"the statistic is undefined in {lost} of {len(distribution)} resamples"
+        return (
+            None,
+            None,
+            f"the statistic is undefined in {lost} of {len(distribution)} resamples, too many for an interval",
+        )
     if not whole and len(known) < 2:
         return None, None, "a single resample has no spread"
     if not whole and np.ptp(known) <= ROUNDING * np.abs(known).max():
@@ -804,7 +808,10 @@ def points(series: ScoreSeries, name: str, options: AnalysisOptions | None = Non
 
 
 def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> list[tuple[str, str | None]]:
-    """Return every model and condition, the best of the primary metric first; `options` say what counts once."""
+    """Return every model and condition, the best of the primary metric first; `options` say what counts once.
+
+    Values of two fits, such as ratings under two judges, are not in one order: there a condition follows the other.
+    """
     series = ScoreSeries(table)
     metric = table.metric(table.primary)
     values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
@@ -813,7 +820,10 @@ def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> 
     # Models that differ only by rounding are sorted by name.
     ranks = dict(zip(known, average_ranks(-means, rounding_of(means)).tolist(), strict=True))
 
-    def place(group: tuple[str, str | None]) -> tuple[bool, float, str, str]:
-        return group not in ranks, ranks.get(group, 0.0), group[0], group[1] or ""
+    fits = table.conditions if metric.statistic == PSEUDO_VALUES else ()
+
+    def place(group: tuple[str, str | None]) -> tuple[int, bool, float, str, str]:
+        fit = fits.index(group[1]) if fits else 0
+        return fit, group not in ranks, ranks.get(group, 0.0), group[0], group[1] or ""
 
     return sorted(series.groups, key=place)

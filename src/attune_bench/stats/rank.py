@@ -25,7 +25,7 @@ from attune_bench.stats.options import (
 from attune_bench.stats.summary import per_unit
 from attune_data.text import listed, pluralize
 from attune_metrics.metric import MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, point_estimate
+from attune_metrics.stats.bootstrap import PSEUDO_VALUES, Resamples, bootstrap_distribution, point_estimate
 from attune_metrics.stats.pairwise_ratings import Rating, bradley_terry_ratings
 from attune_metrics.stats.ranking import tier_spans
 from attune_metrics.stats.ranking import tiers as tiers_of
@@ -193,7 +193,8 @@ def rank(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame
                      int(present.sum()), clusters, reason)
                 )  # fmt: skip
             found.sort(key=lambda row: (row[4], row[2]))
-            why = f"no {table.provenance.unit} has a value"
+            is_fitted = table.metric(name).statistic == PSEUDO_VALUES
+            why = "not rated; a note says why" if is_fitted else f"no {table.provenance.unit} has a value"
             found += [
                 (condition, name, series.groups[group][0], None, None, None, None, 0, 0, why)
                 for group in groups

@@ -33,7 +33,6 @@ from attune_bench.stats.options import (
     ALPHA,
     FEW,
     MIN_CLUSTERS,
-    NO_VARIATION,
     AnalysisKeywords,
     AnalysisOptions,
     ComparisonKeywords,
@@ -322,6 +321,8 @@ def _differences(
 ) -> list[_Difference]:
     """Return each group's difference between its units `scored` (groups, units) inside and outside a stratum."""
     series, options = draws.series, draws.options
+    rounding = [rounding_of(own) for own in values]
+    known = np.where(scored[:, np.newaxis], values, np.nan)
     if options.weighs_clusters(series.table):
         # A cluster with units on both sides counts once on each.
         mine, others = (np.where((scored & side)[:, np.newaxis], values, np.nan) for side in (stratum, ~stratum))
@@ -349,28 +350,43 @@ def _differences(
             sizes = [series.count(present & side) for side in (stratum, ~stratum)]
             drawn = [len(np.unique(resamples.clusters[(present & side)[mask]])) for side in (stratum, ~stratum)]
             # Equal up to rounding is equal.
-            exact = np.where(np.abs(distribution) <= rounding_of(values[group]), 0, distribution)
-            found[group] = _difference(interval, exact, min(sizes), min(drawn), options, series.table)
+            exact = np.where(np.abs(distribution) <= rounding[group], 0, distribution)
+            is_flat = [_spread(known[group][:, present & side]) <= rounding[group] for side in (stratum, ~stratum)]
+            found[group] = _difference(interval, exact, min(sizes), min(drawn), is_flat, options, series.table)
     return [found[group] for group in range(len(series.groups))]
 
 
 def _difference(
-    interval: Interval, distribution: Floats, clusters: int, drawn: int, options: AnalysisOptions, table: ScoreTable
+    interval: Interval,
+    distribution: Floats,
+    clusters: int,
+    drawn: int,
+    is_flat: list[bool],
+    options: AnalysisOptions,
+    table: ScoreTable,
 ) -> _Difference:
-    """Return a difference with its ends and p-value; `clusters` and `drawn` count the smaller side."""
+    """Return a difference with its ends and p-value; `clusters` and `drawn` count the smaller side.
+
+    `is_flat` tells of each side whether its values are all equal. How far they would spread among other people is then
+    unknown, and a p-value from the spread of the other side alone would be too small.
+    """
     estimate = nan_to_none(interval.estimate)
     if clusters < MIN_CLUSTERS:
         side = f"{too_few(table)} on one side" if clusters else f"no {table.provenance.unit} on one side"
         return _Difference(estimate, None, None, nan, side)
-    if interval.reason:
-        people = pluralize(table.provenance.cluster)
-        equal = f"on each side all {people} have the same value" if interval.reason == NO_VARIATION else None
+    if interval.reason or any(is_flat):
+        sides = "each side" if all(is_flat) else "one side"
+        equal = f"on {sides} all {pluralize(table.provenance.cluster)} have the same value" if any(is_flat) else None
         return _Difference(estimate, None, None, nan, equal or interval.reason)
     known = distribution[~np.isnan(distribution)]
     low, high = interval.low, interval.high
     if options.interval == "percentile-expanded":
         low, high = np.quantile(known, symmetric_levels(options.level, drawn)).tolist()
     return _Difference(estimate, low, high, _p_value(interval.estimate, known, drawn), None)
+
+
+def _spread(values: Floats) -> float:
+    return float(np.ptp(values, axis=-1).max()) if values.shape[-1] else 0.0
 
 
 def _p_value(estimate: float, resamples: Floats, clusters: int) -> float:

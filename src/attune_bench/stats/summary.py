@@ -1,6 +1,7 @@
 """The value of every metric for every model, with its interval, n, coverage and chance."""
 
-from math import fsum, isnan, sqrt
+from dataclasses import replace
+from math import fsum, inf, isnan, sqrt
 from statistics import fmean
 from typing import Any
 
@@ -9,12 +10,13 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
-from attune_bench.scores.table import CHANCE, ScoreTable, metrics_per_unit
+from attune_bench.scores.table import CHANCE, KEYS, ScoreTable, metrics_per_unit
 from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisKeywords,
     Mask,
     ResampleCache,
+    SamplingKeywords,
     ScoreSeries,
     begin,
     have_values,
@@ -303,6 +305,38 @@ def chance_of_units(table: ScoreTable) -> pl.DataFrame:
                 clusters = known["cluster"].drop_nulls().n_unique() + known["cluster"].null_count()
                 rows.append((condition, name, fmean(known[column]), known.height, clusters))
     return build_frame(EXPECTED_CHANCE, rows)
+
+
+def above_chance(table: ScoreTable, metric: str, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
+    """Return by how much every model scores more in a metric than random answers to the same units do on average.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `SUMMARY`, with the difference as the value: the mean over the units of the model's value minus the
+        expected value of random answers. Empty where the units do not say what random answers score.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> scores = score(load("demo"), load_runs("demo"))
+    >>> found = above_chance(scores, "avg_pairwise_accuracy", resamples=500)
+    >>> (found["low"] > 0).to_list()  # both models
+    [True, True]
+    """
+    column = f"{CHANCE}{metric}"
+    if column not in table.units.columns:
+        return build_frame(SUMMARY, [])
+    values = table.values.join(table.units.select("unit", column), on="unit", how="left", maintain_order="left")
+    entry = replace(table.metric(metric), low=-inf, high=inf, statistic="mean", coverage=())
+    differences = ScoreTable(
+        values=values.select(*KEYS, pl.col(metric) - pl.col(column)),
+        units=table.units,
+        metrics={metric: entry},
+        provenance=table.provenance,
+    )
+    return summary(differences, **options, metrics=[metric])
 
 
 def chance_under(table: ScoreTable, condition: str | None) -> dict[str, float]:

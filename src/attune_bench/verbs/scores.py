@@ -166,18 +166,15 @@ class Scores(ScoreTable):
         about: Mapping[str, Any] | None,
         columns: Mapping[str, str] | None,
     ) -> Self:
+        metrics, about, columns, name = _described(path, metrics, about, columns)
         found = read_table(path, names=(*COLUMNS, *(columns or {}).values()))
         if is_comparisons(found, columns):
             return cls._of_comparisons(path, metrics, about, columns)
         table, first_row, assumed = found
-        name, beside = str(path), path.with_suffix(".toml")
-        if (metrics is None or about is None) and os.path.lexists(beside):  # A link to nothing is an error, too.
-            of_metrics, of_table = read_description(beside)
-            metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
-            name = f"{path} (with {beside.name})"
         made = score_table(
-            table, metrics=metrics, about=about, columns=columns, name=name, first_row=first_row, assumed=assumed
-        )
+            table, metrics=metrics, about=about, columns=columns, name=name, first_row=first_row, assumed=assumed,
+            description=path.with_suffix(".toml").name,
+        )  # fmt: skip
         return cls.of(made)
 
     @classmethod
@@ -189,10 +186,6 @@ class Scores(ScoreTable):
         columns: Mapping[str, str] | None,
     ) -> Self:
         comparisons, assumed = read_comparisons(path, columns=columns)
-        beside = path.with_suffix(".toml")
-        if (metrics is None or about is None) and os.path.lexists(beside):
-            of_metrics, of_table = read_description(beside)
-            metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
         scored = score_records(_of_kind(COMPARISON), comparisons, None)
         return cls.of(described(scored, metrics or {}, about or {}, str(path), assumed))
 
@@ -584,6 +577,26 @@ class Scores(ScoreTable):
 def _of_kind(kind: Kind[Any, Any]) -> Benchmark:
     """Return the benchmark that scores records of a kind."""
     return next(one for one in all_benchmarks() if one.results is not None and resolve(one.results) is kind)
+
+
+def _described(
+    path: Path,
+    metrics: Mapping[str, Any] | None,
+    about: Mapping[str, Any] | None,
+    columns: Mapping[str, str] | None,
+) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None, Mapping[str, str] | None, str]:
+    """Return what is given about a table, else what the TOML file beside it says, and what errors call the table."""
+    beside = path.with_suffix(".toml")
+    # A link to nothing is an error, too.
+    if (metrics is not None and about is not None) or not os.path.lexists(beside):
+        return metrics, about, columns, str(path)
+    of_metrics, of_table = read_description(beside)
+    of_columns = of_table.pop("columns", {})
+    if not isinstance(of_columns, dict) or not all(isinstance(column, str) for column in of_columns.values()):
+        wanted = 'names of columns, such as columns = {unit = "question_id"}'
+        raise SourceError(f"{beside}: columns is {of_columns!r:.60}; expected {wanted}")
+    metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
+    return metrics, about, {**of_columns, **(columns or {})}, f"{path} (with {beside.name})"
 
 
 def _path_of_scores(given: object, what: str) -> Path:

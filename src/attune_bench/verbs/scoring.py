@@ -225,7 +225,7 @@ def chance(
     >>> found = chance(conversations, repeats=2)
     >>> found.filter(metric="avg_pairwise_accuracy").rows()
     [(None, 'avg_pairwise_accuracy', 0.5, None, None, 40, 'exact')]
-    >>> found.filter(metric="composite_score").select("n", "how").rows()
+    >>> found.filter(metric="avg_response_similarity").select("n", "how").rows()
     [(40, 'simulated')]
     """
     check_whole(seed, "seed", 0)

@@ -336,6 +336,21 @@ def diagnosis_group_names() -> tuple[str, ...]:
     return (*_bundled_diagnoses().groups, OTHER, NO_DIAGNOSIS, UNKNOWN)
 
 
+def diagnosis_groups_text() -> str:
+    """Return which self-reported diagnoses each group has.
+
+    Examples
+    --------
+    >>> diagnosis_groups_text().partition(";")[0]
+    "Groups of the diagnoses: AnxDep, an answer with 'anxi' or 'depress'"
+    """
+    groups = _bundled_diagnoses().groups
+    parts = {name: " or ".join(map(repr, [*one.stems, *one.words])) for name, one in groups.items()}
+    said = [f"{name}, an answer with {part}" for name, part in parts.items()]
+    said += [f"{OTHER}, an answer in no other group", f"{NO_DIAGNOSIS}, no diagnosis", f"{UNKNOWN}, no answer"]
+    return f"Groups of the diagnoses: {'; '.join(said)}."
+
+
 @functools.cache
 def _bundled_diagnoses() -> Diagnoses:
     return read_toml(codebook_folder() / "diagnoses.toml", Diagnoses)

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from attune_data.attunebench.codebook import load_codebook
-from attune_data.attunebench.profile import diagnosis_groups
+from attune_data.attunebench.profile import diagnosis_groups, instruments
 from attune_data.attunebench.records import (
     ANSWER_FIELDS,
     BinaryJudgement,
@@ -61,9 +61,6 @@ _JUDGED = {
 _NEITHER = {"": "not answered", "na": "n/a"}
 """Answers that are neither yes nor no, in words."""
 
-_TELLING = ("unwanted", "missed")
-"""Where what the response did and what the participant wanted differ."""
-
 _OUTCOME: dict[tuple[str | None, str | None], str] = dict(
     zip([("yes", "no"), ("no", "yes"), ("yes", "yes"), ("no", "no"), ("na", "na")], _JUDGED, strict=True)
 )
@@ -88,7 +85,8 @@ def _facts(conversation: ConversationData) -> dict[str, str]:
     person = profile.demographics
     english = person.english_proficiency and f"English: {person.english_proficiency}"
     about = [profile.participant_id, person.age_range, person.gender, person.country, person.education]
-    groups = f" ({', '.join(diagnosis_groups(person.diagnoses))})" if person.diagnoses else ""
+    groups = diagnosis_groups(person.diagnoses)
+    of_groups = f" (in {'groups' if len(groups) > 1 else 'group'} {', '.join(groups)})" if person.diagnoses else ""
     scores = profile.computed_scores
     given = {name: getattr(scores, name) for name in type(scores).model_fields}
     found = {
@@ -96,10 +94,24 @@ def _facts(conversation: ConversationData) -> dict[str, str]:
         "attitude": profile.conversation_topic_attitude,
         "model": conversation.metadata.model,
         "participant": ", ".join(filter(None, [*about, *person.work_edu_background, english])),
-        "diagnoses": ", ".join(person.diagnoses) + groups,
-        "screening": ", ".join(f"{name} {score}" for name, score in given.items() if score is not None),
+        "diagnoses": ", ".join(person.diagnoses) + of_groups,
+        _SCORES: "\n".join(_score(name, score) for name, score in given.items() if score is not None),
     }
     return {heading: value for heading, value in found.items() if value}
+
+
+_SCORES = "scores"
+
+
+def _score(name: str, score: float) -> str:
+    """Return a score of an instrument with its range, and what its published cut-off or bands say of it."""
+    one = instruments[name]
+    said = f"{name} {score} of {one.low:g}-{one.high:g}"
+    if one.cut_off and (side := one.screen(score)):
+        said += f": {side} (positive {one.cut_off})"
+    if one.bands and (band := one.band(score)):
+        said += f": {band}"
+    return said
 
 
 def _tags(tags: Sequence[MoodShiftTag]) -> list[str]:
@@ -119,9 +131,9 @@ def _judged(turn: Turn) -> dict[str, list[BinaryJudgement]]:
 
 
 def _asked(judgement: BinaryJudgement) -> str:
-    """Return the id of the question, with a model's answer where the file has one."""
+    """Return the question, with a model's answer where the file has one."""
     model = f" (a model said {judgement.llm_value})" if judgement.llm_value else ""
-    return f"{judgement.question_id}{model}"
+    return _worded(judgement.question_id, model)
 
 
 def _preferred(turn: Turn) -> list[tuple[str, int]]:
@@ -135,7 +147,7 @@ def _preferred(turn: Turn) -> list[tuple[str, int]]:
 
 
 def _choices(turn: Turn) -> dict[str, list[str]]:
-    """Return every choice between two responses of a turn in words, by question."""
+    """Return every choice between two responses of a turn, by the words of its question."""
     found: dict[str, list[str]] = {}
     for pair in turn.annotations.pairwise_comparisons:
         first, second = pair.response_a or "A", pair.response_b or "B"
@@ -143,9 +155,9 @@ def _choices(turn: Turn) -> dict[str, list[str]]:
             said = f"no choice of {first} and {second}"
         else:
             said = f"{first} over {second}" if pair.winner == "A" else f"{second} over {first}"
-        found.setdefault(pair.question_id or "no question", []).append(said)
+        found.setdefault(_worded(pair.question_id or "no question"), []).append(said)
     for name in turn.annotations.selected_pairwise_questions:
-        found.setdefault(name, ["no comparison"])
+        found.setdefault(_worded(name), ["no comparison"])
     return found
 
 
@@ -191,13 +203,10 @@ def _answers_given(wide: ConversationWideQuestions | PredictedConversationWide) 
             yield question, answer
 
 
-def _questions_of(conversation: ConversationData) -> dict[str, str]:
-    """Return the questions about single turns that were asked in a conversation, by id, with their texts."""
-    turns = [turn.annotations for turn in conversation.turns]
-    ids = {judgement.question_id for turn in turns for judgement in turn.binary_judgements}
-    ids |= {pair.question_id or "" for turn in turns for pair in turn.pairwise_comparisons}
-    book = load_codebook()
-    return {name: text for name in (*book.binary, *book.pairwise) if name in ids and (text := question_text(name))}
+def _worded(name: str, said: str = "") -> str:
+    """Return a question by its id, with something said of it, and its text where the codebook has one."""
+    text = question_text(name)
+    return f"{name}{said}: {text}" if text else f"{name}{said}"
 
 
 def question_text(name: str) -> str:
@@ -209,7 +218,7 @@ def question_text(name: str) -> str:
 
 
 def conversation_parts(conversation: ConversationData) -> Iterator[Part]:
-    """Yield the facts of a conversation, its turns with their annotations, the whole, and the questions.
+    """Yield the facts of a conversation, the words of annotations, the turns with their annotations, and the whole.
 
     Examples
     --------
@@ -226,10 +235,12 @@ def conversation_parts(conversation: ConversationData) -> Iterator[Part]:
     Model (original)
       Well done.
     """
-    yield Part(facts=[*_facts(conversation).items()])
-    for turn in conversation.turns:
-        annotated = [*_annotated(turn)]
-        yield Part(heading=f"Turn {turn.turn_number}", messages=_said(turn), facts=annotated, hanging=_LISTS)
+    yield Part(facts=[*_facts(conversation).items()], hanging=(_SCORES,))
+    annotated = [[*_annotated(turn)] for turn in conversation.turns]
+    if any(fact for facts in annotated for _, fact in facts):
+        yield Part(text=_LEGEND)
+    for turn, facts in zip(conversation.turns, annotated, strict=True):
+        yield Part(heading=f"Turn {turn.turn_number}", messages=_said(turn), facts=facts, hanging=_LISTS)
     answers = [*_answers_given(conversation.conversation_wide_questions)]
     rated = [
         (affect, f"{f'total {total}: ' if total else ''}{', '.join(f'{word} {change}' for word, change in ratings)}")
@@ -238,22 +249,16 @@ def conversation_parts(conversation: ConversationData) -> Iterator[Part]:
     if answers or rated:
         yield Part(heading=_WHOLE, facts=answers)
         yield Part(title="PANAS, before->after", facts=rated)
-    if questions := _questions_of(conversation):
-        yield Part(heading="Questions", facts=[*questions.items()], folded=True)
-        yield Part(text=_LEGEND)
 
 
 _WHOLE = "The conversation as a whole"
-_LISTS = ("choices", *_TELLING)
-_LEGEND = "; ".join(
-    f"{name}: {what}"
-    for name, what in {
-        **_JUDGED,
-        "preferred": "how often each response was chosen",
-        **_RESPONSES,
-        "felt": "with intensity, 1-7.",
-    }.items()
-).capitalize()
+_LISTS = ("choices", *_JUDGED, "other")
+_LEGEND = "Felt: emotions with intensity, 1-7; {}.".format(
+    "; ".join(
+        f"{name}: {what}"
+        for name, what in {**_RESPONSES, "preferred": "how often each response was chosen", **_JUDGED}.items()
+    )
+)
 
 
 def _said(turn: Turn) -> list[Message]:
@@ -266,22 +271,14 @@ def _said(turn: Turn) -> list[Message]:
 def _annotated(turn: Turn) -> Iterator[tuple[str, str]]:
     by_target = _judged(turn)
     yield "felt", ", ".join(_tags(turn.mood_shift_tags))
-    yield "preferred", ", ".join(f"{label} {wins}" for label, wins in _preferred(turn))
-    yield "choices", "\n".join(f"{name}: {', '.join(made)}" for name, made in _choices(turn).items())
-    for name in _JUDGED:
-        yield name, (_listed if name in _TELLING else _ids)(by_target.get(name, ()))
-    yield "other", "\n".join(f"{name}: {_ids(them)}" for name, them in by_target.items() if name not in _JUDGED)
     yield "alternate", turn.annotations.alternate_responses.llm_improved or ""
     yield "human", turn.annotations.alternate_responses.human_edited or ""
-
-
-def _ids(judgements: Iterable[BinaryJudgement]) -> str:
-    return ", ".join(map(_asked, judgements))
-
-
-def _listed(judgements: Iterable[BinaryJudgement]) -> str:
-    """Return a line for each question, with its text."""
-    return "\n".join(f"{_asked(item)}: {question_text(item.question_id)}" for item in judgements)
+    yield "preferred", ", ".join(f"{label} {wins}" for label, wins in _preferred(turn))
+    yield "choices", "\n".join(f"{name} {', '.join(made)}" for name, made in _choices(turn).items())
+    for name in _JUDGED:
+        yield name, "\n".join(map(_asked, by_target.get(name, ())))
+    others = ((name, one) for name, them in by_target.items() if name not in _JUDGED for one in them)
+    yield "other", "\n".join(f"{name}: {_asked(one)}" for name, one in others)
 
 
 _DID, _WANTED = "Did the response do it?", "Would the participant have wanted it?"
@@ -390,7 +387,7 @@ def _off_by(felt: MoodShiftTag | None, predicted: MoodShiftTag | None) -> str:
 
 
 def _intensity(tag: MoodShiftTag | None) -> str:
-    return "" if tag is None else "felt" if tag.intensity is None else str(tag.intensity)
+    return "" if tag is None else "no intensity" if tag.intensity is None else str(tag.intensity)
 
 
 def _answers(

@@ -12,6 +12,7 @@ from attune_data.attunebench.profile import (
     UNKNOWN,
     conversation_traits,
     diagnosis_groups,
+    diagnosis_groups_text,
     group_columns,
     group_meanings,
     score_meanings,
@@ -134,7 +135,7 @@ class Tables(Frames):
                 **conversation,
                 **score_meanings(conversation),
                 "diagnosis_groups": Column(
-                    "Groups of the diagnoses; `none` and `unknown` are groups too.",
+                    diagnosis_groups_text(),
                     source="computed of diagnoses with codebook/diagnoses.toml",
                     kind=tuple[str, ...],
                 ),
@@ -175,6 +176,20 @@ class Tables(Frames):
     def special(cls) -> Mapping[str, Trait]:
         """Return the traits that are not just a column: diagnoses by group, screens, bands, ranges of scores."""
         return conversation_traits()
+
+    @classmethod
+    def traits_of_clusters(cls) -> Sequence[str]:
+        """Return the columns of ``conversations`` that are about the participant alone.
+
+        Examples
+        --------
+        >>> Tables.traits_of_clusters()[:3]
+        ['participant_id', 'country', 'education']
+        """
+        profile = "participant_profile.", "computed of "
+        others = ("schema_version", "profile_type", "attitude")
+        columns = cls.meanings()["conversations"].items()
+        return [name for name, one in columns if one.source.startswith(profile) and name not in others]
 
     @classmethod
     def question_texts(cls) -> Sequence[Question]:

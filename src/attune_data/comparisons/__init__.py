@@ -106,21 +106,10 @@ class Comparison(SnakeCaseRecord):
         return self.a if side in SIDES["a"] else self.b if side in SIDES["b"] else None
 
 
-def is_human(judge: str | None) -> bool:
-    """Tell whether a judge is a person, or people together, by the name.
-
-    Examples
-    --------
-    >>> is_human("human/7"), is_human("human"), is_human("vendor/judge"), is_human(None)
-    (True, True, False, False)
-    """
-    return judge is not None and (judge == "human" or judge.startswith("human/"))
-
-
 def _check(comparison: Comparison, findings: IssueCollector) -> None:
     """Report a comparison that cannot be scored, and one without a verdict."""
     if comparison.fault:
-        findings.add("$", "faulty-comparison", "warning", None, comparison.fault, "kept; not scored")
+        findings.add("$", "faulty-comparison", "error", None, comparison.fault, "kept; score refuses it")
     elif comparison.outcome is None:
         message = "neither winner nor margin; a tie is written tie"
         findings.add("$", "no-verdict", "note", None, message, "kept; not scored")

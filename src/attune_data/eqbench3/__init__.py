@@ -131,6 +131,9 @@ class EQBench3Verdict(SnakeCaseRecord):
     plus_for_other: Annotated[int, Strict(), Field(ge=0, le=LARGEST)] | None = Field(
         None, description="Plus signs for `neighbor_model`."
     )
+    fraction_for_test: Annotated[float, Strict(), Field(ge=0, le=1)] | None = Field(
+        None, description="What `test_model` wins, 0 to 1, as the file states it, where plus signs are missing."
+    )
     stored_plus_for_test: Number | None = Field(
         None, description="Plus signs for `test_model` as the file states them; of analysis 1 or 0."
     )
@@ -139,15 +142,17 @@ class EQBench3Verdict(SnakeCaseRecord):
         None, description="Mean number of characters in an answer of `test_model`."
     )
     neighbor_model_avg_response_length: Length | None = Field(None, description="The same of `neighbor_model`.")
+    judge_model: str | None = Field(None, min_length=1, description="The judge; the published files do not name it.")
     error: str | None = Field(None, description="Why there is no verdict.")
     synthetic: Annotated[bool, Strict()] = Field(False, description="Whether it is invented for demonstration.")
 
     @property
     def id(self) -> str:
-        """Situation, iteration, and both models, the one first that the judge saw first."""
+        """Situation, iteration, and both models, the one first that the judge saw first; then the judge, if named."""
         shown = (self.test_model, self.neighbor_model)[:: 1 if self.test_first else -1]
         as_test = "" if self.test_first else ", as neighbor"
-        return f"{self.scenario_id}/{self.repeat}/{shown[0]} before {shown[1]}{as_test}"
+        by = f", by {self.judge_model}" if self.judge_model else ""
+        return f"{self.scenario_id}/{self.repeat}/{shown[0]} before {shown[1]}{as_test}{by}"
 
     @property
     def rubric(self) -> Rubric:
@@ -159,7 +164,7 @@ class EQBench3Verdict(SnakeCaseRecord):
         """Why it cannot be counted; empty where it can."""
         if self.test_model == self.neighbor_model:
             return f"{self.test_model!r} is compared with itself"
-        if self.plus_for_test is None or self.plus_for_other is None:
+        if self.fraction_for_test is None and (self.plus_for_test is None or self.plus_for_other is None):
             return self.error or "the judge's answer is missing"
         return ""
 
@@ -361,6 +366,8 @@ def _verdict(judged: Any) -> Any:
     if isinstance(answer, Mapping):
         both = plus_signs(answer)[:: 1 if is_first else -1]
         found |= {"plus_for_test": both[0], "plus_for_other": both[1]}
+    if "plus_for_test" not in found and judged.get("fraction_for_test") is not None:
+        found |= {"fraction_for_test": judged["fraction_for_test"]}
     return found
 
 
@@ -382,12 +389,15 @@ def _check_transcript(transcript: EQBench3Transcript, findings: IssueCollector) 
         findings.add("$.status", "not-scored", "warning", found, message, "kept; it lowers coverage, not the score")
     for criterion, score in transcript.rubric_scores.items():
         if not 0 <= score <= 20:
-            message = "a score is from 0 to 20; as published it counts as it is"
+            message = "a score is from 0 to 20; in the mean it counts as it is, as published"
             findings.add(f"$.rubric_scores.{criterion}", "beyond-scale", "warning", score, message, "kept")
 
 
+_MOST_PLUSES = 40
+
+
 def _check_verdict(verdict: EQBench3Verdict, findings: IssueCollector) -> None:
-    """Report a verdict that cannot be counted, and plus signs that the file states otherwise."""
+    """Report a verdict that cannot be counted, too many plus signs, and those that the file states otherwise."""
     if verdict.fault:
         findings.add("$", "no-verdict", "warning", None, verdict.fault, "kept; not counted")
     elif verdict.stored_plus_for_test is not None:
@@ -396,6 +406,10 @@ def _check_verdict(verdict: EQBench3Verdict, findings: IssueCollector) -> None:
         if stored not in (given, counted_pluses(*given, rubric=verdict.rubric)):
             message = f"the judge's answer has {given[0]} and {given[1]} plus signs, counted anew as published"
             findings.add("$.stored_plus_for_test", "other-pluses", "note", [*stored], message, "the answer counts")
+    total = (verdict.plus_for_test or 0) + (verdict.plus_for_other or 0)
+    if total > _MOST_PLUSES:
+        message = f"plus signs of an answer are {_MOST_PLUSES} at most, 5 for each of 8 criteria"
+        findings.add("$.plus_for_test", "beyond-scale", "warning", total, message, "kept; counted as published")
 
 
 def _that_counts(first: EQBench3Verdict, second: EQBench3Verdict) -> Duplicate:
@@ -470,6 +484,6 @@ VERDICT = record_kind(
     unpack=_verdicts,
     check=_check_verdict,
     duplicate=_that_counts,
-    identity="situation, iteration, models and order",
+    identity="situation, iteration, models, order and judge",
     demo="eqbench3/demo_verdicts.jsonl",
 )

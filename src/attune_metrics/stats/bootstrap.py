@@ -527,7 +527,7 @@ def _refuse(
         return "the statistic is undefined"
     # If more than a tail of the values is unknown, an end could be anywhere.
     if drawn - len(known) > drawn * (1 - level) / 2:
-        return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples"
+        return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples, too many for an interval"
     if len(known) == 1:
         return "a single resample has no spread"
     if not _varies(known, largest):

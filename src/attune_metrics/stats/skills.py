@@ -141,14 +141,14 @@ def _within(both: Floats, index: NDArray[np.intp], level: float) -> Interval:
     n, size = both.shape[2], len(np.unique(index))
 
     def correlation(values: Floats) -> float:
-        if values.shape[2] < 2:
+        if values.shape[2] < 2 or not values.size:
             return nan
         x, y = values - values.mean(axis=2, keepdims=True)
         scale = sqrt(float((x**2).sum()) * float((y**2).sum()))
         largest = float(np.abs(values).max()) ** 2 * values[0].size
         return nan if scale <= ROUNDING * largest else float((x * y).sum()) / scale
 
-    found = correlation(both) if both.size else nan
+    found = correlation(both)
     left = [correlation(both[..., index != cluster]) for cluster in range(size)] if size > 2 else [nan]
     if isnan(found) or any(map(isnan, left)):
         reason = "no variation within models" if isnan(found) else "fewer than three clusters"

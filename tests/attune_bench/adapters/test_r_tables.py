@@ -38,14 +38,16 @@ def with_profile(number: int, **demographics: Any) -> Conversations:
 def test_the_codebook_has_every_column_of_every_table(kind: Kind[Any, Any]) -> None:
     files = table_files(load_records("demo", kind), "csv")
     asked = {"questions.csv"} if kind.tables.question_texts() else set()
-    own = {*(f"{name}.csv" for name in kind.tables.names), "codebook.csv", "README.txt", "read.R"}
+    names = [*kind.tables.names, *(["participants"] if kind.noun == "conversation" else [])]
+    own = {*(f"{name}.csv" for name in names), "codebook.csv", "README.txt", "read.R"}
     assert {*files} == own | asked
     codebook = rows(files["codebook.csv"])
     assert list(codebook[0]) == ["table", "column", "meaning", "type", "range", "may_be_missing"]
-    for name in kind.tables.names:
+    for name in names:
         head = files[f"{name}.csv"].decode().partition("\n")[0].split(",")
         assert head == [row["column"] for row in codebook if row["table"] == name]
         assert len(set(head)) == len(head)
+        assert max(len(column.encode()) for column in head) <= 64
     assert all(row["meaning"] for row in codebook)
 
 
@@ -100,14 +102,46 @@ def test_every_question_of_the_tables_has_its_words() -> None:
     assert "as the participant rated it" in meanings["conversation_wide", "perceiving"]
 
 
+def test_traits_of_a_participant_are_there_once() -> None:
+    records = load("demo")
+    files = table_files(records, "csv")
+    people, repeated = rows(files["participants.csv"]), rows(files["conversations.csv"])
+    assert len(people) == len({row["participant_id"] for row in repeated}) == 24 < len(repeated)
+    of_people = {row["participant_id"]: row for row in people}
+    for row in repeated:
+        assert of_people[row["participant_id"]].items() <= row.items()
+    assert not {"attitude", "n_turns", "conversation_id"} & {*people[0]}
+    two = [record for record in records if record.participant_id == people[0]["participant_id"]]
+    profile = two[0].participant_profile
+    moved = profile.model_copy(update={"demographics": profile.demographics.model_copy(update={"country": "Norway"})})
+    changed = Conversations([two[0].model_copy(update={"participant_profile": moved}), *two[1:]])
+    [person] = rows(table_files(changed, "csv")["participants.csv"])
+    assert (len(two) > 1, person["country"], person["education"]) == (True, "NA", people[0]["education"])
+    assert "cluster by participant_id" in files["README.txt"].decode()
+
+
+def test_the_note_says_which_columns_have_no_value() -> None:
+    records = load("demo")
+    said = "Columns without any value in these conversations: binary.llm_value.\n"
+    assert said in table_files(records.where(diagnosis="ADHD"), "csv")["README.txt"].decode()
+    turn = records[0].turns[0]
+    answered = [one.model_copy(update={"llm_value": "yes"}) for one in turn.annotations.binary_judgements]
+    annotations = turn.annotations.model_copy(update={"binary_judgements": tuple(answered)})
+    turns = (turn.model_copy(update={"annotations": annotations}), *records[0].turns[1:])
+    files = table_files(Conversations([records[0].model_copy(update={"turns": turns}), *records[1:]]), "csv")
+    assert "without any value" not in files["README.txt"].decode()
+
+
 def test_the_note_says_what_is_synthetic() -> None:
     records = load("demo")
     note = table_files(records.where(diagnosis="ADHD"), "csv")["README.txt"].decode()
     assert note.startswith("8 conversations of 40, exported by attune-bench.\nSYNTHETIC data: nothing here is about a")
+    assert "Privacy: of real data, such tables have" in note
     real = records[0].model_copy(update={"metadata": Metadata(model="gpt-4o-mini")})
     note = table_files(Conversations([real]), "csv")["README.txt"].decode()
     assert note.startswith("1 conversation, exported")
     assert "SYNTHETIC" not in note
+    assert "Privacy: the tables have the traits and the whole texts of single participants" in note
     mixed = Conversations([real, *records[1:3]])
     assert "SYNTHETIC data: 2 of them." in table_files(mixed, "parquet")["README.txt"].decode()
 
@@ -138,7 +172,7 @@ def test_a_list_of_very_many_values_stays_one_column() -> None:
     files = table_files(with_profile(0, work_edu_background=many), "csv")
     [row] = rows(files["conversations.csv"])
     assert row["work_edu_background"].split("; ") == list(many)
-    [about] = [row for row in rows(files["codebook.csv"]) if row["column"] == "work_edu_background"]
+    about = next(row for row in rows(files["codebook.csv"]) if row["column"] == "work_edu_background")
     assert (about["type"], "separated by semicolons" in about["meaning"]) == ("text", True)
 
 
@@ -156,7 +190,7 @@ def test_export_writes_the_tables_of_a_subgroup(call: Call, tmp_path: Path) -> N
     target = tmp_path / "adhd"
     status, out, err = call("export", "demo", "--where", "diagnosis=ADHD", "--format", "csv", "-o", target)
     assert (status, err) == (0, "")
-    assert out.startswith(f"{target}: 8 conversations of 40 in 11 files\n")
+    assert out.startswith(f"{target}: 8 conversations of 40 in 12 files\n")
     files = table_files(load("demo").where(diagnosis="ADHD"), "csv")
     assert {path.name: path.read_bytes() for path in target.iterdir()} == files
     again = call("export", "demo", "--format", "csv", "-o", target)
@@ -201,6 +235,7 @@ stopifnot(is.integer(mood_tags$intensity), is.numeric(conversations$promis_anxie
 stopifnot(levels(binary$observed_behavior) == c("yes", "no", "na"), anyNA(conversations$who_5))
 stopifnot(is.logical(conversations$asrs_6_screen), is.na(conversations$gender[1]))
 stopifnot(conversations$country[1] == "NA", conversations$education[1] == "=1+1", !anyNA(conversations$country))
+stopifnot(nrow(participants) == 24, !anyDuplicated(participants$participant_id))
 stopifnot(nrow(merge(mood_tags, conversations, by = "conversation_id")) == nrow(mood_tags))
 for (table in unique(codebook$table)) stopifnot(names(get(table)) == codebook$column[codebook$table == table])
 cat(turns$user_message[1])

@@ -1,5 +1,6 @@
 """Analyses of comparisons in pairs, and the way of a stranger's table of votes through the commands."""
 
+import json
 from collections.abc import Callable
 from itertools import combinations, permutations, product
 from math import log2
@@ -24,6 +25,7 @@ from attune_bench.benchmarks.comparisons import (
 )
 from attune_bench.report.page_scores import PageScores
 from attune_bench.scores.pairwise import ELO
+from attune_bench.stats.options import sorted_groups
 from attune_data import load_records
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_metrics import MetricInputError
@@ -185,6 +187,12 @@ def test_orders_are_counted() -> None:
     assert orders(scored([vote(n, "a", "b", "a" if n else "b") for n in range(4)])).is_empty()
 
 
+def test_models_are_listed_judge_by_judge() -> None:
+    votes = [vote(n, "a", "b", "ab"[n % 3 == 0], judge="j") for n in range(12)]
+    votes += [vote(n, "a", "b", "ab"[n % 6 > 0], judge="k") for n in range(12)]
+    assert sorted_groups(scored(votes)) == [("a", "j"), ("b", "j"), ("b", "k"), ("a", "k")]
+
+
 def test_judges_agree_by_the_majority_of_people() -> None:
     verdicts = {  # unit: judge, and three people
         1: ("a", "aab"), 2: ("a", "aaa"), 3: ("b", "bba"), 4: ("b", "aab"), 5: ("tie", "abt"), 6: ("a", "bbt")
@@ -257,6 +265,9 @@ def test_a_page_says_what_it_leaves_out() -> None:
     page = PageScores(table=scored(votes), analyses=ANALYSES, small_cells=False, options={"resamples": 50})
     found = {one.title: one for one in sections(page, data=None, results=None)}
     assert found["Opponents"].left_out == "231 rows; attune-bench analyze opponents has them"
+    assert str(found["Bias of judges"].left_out).endswith(
+        "; no comparison says the family of its judge (column judge_family)"
+    )
     assert found["Agreement of judges"].left_out == "needs comparisons that name at least two judges"
     assert found["Agreement of the two orders"].left_out == "needs pairs of answers that were judged in both orders"
 
@@ -277,7 +288,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-MAPPED = ("--columns", "unit=question_id,a=model_a,b=model_b")
+COLUMNS = {"unit": "question_id", "a": "model_a", "b": "model_b"}
+MAPPED = ("--columns", ",".join(f"{name}={column}" for name, column in COLUMNS.items()))
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -317,16 +329,56 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     )
     assert said.startswith(f"{target}: 690 comparisons of 4 models, protocol Bradley-Terry, ties half, judges pooled")
     assert "Agreement of judges" in told(call, "analyze", str(target), "judges", "--resamples", "200")
-    (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
-    checked = told(call, "validate", tmp_path / "mapped.csv")
+    checked = told(call, "validate", table, *MAPPED)
     assert checked.startswith("120 comparisons loaded; 0 errors, 0 warnings, 0 notes")
+    table.with_suffix(".toml").write_text('title = "Support"\n')
+    told(call, "score", "--results", table, *MAPPED, "--output", target)
+    table.with_suffix(".toml").unlink()
+    assert Scores.read(target).provenance.title == "Support"
+    assert Scores.read(target).values.equals(Scores.from_table(table, columns=COLUMNS).values)
+    (tmp_path / "judges.csv").write_text("unit,a,b,winner,judge\nq1,x,y,x,j\nq2,x,y,y,\n")
+    status, _, err = call("validate", tmp_path / "judges.csv")
+    assert status == 2
+    assert "judges.csv:3: judge is empty; every comparison names its judge, or none does" in err
+    (tmp_path / "self.csv").write_text("unit,a,b,winner\nq1,x,x,x\nq2,x,y,y\n")
+    status, out, _ = call("validate", tmp_path / "self.csv")
+    assert status == 1
+    assert "2 comparisons loaded; 1 error, 0 warnings, 0 notes" in out
+    for command in ("show", "describe"):
+        told(call, command, table, *MAPPED)
+    status, _, err = call("validate", "demo", *MAPPED)
+    assert status == 2
+    assert "--columns names the columns of a table, and demo is none" in err
+
+
+@pytest.mark.filterwarnings("ignore:.*fewer than 30", "ignore:.*the judge adds little")
+def test_a_judge_is_corrected_by_a_table_of_peoples_verdicts(call: Call, tmp_path: Path) -> None:
+    votes = load_records("demo", COMPARISON)
+    judge, people, part = votes.where(judge="synthetic/judge-one"), votes.where(judge="human"), tmp_path / "part.csv"
+    judge.to_jsonl(tmp_path / "judge.jsonl")
+    frame = pl.DataFrame([one.model_dump(include={"unit", "a", "b", "winner"}) for one in people])
+    frame.filter(pl.col("unit") <= "q20").write_csv(part)
+    given = ("judge", "correct", tmp_path / "judge.jsonl", "--labels", part, "--resamples", "200", "--format", "json")
+    by_command = json.loads(told(call, *given))
+    rates = score(people).values.filter(pl.col("unit") <= "q20").select("model", "unit", rating="win_rate")
+    found = score(judge).debias(rates.drop_nulls(), metric="win_rate", resamples=200)
+    rows = {row["model"]: row["corrected"] for row in by_command["models"]}
+    assert rows == pytest.approx(dict(found.select("model", "corrected").iter_rows()))
+    pl.concat([frame, frame.with_columns(unit=pl.lit("late")).head(1)]).write_csv(part)
+    text = told(call, *given[:-2])
+    said = (
+        f"2 of {score(people).values['win_rate'].count() + 2} win rates are left out, as no judge judged the model on"
+    )
+    assert said in " ".join(text.split())
+    status, _, err = call(*given, "--metric", "rating")
+    assert status == 2
+    assert "has comparisons, which give win rates; give --metric win_rate" in err
 
 
 @pytest.mark.parametrize("given", ["m1", "m1=", "=3", "m1=1,m1=2", "m1=inf"])
 def test_anchors_are_given_on_the_command_line(given: str, table: Path, call: Call, tmp_path: Path) -> None:
     target = tmp_path / "scores.parquet"
-    (tmp_path / "mapped.csv").write_text(table.read_text().replace("question_id;model_a;model_b", "unit;a;b"))
-    score_it = ("score", "--results", str(tmp_path / "mapped.csv"), "--output", str(target), "--anchors")
+    score_it = ("score", "--results", str(table), *MAPPED, "--output", str(target), "--anchors")
     assert "anchors m1 1500 and m3 200" in told(call, *score_it, "m1=1500,m3=200")
     status, _, err = call(*score_it, given)
     assert status == 2
@@ -341,6 +393,12 @@ def test_ratings_of_two_fits_are_on_two_boards(call: Call, tmp_path: Path) -> No
     files = [tmp_path / f"{name}.jsonl" for name in halves]
     assert "2 boards" in told(call, "leaderboard", *files, "--output", tmp_path / "site")
     assert "1 board," in told(call, "leaderboard", files[0], "--output", tmp_path / "other")
+    load_records("demo", COMPARISON).to_jsonl(tmp_path / "all.jsonl")
+    pooled = tmp_path / "pooled.parquet"
+    told(call, "score", "--results", tmp_path / "all.jsonl", "--judges", "pooled", "--output", pooled)
+    told(call, "leaderboard", tmp_path / "all.jsonl", pooled, "--output", tmp_path / "both")
+    page = (tmp_path / "both" / "index.html").read_text(encoding="utf-8")
+    assert "<h2>Comparisons in pairs: protocol Bradley-Terry, ties half, judges pooled</h2>" in page
 
 
 @pytest.mark.slow
@@ -349,5 +407,7 @@ def test_a_table_of_votes_becomes_a_page_a_figure_and_a_board(table: Path, call:
     told(call, "report", str(table), *MAPPED, "--html", str(page), "--resamples", "200")
     text = page.read_text(encoding="utf-8")
     assert "Bias of judges" in text
+    assert "Comparisons in pairs, scored by the protocol Bradley-Terry, ties half, with attune-bench" in text
+    assert "fitted to all prompts together" in text
     told(call, "figure", str(table), *MAPPED, "--output", str(tmp_path / "votes.svg"))
     assert (tmp_path / "votes.svg").stat().st_size > 1000

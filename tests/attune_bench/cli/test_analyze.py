@@ -74,7 +74,7 @@ def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> 
     assert out.count("SYNTHETIC demonstration data.") == shown
     assert re.findall(r"^signature: .*$", out, re.MULTILINE) == [out.splitlines()[-1]]
     whole = call("signature", "analyze", conversations.scores, *QUICK)[1].splitlines()
-    assert f"{whole[0]} (attune-bench signature prints it whole)" == out.splitlines()[-1]
+    assert out.splitlines()[-1].startswith(f"{whole[0]} (whole: attune-bench signature analyze ")
     assert len(whole) > shown
     assert "\nWin rates, Pairwise accuracy, mode default\n" in f"\n{out}"
     assert too_wide(out) == []

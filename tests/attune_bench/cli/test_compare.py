@@ -27,7 +27,7 @@ def test_it_prints_the_pairs_that_differ_and_the_signature(call: Call, demo_scor
     title = "Composite, mode default: 3 of 3 pairs differ (Holm p < 0.05, family of 3), 3 by the uncorrected interval"
     assert title in " ".join(out.split())
     again = call("signature", "compare", demo_scores, *QUICK)[1].splitlines()
-    assert f"{again[0]} (attune-bench signature prints it whole)" == out.splitlines()[-1]
+    assert out.splitlines()[-1].startswith(f"{again[0]} (whole: attune-bench signature compare ")
     signature = Signature.parse(again[1])
     assert (signature.metric, signature.n, signature.clusters, signature.boot) == ("composite_score", 40, 24, 200)
     assert too_wide(out) == []
@@ -216,7 +216,7 @@ def test_ranks(call: Call, scored: Scorings, name: str) -> None:
     assert too_wide(text) == []
     assert Signature.parse(content["metadata"]["signature"]).metric == scores.primary
     short = short_signature(content["metadata"]["signature"])
-    assert text.splitlines()[-1] == f"signature: {short} (attune-bench signature prints it whole)"
+    assert text.splitlines()[-1].startswith(f"signature: {short} (whole: attune-bench signature ")
 
 
 def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:
@@ -328,3 +328,20 @@ def test_only_values_of_shares_have_intervals_of_their_own(call: Call, tmp_path:
         assert interval(*words) == "percentile-expanded", words
     each_once = [interval(verb, "--weight", "cluster") for verb in ("report", "compare", "rank")]
     assert each_once == ["t", "t", "percentile-expanded"]
+
+
+def test_missing_values_are_counted_where_models_are_compared_and_reported(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    lacking = [("a", 0), ("b", 1)]
+    rows = [f"{m},q{u},hit,{'' if (m, u) in lacking else u % 3}" for m in "abc" for u in range(8)]
+    table.write_text("\n".join(["model,unit,metric,value", *rows]))
+    both = "; two models are compared on the units that both have."
+    for command in ("compare", "report"):
+        for more in ((), ("--format", "latex"), ("--format", "json")):
+            text = " ".join(call(command, table, "--resamples", 100, *more)[1].split())
+            assert f"2 of 24 values of hit are missing{both}" in text
+    text = call("compare", table, "--resamples", 100, "--model", "b", "c")[1]
+    assert f"1 of 16 values of hit is missing{both}" in text
+    whole = tmp_path / "whole.csv"
+    whole.write_text(table.read_text().replace(",hit,\n", ",hit,1\n"))
+    assert all("missing" not in call(command, whole, "--resamples", 100)[1] for command in ("compare", "report"))

@@ -83,6 +83,11 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         "none of 40 conversations has diagnosis=ASD, category=School",
     ),
     "describe-where-without-a-value": (("describe", "demo", "--where", "ADHD"), "not of the form TRAIT=VALUE"),
+    "export-where-not": (
+        ("export", "demo", "--where", "diagnosis!=ADHD", "--format", "csv", "-o", "adhd"),
+        "--where 'diagnosis!=ADHD': --where chooses equal values only, with TRAIT=VALUE; describe --where TRAIT=VALUE "
+        "--compare shows a group and the others, export without --where writes all records with their traits",
+    ),
     "describe-where-a-typo": (("describe", "demo", "--where", "diagnosis=ADDH"), "did you mean 'ADHD'?"),
     "describe-without-a-source": (("describe",), "Missing argument 'SOURCE'"),
     "describe-missing": (("describe", "date"), "no such file or folder: date"),

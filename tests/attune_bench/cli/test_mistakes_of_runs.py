@@ -67,6 +67,22 @@ def test_a_finished_run_does_not_ask_a_server(call: Call) -> None:
     assert (status, out.splitlines()[0]) == (0, "results: 1 run; from before, nothing was asked")
 
 
+def test_results_of_another_server_are_counted(call: Call) -> None:
+    with ModelServer() as first, ModelServer() as second:
+        key, limit = "?key=a-secret-of-the-first", ("--limit", 3)
+        assert "answered by" not in call(*RUN, "--base-url", first.url + key)[2]
+        assert "answered by" not in call(*RUN, "--base-url", first.url)[2]
+        ends = "not by the server of this command; another --output asks this server\n"
+        _, out, err = call(*RUN, *limit, "--base-url", second.url)
+        assert out.startswith("results: 3 runs, one conversation each; 1 of them from before\n")
+        assert err == f"attune-bench: 1 of 3 runs was answered by {first.url}, {ends}"
+        _, out, err = call(*RUN, *limit, "--base-url", first.url)
+        assert "all from before, nothing was asked\n" in out
+        assert err == f"attune-bench: 2 of 3 runs were answered by {second.url}, {ends}"
+        assert call(*RUN, *limit, "--base-url", first.url, "-o", "other")[2] == ""
+        assert len(first.bodies) > 0
+
+
 def test_a_provider_of_a_similar_name(call: Call) -> None:
     status, _, err = call("run", "olama", "m", "demo")
     assert status == 2
@@ -112,6 +128,28 @@ def test_a_404_of_another_reason_lists_no_models(models: list[str] | None, call:
     assert "it has" not in err
 
 
+@pytest.mark.parametrize("path", ["", "/", "/v1/chat/completions", "/api", "/v1/models"])
+def test_an_address_with_another_path_than_v1(path: str, call: Call) -> None:
+    with ModelServer(models=["gemma-3"], is_strict=True) as server:
+        address = server.url.removesuffix("/v1") + path
+        status, _, err = call(*RUN, "--base-url", address)
+        assert (status, server.calls) == (1, 0)
+        assert f"status 404; the address of this server ends in /v1; try {server.url}\n" in err
+        assert "no such model" not in err
+    # A server that lists no models: what is missing in the address is all that is known.
+    with ModelServer(is_strict=True) as server:
+        address = server.url.removesuffix("/v1") + path
+        _, _, err = call(*RUN, "--base-url", address)
+        assert (f"status 404; an address mostly ends in /v1; try {server.url}\n" in err) == (path != "/api")
+        assert ("no such model, or is at another URL" in err) == (path == "/api")
+
+
+def test_ollama_at_an_address_without_v1(call: Call) -> None:
+    with ModelServer(models=["gemma-3"], is_strict=True) as server:
+        _, _, err = call("run", "ollama", *RUN[2:], "--base-url", server.url.removesuffix("/v1"))
+        assert f"the address of this server ends in /v1; try {server.url}\n" in err
+
+
 BENCHMARKS = ("attunebench", "emobench", "eqbench", "eibench")
 EIBENCH = ("--benchmark", "eibench", "--simulator-model", "p", "--max-rounds", 1)
 
@@ -152,6 +190,14 @@ def test_a_run_of_which_some_answers_could_be_read(benchmark: str, line: str, ca
     assert (status, err) == (0, "")
     assert line in out
     assert "next: attune-bench score" in out
+
+
+def test_an_answer_of_eqbench_that_rates_other_emotions_is_not_read(call: Call) -> None:
+    rated = "Happy: 3\nGlad: 1\nMerry: 0\nJolly: 2\n"
+    with ModelServer(lambda *_: said(f"First pass scores:\n{rated}\nRevised scores:\n{rated}")) as server:
+        status, out, err = call(*RUN, "--benchmark", "eqbench", "--base-url", server.url)
+    assert (status, "next:" in out) == (1, False)
+    assert "no answer could be read, of 1 answer in all; for instance, gemma-3 answered 'First pass scores:" in err
 
 
 def test_answers_that_were_cut_off(call: Call) -> None:

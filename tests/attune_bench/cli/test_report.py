@@ -1,6 +1,7 @@
 """The command `report`: the text in four formats and the page, of the scores of any benchmark and of a table."""
 
 import re
+import shlex
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -69,7 +70,8 @@ def test_it_is_the_report_of_the_scores(call: Call, scored: Scorings, name: str,
     # The command says below the report what Python warns of; CSV has no place below.
     said = dict.fromkeys(f"Warning: {one.message}." for one in caught)
     expected = render(replace(made, warnings=list(said)), format=format_)  # type: ignore[arg-type]
-    hint = " (attune-bench signature prints it whole)" if format_ == "table" else ""
+    words = shlex.join(["--scores", str(path), *map(str, options)])
+    hint = f" (whole: attune-bench signature report {words})" if format_ == "table" else ""
     assert out == f"{expected}{hint}\n"
     assert err == ("".join(f"attune-bench: {one}\n" for one in said) if format_ == "csv" else "")
     if format_ == "table":
@@ -170,7 +172,7 @@ def test_small_cells_are_shown_where_asked_for(call: Call, scores_file: Path, tm
     page = tmp_path / "page.html"
     status, out, err = call("report", "--scores", scores_file, "--html", page, *QUICK)
     assert (status, out, page.exists()) == (2, "", False)
-    assert "(--small-cells)" in err
+    assert "with --small-cells" in err
     assert call("report", "--scores", scores_file, "--html", page, "--small-cells", *QUICK)[0] == 0
     assert text_of(page.read_text(encoding="utf-8")).count("64.69") >= 2
 

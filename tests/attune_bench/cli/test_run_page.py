@@ -63,7 +63,7 @@ def test_a_page_of_a_run_needs_no_extra_and_says_why_it_has_no_score(
         asked = ("--benchmark", "eqbench", "--base-url", server.url, "--limit", 1, "--html", "page.html")
         status, out, err = call(*RUN, *asked)
     assert (status, err, Path("page.html").exists()) == (0, "", True)
-    why = "m: 0 of 20 questions have a parseable answer, fewer than 83%; no score."
+    why = "m: 1 of 20 questions have a parseable answer, fewer than 83%; no score."
     assert out.endswith(f"\n\nNo model has a value of EQ-Bench score that can be shown.\n\n{why}\n")
 
 
@@ -86,9 +86,17 @@ def test_too_few_people_for_a_page_are_told_how_to_show_them(call: Call) -> None
         status, _, err = call(*RUN, "--base-url", server.url, "--limit", 1, "--html", "page.html")
     assert (status, Path("page.html").exists(), Path("results").exists()) == (2, False, True)
     assert "page.html is not written: every model was run on fewer than 5 participants" in err
-    assert (
-        "(--small-cells); try attune-bench report --results results --data demo --html page.html --small-cells\n" in err
-    )
+    report = "try attune-bench report --results results --data demo --html page.html --small-cells\n"
+    assert f"whose values are not shown; show them with --small-cells; {report}" in err
+
+
+def test_a_run_that_stopped_early_is_told_to_go_on(call: Call) -> None:
+    refused = reply("401 Unauthorized", "{}")
+    with ModelServer(lambda number, _: refused if number > 60 else None) as server:
+        asked = ("--base-url", server.url, "--limit", 8, "--concurrency", 1, "--html", "page.html")
+        _, _, err = call(*RUN, *asked)
+    go_on = "show them with --small-cells; the same command goes on, and writes the page of all; or try attune-bench"
+    assert go_on in err
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_show_prints_the_transcript(call: Call, files: Files, monkeypatch: pytes
     status, out, err = call("show", files[0], "c2")
     assert (status, err) == (0, "")
     assert out == f"{load(files[0])['c2']}\n"
-    assert out.startswith("Conversation c2\n  participant   P1\n\nTURN 1 ----")
+    assert out.startswith("Conversation c2\n  participant   P1\n\nFelt: emotions")
 
 
 def test_show_takes_the_beginning_of_an_id(call: Call) -> None:
@@ -134,11 +134,14 @@ def test_one_turn_is_shown_without_the_others(call: Call, results: tuple[str, ..
     assert "PANAS" not in out
 
 
-def test_only_questions_of_the_turn_are_explained(call: Call) -> None:
+def test_questions_of_the_turn_have_words_and_labels_a_key_before_them(call: Call) -> None:
     record = load("demo")[0]
     out = call("show", "demo", record.id, "--turn", "2")[1]
-    explained = set(re.findall(r"^  (B[0-9]+) {2,}", out.partition("QUESTIONS")[2], re.MULTILINE))
-    assert explained == {one.question_id for one in record.turns[1].annotations.binary_judgements}
+    annotations = record.turns[1].annotations
+    asked = {one.question_id for one in annotations.binary_judgements}
+    asked |= {pair.question_id or "" for pair in annotations.pairwise_comparisons}
+    assert set(re.findall(r"(\w+): [A-Z]", out.partition("TURN 2")[2])) >= asked
+    assert "alternate: the answer as a" in out.partition("TURN 2")[0]
 
 
 def test_a_turn_that_does_not_exist(call: Call) -> None:

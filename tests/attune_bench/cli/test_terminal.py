@@ -83,6 +83,7 @@ def test_a_file_has_lines_in_order_without_control_characters(spawn: Spawn, tmp_
     assert all(line.isprintable() for line in lines)
     # What was made, then what was not: as it was said.
     assert lines[0] == f"{tmp_path / 'r'}: 1 run; 1 of them from before"
-    assert re.match(r"attune-bench: stopped: .*status 400 \(no such model\)", lines[1])
+    assert re.match("attune-bench: 1 of 1 run was answered by http://.*, not by the server of this command", lines[1])
+    assert re.match(r"attune-bench: stopped: .*status 400 \(no such model\)", lines[2])
     assert lines[-2].startswith("attune-bench: 1 conversation not finished, listed in ")
     assert lines[-1] == f"next: attune-bench score --results {tmp_path / 'r'} --data demo"

@@ -142,6 +142,15 @@ def test_a_description_beside_the_table_names_things(tmp_path: Path) -> None:
     beside.write_text('[metrics.rating]\nlabel = "Strength"\n')
     with pytest.raises(MetricInputError, match="the metrics of comparisons are known"):
         Scores.read(path)
+    path.write_text("unit,a,b,margin\nq1,x,y,2\nq2,x,y,-4\nq3,y,x,1\n")
+    beside.write_text("largest_margin = 4\n")
+    assert Scores.read(path).models == ("x", "y")
+    beside.write_text("largest_margin = 3\n")
+    with pytest.raises(MetricInputError, match="margin of 'x' against 'y' on 'q2' is -4; the largest margin is 3"):
+        Scores.read(path)
+    beside.write_text("largest_margin = true\n")
+    with pytest.raises(MetricInputError, match="largest_margin: True is no number above 0"):
+        Scores.read(path)
     beside.write_text("unit = 3\n")
     with pytest.raises(MetricInputError, match="unit: 3 is no text"):
         Scores.read(path)

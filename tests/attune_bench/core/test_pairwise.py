@@ -87,9 +87,11 @@ def test_every_rated_model_has_a_pseudo_value_of_every_unit_with_the_rating_as_m
 
 # Ends of intervals in units of the width of the interval of the fit in every resample. Pseudo-values are linear in the
 # weights of units; fits in resamples are wider the fewer units there are, and the nearer a model comes to winning or
-# losing every comparison. Measured over 40 data sets: at most 0.053 with 45 units of all pairs, 0.15 with 3 of 3 pairs.
-@pytest.mark.parametrize(("units", "most"), [(45, 0.16), (200, 0.08)])
-def test_intervals_agree_with_fits_in_resamples(units: int, most: float) -> None:
+# losing every comparison. Measured over 40 data sets of all pairs, with 4,000 resamples: at most 0.040 with 45 units
+# and 0.037 with 200 (3 models 0.066 and 0.036, 10 models 0.041 and 0.032); with 1,000 resamples, which alone move ends,
+# 0.077 and 0.075.
+@pytest.mark.parametrize("units", [45, 200])
+def test_intervals_agree_with_fits_in_resamples(units: int) -> None:
     for seed in range(4):
         votes = drawn(units, {"a": 0.5, "b": 0.2, "c": 0.0, "d": -0.7}, seed=seed, pairs=6)
         frame = scored(votes).summary(metrics=["rating"], resamples=1000)
@@ -97,7 +99,7 @@ def test_intervals_agree_with_fits_in_resamples(units: int, most: float) -> None
         for model, low, high in frame.select("model", "low", "high").iter_rows():
             own = strengths[model]
             ends = np.array([low, high]) - MEAN_RATING
-            assert np.abs(ends / ELO - [own.low, own.high]).max() < most * (own.high - own.low), (seed, model)
+            assert np.abs(ends / ELO - [own.low, own.high]).max() < 0.08 * (own.high - own.low), (seed, model)
 
 
 def test_each_judge_has_ratings_of_its_own_unless_pooled() -> None:
@@ -152,6 +154,8 @@ def test_models_without_a_finite_rating_are_named_and_a_penalty_rates_them() -> 
     assert values(scores, "win_rate")["best"] == 1
     note = "rating, without a rating: best (won every comparison). attune-bench score --penalty 0.1 rates every model."
     assert note in scores.provenance.notes
+    [unranked] = scored(votes).rank(resamples=50).filter(model="best")["reason"]
+    assert unranked == "not rated; a note says why"
     penalised = scored(votes, penalty=0.1)
     found = values(penalised, "rating")
     assert found["best"] is not None
@@ -163,8 +167,8 @@ def test_models_without_a_finite_rating_are_named_and_a_penalty_rates_them() -> 
 
 def test_a_model_that_lost_on_few_units_is_named() -> None:
     votes = [vote(n, "best", "b", "tie" if n < 2 else "best") for n in range(20)]
-    assert "rating: best lost, or tied, on 2 units only, on which the rating rests." in scored(votes).provenance.notes
-    assert "rating: b won, or tied, on 2 units only, on which the rating rests." in scored(votes).provenance.notes
+    said = "rating: few units decide the ratings of b (won or tied on 2), best (lost or tied on 2)."
+    assert said in scored(votes).provenance.notes
     votes[5:7] = [vote(n, "best", "b", "b") for n in (5, 6)]
     assert scored(votes).provenance.notes == ()
 
@@ -215,6 +219,28 @@ def test_anchors_that_cannot_hold_are_refused_and_judges_without_one_named() -> 
     assert rounded(values(scores, "rating", condition="j"))["c"] == 200
     assert set(values(scores, "rating", condition="k").values()) == {None}
     assert "rating, judge k: no ratings, anchor 'c' is not among the 3 rated models." in scores.provenance.notes
+
+
+def test_people_are_one_judge() -> None:
+    votes = drawn(9, {"a": 0, "b": 0}, pairs=1, judge="human/1") + drawn(9, {"a": 0, "b": 0}, pairs=1, judge="human/2")
+    together = scored(votes)
+    assert together.conditions == (None,)
+    assert together.provenance.notes == ("People are one judge: human/1, human/2.",)
+    scores = scored([*votes, *drawn(9, {"a": 1, "b": 0}, pairs=1, judge="j")])
+    assert scores.conditions == ("human", "j")
+    assert scores.provenance.reference == "human"
+    assert rounded(values(scores, "rating", condition="human")) == rounded(values(together, "rating"))
+    assert {"2 judges, each with ratings of its own: human, j.", "People are one judge: human/1, human/2."} <= {
+        *scores.provenance.notes
+    }
+
+
+def test_many_judges_are_probably_people() -> None:
+    votes = [one for judge in range(11) for one in drawn(9, {"a": 0, "b": 0}, pairs=1, judge=f"user {judge:02}")]
+    hint = "attune-bench score --judges pooled takes the verdicts of many people together."
+    assert hint in " ".join(scored(votes).provenance.notes)
+    assert hint not in " ".join(scored(votes[:90]).provenance.notes)
+    assert hint not in " ".join(scored(votes, judges="pooled").provenance.notes)
 
 
 def test_one_order_only_is_said() -> None:

@@ -358,6 +358,10 @@ def test_a_column_for_each_model(tmp_path: Path) -> None:
     ]
     assert scores.units.rows() == [("q1", "p", "work"), ("q2", "r", "home")]
     assert scores.provenance.notes[0] == "Columns read as models: gpt, claude."
+    empty = read(tmp_path / "empty.csv", "unit,gpt,qwen,claude\nq1,1,NA,0\nq2,0,,1\n")
+    assert empty.models == ("claude", "gpt")
+    assert empty.traits == ()
+    assert empty.provenance.notes[1] == "Columns without a value left out: qwen."
 
 
 def test_the_metric_of_models_in_columns_has_the_name_that_is_described(tmp_path: Path) -> None:
@@ -464,6 +468,8 @@ def test_one_wrong_cell_makes_no_trait_of_a_metric(tmp_path: Path) -> None:
         ("unit,accuracy,f1\nq1,1,0.5\n", "no column 'model'; the table has unit, accuracy, f1; add a column model, or "
          "name it with --columns model=NAME; if 'accuracy' is a model: polars.read_csv(...).unpivot(['accuracy', "
          "'f1'], index=['unit'], variable_name='model')"),
+        ("unit,gpt,claude\nq1,NA,1\nq2,,0\n", "no column 'model'; the table has unit, gpt, claude; 'gpt' has no value: "
+         "if it is a model, it needs a number in at least one row"),
         ("system,item,score,f1\na,q1,1,0.5\n", "If so, give --columns model=system,unit=item, in Python"),
         ("system,item,score\na,q1,1\n", "If so, give --columns model=system,unit=item,value=score, in Python"),
         ("item,gpt,claude\nq1,1,0\n", "no column 'unit'; did you mean 'item'? If so, give --columns unit=item"),

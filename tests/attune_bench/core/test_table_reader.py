@@ -120,6 +120,39 @@ def test_a_toml_file_beside_the_table_describes_it(tmp_path: Path) -> None:
     assert repr(scores) == "<Scores of 2 models, 2 questions, 1 metric>"
 
 
+def test_the_description_names_columns_once_and_an_option_overrides_it(tmp_path: Path) -> None:
+    path, same = tmp_path / "results.csv", {"unit": "question_id"}
+    path.write_text("question_id;round;a;b\nq1;1;0,5;1\nq2;2;0,25;0\n", encoding="utf-8")
+    said = path.with_suffix(".toml")
+    said.write_text('columns = {unit = "question_id"}\ntraits = ["round"]\n', encoding="utf-8")
+    scores = Scores.read(path)
+    assert scores.units["unit"].to_list() == ["q1", "q2"]
+    assert Scores.from_table(path).values.equals(scores.values)
+    assert Scores.read(path, columns={"value": "Score"}).units.equals(scores.units)
+    said.write_text('columns.unit = "round"\n', encoding="utf-8")
+    assert Scores.read(path).units["unit"].to_list() == ["1", "2"]
+    assert Scores.read(path, columns=same).units["unit"].to_list() == ["q1", "q2"]
+    votes = tmp_path / "votes.csv"
+    votes.write_text("item,a,b,winner\nu1,x,y,a\nu2,x,y,b\nu3,x,y,a\n", encoding="utf-8")
+    votes.with_suffix(".toml").write_text('columns.unit = "item"\n', encoding="utf-8")
+    assert Scores.read(votes).units["unit"].to_list() == ["u1", "u2", "u3"]
+
+
+def test_how_to_name_and_describe_a_metric_is_said_where_a_file_has_no_description(tmp_path: Path) -> None:
+    wide, long = tmp_path / "wide.csv", written(frame(), tmp_path / "long.csv")
+    wide.write_text("unit,a,b\nq1,0.5,1\nq2,0.25,0\n", encoding="utf-8")
+    known = "1 metric without a description ({}): mean, higher is better. To "
+    end = " write {}.toml beside the table: docs/own-results.md."
+    naming = f"{known.format('value')}name it, give --columns value=NAME, or{end.format('wide')}"
+    assert naming in Scores.read(wide).provenance.notes
+    assert f"{known.format('Score')}say more,{end.format('wide')}" in (
+        Scores.read(wide, columns={"value": "Score"}).provenance.notes
+    )
+    assert f"{known.format('hit')}say more,{end.format('long')}" in Scores.read(long).provenance.notes
+    wide.with_suffix(".toml").write_text('[metrics.value]\nlabel = "Score"\n', encoding="utf-8")
+    assert not [note for note in Scores.read(wide).provenance.notes if "without a description" in note]
+
+
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
@@ -138,6 +171,9 @@ def test_a_toml_file_beside_the_table_describes_it(tmp_path: Path) -> None:
         ("unit = 3", r"results\.csv \(with results\.toml\): unit: 3 is no text"),
         ("primary = 'hti'", r"results\.csv \(with results\.toml\): primary: no metric 'hti'; did you mean 'hit'\?"),
         ("not toml", r"results\.toml is no TOML"),
+        ("columns = ['q']", r"results\.toml: columns is \['q'\]; expected names of columns, such as columns = {unit ="),
+        ("columns.unit = 3", r"results\.toml: columns is {'unit': 3}; expected names of columns"),
+        ("columns.units = 'q'", r"results\.csv \(with results\.toml\): columns: no 'units'; did you mean 'unit'\?"),
         ("[metrics.hit]\nlabel = '  '", r"metrics\.hit\.label: '  ': "),
         ("title = ' '", r"title: ' ' is no text"),
         (

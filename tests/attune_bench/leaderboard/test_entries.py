@@ -156,7 +156,7 @@ def test_scores_that_no_board_can_rank(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {"model": ["a", "b", "b"], "unit": ["u", "u", "v"], "metric": "hit", "value": [None, 1.0, 2.0]}
     )
-    empty = "own.parquet: a has no value of hit, which ranks; did all of its runs fail?"
+    empty = "own.parquet: a cannot be ranked: its values of hit are all missing (1 unit)"
     assert checked(tmp_path, frame) == [empty]
     neither = checked(tmp_path, frame, {"hit": {"higher_is_better": None}})
     assert neither == [

@@ -162,26 +162,69 @@ def test_a_metric_without_a_better_direction() -> None:
 
 
 def test_where_lower_is_better() -> None:
-    scores = with_chance(scores_of({"slow": [5.0] * 10, "quick": [2.0] * 9 + [3.0]}, higher_is_better=False), 4.0)
+    scores = with_chance(
+        scores_of({"slow": [5.0] * 9 + [6.0], "quick": [2.0] * 9 + [3.0]}, higher_is_better=False), 4.0
+    )
     said = answer(scores)
     assert said.startswith("quick has the lowest Hits, and slow is significantly worse. ")
-    assert "The whole interval of quick is better than the average score of random answers." in said
+    better, worse = "quick (difference -1.9) is better", "slow (difference +1.1) is worse"
+    assert f"Random answers score 4.0 on average: {better}; {worse}." in said
     assert "better lower" in said
 
 
 @pytest.mark.slow
 def test_random_answers_are_beaten_by_some() -> None:
     spread = {"a": [3.0, 3.5] * 6, "b": [0.0, 2.5] * 6, "c": [2.0, 2.2] * 6}
-    none, every = "For no model is the whole interval better than", "The whole interval of a , c and b is better"
-    said = answer(with_chance(scores_of(spread), 1.0))
-    assert "The whole interval of a and c is better than the average score of random answers." in said
-    assert every in answer(with_chance(scores_of(spread), -1.0))
-    assert none in answer(with_chance(scores_of(spread), 9.0))
-    # Of a, from 3 to 3.5, the interval contains 3.2.
-    assert none in answer(with_chance(scores_of({"a": spread["a"]}), 3.2))
-    assert none in answer(with_chance(scores_of({"a": [-one for one in spread["a"]]}, higher_is_better=False), -3.2))
+
+    def said(values: Mapping[str, Sequence[float]], expected: float, **metric: Any) -> str:
+        return answer(with_chance(scores_of(values, **metric), expected))
+
+    some = "a (difference +2.3) and c (difference +1.1) are better; b (difference +0.3) is neither clearly better nor"
+    assert f"Random answers score 1.0 on average: {some} clearly worse." in said(spread, 1.0)
+    every = "a (difference +4.3), c (difference +3.1) and b (difference +2.3) are better."
+    assert f"on average: {every}" in said(spread, -1.0)
+    assert "and b (difference -7.8) are worse." in said(spread, 9.0)
     # Without an interval nothing is known.
-    assert none in answer(with_chance(scores_of({"a": [3.0, 3.5]}), 1.0))
+    assert "Random answers score 1.0 on average. " in said({"a": [3.0, 3.5], "b": [1.0, 2.0]}, 1.0)
+
+
+def test_the_finding_of_one_model_compares_it_with_the_average_of_random_answers() -> None:
+    above = {"a": [3.0, 3.5] * 6}
+
+    def said(values: Mapping[str, Sequence[float]], expected: float, **metric: Any) -> str:
+        return answer(with_chance(scores_of(values, **metric), expected))
+
+    value, average = "a has the value 3.3 in Hits", "than random answers, which score"
+    assert said(above, 1.0).startswith(f"{value} and is better {average} 1.0 on average (difference +2.3). ")
+    assert said(above, 1.0).count("andom answers") == 2  # also as a term of a good score
+    assert said(above, 9.0).startswith(f"{value} and is worse {average} 9.0 on average (difference -5.8). ")
+    fewer = said(above, 9.0, higher_is_better=False)
+    assert fewer.startswith(f"{value} and is better {average} 9.0 on average (difference -5.8). ")
+    # From 3 to 3.5, the interval contains 3.2.
+    within = f"{value} and is neither clearly better nor clearly worse {average} 3.2 on average (difference +0.0). "
+    assert said(above, 3.2).startswith(within)
+    assert said({"a": [3.0, 3.5]}, 1.0).startswith(f"{value}; random answers score 1.0 on average. ")
+    assert answer(scores_of(above)).startswith(f"{value}. ")
+    # A difference is of each unit: its interval is narrow where a value follows what random answers score.
+    scores = scores_of(above)
+    expected = [above["a"][int(unit[1:])] - (0.2 if unit == "u0" else 0.1) for unit in scores.units["unit"]]
+    units = scores.units.with_columns(pl.Series("chance.hit", expected))
+    assert " and is better than " in answer(replace(scores, units=units))
+
+
+def test_one_set_of_random_answers_has_no_verdict_where_their_average_is_known() -> None:
+    values = {"a": [1.9, 2.1] * 5, "baseline/chance": [1.0] * 10, "baseline/prior": [0.0] * 10}
+    assert answer(scores_of(values)).startswith(
+        "a has the value 2.0 in Hits; baseline/chance and baseline/prior are significantly worse. "
+    )
+    known = answer(with_chance(scores_of(values), 0.5))
+    assert "(difference +1.5); baseline/prior is significantly worse. " in known
+    assert "baseline/chance" not in known
+    # Also not of the best of several models.
+    several = answer(with_chance(scores_of(values | {"b": HALF}), 0.5))
+    assert "both have: baseline/prior is significantly worse." in several
+    assert "baseline/chance" not in several
+    assert "both have: baseline/chance and baseline/prior are signif" in answer(scores_of(values | {"b": HALF}))
 
 
 def second_metric(value: Sequence[float], expected: float, **metric: Any) -> str:

@@ -176,6 +176,25 @@ def test_a_subgroup_is_called_better_where_a_direction_is(higher: bool | None) -
     assert 0 < pale / full < 0.5
 
 
+@pytest.mark.parametrize("apart", [0, 100])
+def test_a_subgroup_is_set_against_the_same_model_on_the_other_units(apart: int) -> None:
+    rows = [
+        {
+            "model": "m",
+            "unit": f"u{place:02}",
+            "metric": "hit",
+            "value": place + apart * (place % 2) * 1.0,
+            "kind": kind,
+        }
+        for place, kind in enumerate("xy" * 12)
+    ]
+    text = text_of(section(Scores.from_table(pl.DataFrame(rows)).report(format="html", resamples=400), "Subgroups"))
+    none = "No model's hit differs significantly between one kind and the other units"
+    other = "than the same model's value on the other units"
+    some = f"1 of 2 values is significantly better {other}, 1 is significantly worse {other}"
+    assert (none in text, some in text) == (not apart, bool(apart))
+
+
 @pytest.mark.parametrize(("values", "complete"), [([1.0] * 6, True), ([1.0] * 5 + [None], False)])
 def test_the_page_says_that_no_answer_is_missing(values: list[float | None], complete: bool) -> None:
     scores = scores_of({"a": values, "b": [2.0] * 6})

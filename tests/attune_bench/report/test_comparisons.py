@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -33,17 +34,22 @@ HIGH, LOW = [2.0 + unit % 3 / 10 for unit in range(10)], [1.0 + unit % 2 / 10 fo
 
 
 def test_a_significant_difference_is_quoted_from_the_better_model() -> None:
-    said = "a scores higher than b in Hits: difference 1.0, p = 0.0020 (paired permutation test), n = 10 units."
+    said = (
+        "a scores higher than b in Hits (mean 2.1 against 1.1): difference 1.0, p = 0.0020 (paired permutation test), "
+        "n = 10 units."
+    )
     assert quote(scores_of({"a": HIGH, "b": LOW})) == said
     assert quote(scores_of({"a": HIGH, "b": LOW}), "b", "a") == said
     lower = quote(scores_of({"a": HIGH, "b": LOW}, higher_is_better=False))
-    assert lower.startswith("b scores lower (better) than a in Hits: difference -1.0, ")
+    assert lower.startswith("b scores lower (better) than a in Hits (mean 1.1 against 2.1): difference -1.0, ")
 
 
 def test_no_significant_difference_is_quoted_with_what_could_have_been_found() -> None:
     close = {"a": [value + unit % 3 / 2 - 0.4 for unit, value in enumerate(HIGH)], "b": HIGH}
     said = quote(scores_of(close))
-    assert said.startswith("No significant difference between a and b in Hits: 0.0, p = ")
+    assert said.startswith(
+        "No significant difference between a and b in Hits (mean 2.1 against 2.1): difference 0.0, p = "
+    )
     assert re.search(r", smallest detectable difference \d\.\d \(80% power\), n = 10 units\.$", said)
     # Of 5 units no p-value is below 2 / 2^5.
     few = quote(scores_of({"a": HIGH[:5], "b": LOW[:5]}))
@@ -60,11 +66,62 @@ def all_quotes(scores: Scores, *metrics: str) -> list[str]:
 def test_the_best_two_and_every_pair_that_differs_are_quoted() -> None:
     close = [value + unit % 3 / 2 - 0.4 for unit, value in enumerate(HIGH)]
     first, *others = said = all_quotes(scores_of({"a": close, "b": HIGH, "c": LOW}))
-    assert first.startswith("No significant difference between a and b in Hits: 0.0, ")
+    assert first.startswith(
+        "No significant difference between a and b in Hits (mean 2.1 against 2.1): difference 0.0, "
+    )
+    assert all(", uncorrected 95% interval [" in one for one in said)
     assert sorted(one.partition(" in Hits")[0] for one in others) == [
         "a scores higher than c", "b scores higher than c",
     ]  # fmt: skip
-    assert all("Holm-corrected over 3 pairs, p = " in one for one in said)
+    assert all("(paired permutation test, Holm-corrected over 3 pairs), " in one for one in said)
+    [alone] = all_quotes(scores_of({"a": HIGH, "c": LOW}))
+    assert ", 95% interval [" in alone
+    assert "corrected" not in alone
+
+
+def test_models_of_the_user_are_quoted_before_baselines() -> None:
+    middle = [value - 0.4 for value in HIGH]
+    said = all_quotes(scores_of({"baseline/x": HIGH, "baseline/y": middle, "m": LOW}))
+    pairs = [" ".join(re.findall(r"baseline/\w|\bm\b", one.partition(" in Hits")[0])) for one in said]
+    assert pairs == ["baseline/x m", "baseline/y m", "baseline/x baseline/y"]
+
+
+def test_means_that_are_quoted_are_of_the_units_that_both_have() -> None:
+    lacking = {"a": [*HIGH, 9.0, None], "b": [*LOW, None, 9.0]}
+    [said] = all_quotes(scores_of(lacking))
+    assert " in Hits (mean 2.1 against 1.1, on the units that both have): difference 1.0, " in said
+    share = quote(scores_of({"a": [1] * 10, "b": [0] * 10}, low=0, high=1, statistic="share"))
+    assert " in Hits (1.0 against 0.0): difference 1.0, " in share
+
+
+def test_of_people_no_means_are_quoted_that_tell_of_the_few_other_units() -> None:
+    def said(values: Mapping[str, Sequence[float | None]]) -> str:
+        scores = scores_of(values)
+        private = replace(scores, provenance=scores.provenance.model_copy(update={"private": True}))
+        return quote(private)
+
+    assert said({"a": HIGH, "b": LOW}).startswith("a scores higher than b in Hits (mean 2.1 against 1.1): difference ")
+    assert said({"a": [*HIGH, 9.0], "b": [*LOW, None]}).startswith("a scores higher than b in Hits: difference 1.0, ")
+
+
+def test_a_p_value_as_small_as_the_resamples_can_give_is_a_bound() -> None:
+    scores = scores_of({"a": [*HIGH, *HIGH], "b": [*LOW, *LOW], "c": [value - 1 for value in LOW * 2]})
+    frame = scores.compare_all(metrics=["hit"], **OPTIONS)
+    assert frame["p_holm"].to_list() == pytest.approx([3 / 2001] * 3)
+    options = AnalysisOptions(**OPTIONS)
+    assert all(", p < 0.0015 (paired permutation test" in one for one in quotes(scores, frame, options))
+    made = Document(comparison_tables(scores, frame))
+    text = render(made, columns=120)
+    assert text.count(" <0.0005 ") == text.count(" <0.0015 ") == 3
+    assert json_content(made)["comparisons"][0]["p_holm"] == pytest.approx(3 / 2001)
+    bound = "<: no random exchange gave a difference as large."
+    assert bound in comparison_note(scores, frame, options, 2000)
+    # All exchanges of 10 units are evaluated, and the least of their p-values is exact.
+    few = scores_of({"a": HIGH, "b": LOW})
+    exact = few.compare_all(metrics=["hit"], **OPTIONS)
+    assert exact["p"][0] == exact["p_min"][0]
+    assert "p = 0.0020 " in quotes(few, exact, options)[0]
+    assert bound not in comparison_note(few, exact, options, 2000)
 
 
 @pytest.mark.parametrize(("models", "quoted"), [(4, 6), (5, 1)])

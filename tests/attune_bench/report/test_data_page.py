@@ -151,7 +151,7 @@ def test_a_few_people_cannot_show_a_difference_and_the_page_says_so() -> None:
 def test_a_comparison_of_few_people_names_the_largest_differences() -> None:
     asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
     said = findings(asked)
-    assert said[0] == "None of 93 differences is significant; this does not show that the groups are alike."
+    assert said[0] == "None of 82 tested differences is significant; this does not show that the groups are alike."
     first = "The largest differences of the page, as parts of their scales, Diagnosis ADHD against the others:"
     assert said[1] == first
     shares = [
@@ -165,7 +165,13 @@ def test_a_comparison_of_few_people_names_the_largest_differences() -> None:
     for (name, row), text in zip(largest, said[2:5], strict=True):
         assert text.startswith(f'{name}, "{asked.table.metrics[row["metric"]].label}": ')
         assert f", difference {100 * row['difference']:+.1f} [" in text
-    assert said[5].startswith("In brackets: the 95% interval of this difference alone.")
+    assert said[5].startswith("In brackets: 95% intervals, each of one difference alone.")
+    # The largest is named without a test, too: here all of one group have the same value.
+    adhd = {record.id for record in load("demo").where(diagnosis="ADHD")}
+    change: Change = lambda _, record: "yes" if record.id in adhd or record.id > "f" else "no"  # noqa: E731
+    apart = with_answers(load("demo"), "B8", lambda _, __: "yes", change)
+    named = findings(asked_of(apart, {"diagnosis": ["ADHD"]}, compare=True))[2:5]
+    assert any('"B8 ' in text and text.endswith(", not tested.") for text in named)
     enough = asked_of(load("demo"), {"om_model": ["synthetic-om-a"]}, compare=True, resamples=4000)
     assert not any("largest differences" in text for text in findings(enough))
 
@@ -186,12 +192,13 @@ def test_a_figure_says_which_interval_alone_would_be_a_finding() -> None:
     gaps = frames(asked)["Wanted minus observed"]
     alone = gaps.filter((pl.col("difference_low") > 0) | (pl.col("difference_high") < 0))["metric"].to_list()
     assert alone == ["gap B315"]
-    words = "Not significant after this correction, although the interval of the difference leaves out 0: "
+    words = "Not significant after this, although the interval of the difference leaves out 0: "
     assert f'{words}"{asked.table.metrics["gap B315"].label}".' in said["Wanted minus observed"]
     assert words not in said["Mood after"]
-    assert "p-values are corrected for the 30 tests (Holm)" in said["Wanted minus observed"]
-    whole = asked_of(load("demo"))
-    assert "corrected" not in figure_of(whole, *whole.families[1]).caption
+    assert "p-values are corrected for the 29 tests (Holm)" in said["Wanted minus observed"]
+    group = asked_of(load("demo"), {"diagnosis": ["ADHD"]})
+    assert re.search(rf"{words}\d+ differences\.", figure_of(group, *group.families[0]).caption)
+    assert "corrected" not in figure_of(group, *group.families[1]).caption
 
 
 def test_a_figure_says_why_a_mark_has_no_interval() -> None:
@@ -294,7 +301,7 @@ def test_the_title_of_a_comparison_is_its_result() -> None:
     first, second, *others = findings(apart)
     assert {text.partition(",")[0] for text in (first, second)} == {"Mood after", "Change of mood"}
     assert re.search(
-        r"positive affect after: 5\d\.\d against 2\d\.\d, difference \+\d\d\.\d \[.*\], Holm p 0\.0", first + second
+        r"positive affect after: 5\d\.\d against 2\d\.\d, difference \+\d\d\.\d \[.*\], Holm p <0\.0", first + second
     )
     assert any("Holm p: corrected for the other tests of the section, not for other sections." in one for one in others)
     assert not any("alike" in text for text in (first, second, *others))

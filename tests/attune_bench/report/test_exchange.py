@@ -73,8 +73,8 @@ def test_what_was_said_and_felt_stands_beside_what_the_models_answered(demo: Sim
 
 
 def test_an_emotion_is_the_same_with_its_intensity_or_says_how_far_it_is_off(demo: SimpleNamespace) -> None:
-    def marks(by: int) -> set[str]:
-        """Return what is said of emotions that participant and model name, the model's intensity off by `by`."""
+    def marks(by: int | None) -> set[str]:
+        """Return what is said of emotions that both name, the model's intensity off by `by` or, for None, missing."""
         felt = {one.id: {turn.turn_number: turn for turn in one.turns} for one in demo.data}
         runs = []
         for run in demo.results:
@@ -84,17 +84,18 @@ def test_an_emotion_is_the_same_with_its_intensity_or_says_how_far_it_is_off(dem
                     tag.emotion: tag.intensity for tag in felt[run.conversation_id][turn.turn_number].mood_shift_tags
                 }
                 tags = [
-                    tag.model_copy(update={"intensity": (own.get(tag.emotion) or 1) + by})
+                    tag.model_copy(update={"intensity": None if by is None else (own.get(tag.emotion) or 1) + by})
                     for tag in turn.em_emotion_tags
                 ]
                 turns.append(turn.model_copy(update={"em_emotion_tags": tuple(tags)}))
             runs.append(run.model_copy(update={"turns": tuple(turns)}))
         [[_, *rows]] = tables(shown(demo.data, runs))
         cells = [cell for row in rows if row[1] != "-" for cell in row[2:] if not cell.startswith("-")]
-        return {cell.partition(" ")[2] for cell in cells}
+        return {cell.lstrip("123456789 ") for cell in cells}
 
     assert marks(0) == {"same emotion and intensity"}
     assert marks(2) == {"same emotion, intensity +2"}
+    assert marks(None) == {"no intensity same emotion"}
 
 
 def test_one_model_is_compared_with_nobody(demo: SimpleNamespace) -> None:

@@ -18,7 +18,9 @@ def test_ranks() -> None:
     assert findings.of_ranks(rows[1:]) == "The interval of none of 1 model is a single rank"
     assert findings.of_ranks(rows[2:]) == "No rank has an interval"
     with_baseline = rows.with_columns(model=pl.Series(["a", "baseline/x", "human/ann"]))
-    assert findings.of_ranks(with_baseline) == "The interval of 1 of 1 model is a single rank"
+    assert findings.of_ranks(with_baseline) == (
+        "The interval of 1 of 1 model is a single rank (people and baselines are not counted)"
+    )
 
 
 def profiles(values: dict[str, dict[str, float]], **metrics: Any) -> str:
@@ -51,7 +53,11 @@ def test_random_answers() -> None:
     assert findings.of_chance(ERROR, rows, 0.5) == none
     assert findings.of_chance(SHARE, rows, None) == ""
     with_baseline = rows.with_columns(model=pl.Series(["a", "baseline/x"]))
-    assert "The whole interval of 1 of 1 model is" in findings.of_chance(SHARE, with_baseline, 0.5)
+    assert findings.of_chance(SHARE, with_baseline, 0.5) == (
+        "The whole interval of 1 of 1 model is better than the average score of random answers "
+        "(baselines are not counted)"
+    )
+    assert findings.of_chance(SHARE, with_baseline, 0.7) == f"{none} (baselines are not counted)"
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,10 @@ def test_the_page_is_no_wider_than_the_screen(
     browser.get(server[0])
     assert browser.execute_script("return window.innerWidth") == width
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    # The heads of the ranking stand above its rows.
+    lowest = "Math.max(...[...head.querySelectorAll('.at > *')].map(one => one.getBoundingClientRect().bottom))"
+    body = "head.parentNode.tBodies[0].getBoundingClientRect().top"
+    assert browser.execute_script(f"const head = document.querySelector('.ranking thead'); return {lowest} <= {body}")
 
 
 def test_without_script_all_is_there(

@@ -50,8 +50,8 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Scores",
         "Profiles",
         "Comparisons",
-        "Win rates",
-        "Ratings",
+        "Win rates: Pairwise accuracy",
+        "Ratings: Pairwise accuracy",
         "What the metrics are about",
         "Pairwise accuracy",
         "Perspective gap",
@@ -78,7 +78,7 @@ def test_the_line_of_random_answers_is_that_of_the_data(scores: Scores, page: st
     assert expected["avg_pairwise_accuracy"] == 0.5
     assert "random answers on these data" in section(page, "Pairwise accuracy")
     board = text_of(section(page, "Scores"))
-    assert "Random answers on these data score on average: Emotion F1 0.082, OM accuracy 0.500," in board
+    assert "Random answers on these data score on average: Composite 39.42, Emotion F1 0.082, " in board
     assert f", Four-branch normalized {expected['four_branch_normalized']:.3f}." in board
     profiles = section(page, "Profiles")
     assert "<title>random answers on these data, OM accuracy: 0.500</title>" in profiles
@@ -193,7 +193,7 @@ def test_subgroups_without_a_value_are_a_sentence() -> None:
 
 
 def test_skewed_scores_are_one_warning_with_labels() -> None:
-    def warned(far: float | None) -> list[str]:
+    def page_of(far: float | None) -> str:
         rows = [
             (model, f"u{unit:02}", metric, (unit >> place) % 2 if far is None or unit != place else far)
             for place, model in enumerate("ab")
@@ -202,13 +202,28 @@ def test_skewed_scores_are_one_warning_with_labels() -> None:
         ]
         frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
         metrics = {"hit": {"label": "Hits"}, "rate": {"label": "Rate"}}
-        page = Scores.from_table(frame, metrics=metrics).report(format="html", resamples=200)
+        return Scores.from_table(frame, metrics=metrics).report(format="html", resamples=200)
+
+    def warned(page: str) -> list[str]:
         return re.findall(r"Warning: [^<]*far from the rest[^<]*", section(page, "Methods"))
 
-    [said] = warned(90.0)
+    skewed, plain = page_of(90.0), page_of(None)
+    [said] = warned(skewed)
     assert said.startswith("Warning: some means of Hits, Rate ")
     assert " depend on a few units far from the rest. In simulations " in said
-    assert warned(None) == []
+    assert warned(plain) == []
+
+
+def test_a_title_that_rests_on_doubtful_tests_points_at_the_warning_of_them() -> None:
+    def top(*far: float) -> str:
+        values = {"a": [0.1, 0.2] * 6, "b": [*far, *[0.2, 0.1] * 6][:12]}
+        rows = [(model, f"u{unit}", "hit", value) for model, own in values.items() for unit, value in enumerate(own)]
+        frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")
+        return text_of(Scores.from_table(frame).report(format="html", resamples=200)).partition("Ranking by")[0]
+
+    notice = "The title rests on tests of differences that a few units decide: the warning in Methods says how far to"
+    assert notice in top(90.0)
+    assert notice not in top()
 
 
 def test_no_value_of_a_few_participants(page: str, scores: Scores, conversations: Conversations) -> None:
@@ -280,7 +295,9 @@ def test_what_was_not_given_is_named(scores: Scores, conversations: Conversation
 
 def test_methods_and_limits(page: str) -> None:
     methods = text_of(section(page, "Methods"))
-    assert "AttuneBench, scored by its documented protocol" in methods
+    assert "AttuneBench, scored by the protocol documented, with attune-bench" in methods
+    assert "Protocol: which definition counts where the documentation and the released scorer differ." in methods
+    assert "Signature, to be quoted with the numbers: every setting, hashes of data, runs, settings. attune" in methods
     assert "200 resamples, seed 0: participants are drawn, each with all of its conversations" in methods
     assert "in one mode" in methods
     assert methods.count("An expanded percentile interval lies between two quantiles of the resampled values.") == 1

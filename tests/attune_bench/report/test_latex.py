@@ -65,16 +65,51 @@ def test_a_table_has_a_caption_a_label_and_its_notes_and_reading_is_a_comment(ca
     status, text, err = call("compare", table, "--format", "latex", "--resamples", 200)
     assert (status, err) == (0, "")
     before, inside, after = re.split(r"\\(?:begin|end)\{table\}\n", text)
-    caption = r"\caption{Paired differences in value: 0 of 1 pairs differ (Holm p $<$ 0.05, family of 1), 0 by the"
-    assert f"{caption} uncorrected interval.}}" in inside
-    assert "By the uncorrected interval: pairs with an interval that excludes 0." in inside
+    caption = r"\caption{Differences between models in value, with uncorrected intervals and $p$-values of paired"
+    assert f"{caption} permutation tests.}}" in inside
+    assert r"A & B & A minus B & Holm $p$ & $n$ \\" in inside
+    assert "By the uncorrected interval" not in text
     assert r"\label{tab:comparisons}" in inside
     assert inside.index(r"\end{tabular}") < inside.index(r"\footnotesize Difference: A minus B")
     assert "Difference: A minus B" not in before + after
     lines = text.splitlines()
     for read in ("separated by semicolons; decimal commas", "Columns read as models", "without a description"):
         assert [line[:2] for line in lines if read in line] == ["% "]
-    assert "No significant difference between" in after
+    assert re.search(
+        r"^% To quote: No significant difference between .* \$p\$ = 0\.\d+ .* \$n\$ = 12 units\.$", after, re.MULTILINE
+    )
+    assert all(line.startswith("%") for line in (before + after).splitlines() if line)
+    whole = call("compare", table, "--format", "latex", "--resamples", 200, "--full")[1]
+    assert r"& differ & $p$ & Holm $p$ & $n$ & $p$ min & mde \\" in whole
+    assert all("By the uncorrected interval" in one for one in (whole, call("compare", table, "--resamples", 200)[1]))
+
+
+def test_letters_of_statistics_are_mathematics_and_names_are_not(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"{model},q{unit},n/p,{unit % (2 + place)}" for place, model in enumerate("np") for unit in range(8)]
+    table.write_text("\n".join(["model,unit,metric,value", *rows]))
+    text = call("compare", table, "--format", "latex", "--resamples", 200)[1]
+    assert "\nn & p & " in text or "\np & n & " in text
+    assert "{Differences between models in n/p, " in text
+    assert "$p$: paired permutation test, exchanging the two models" in text
+
+
+def test_a_table_of_three_models_fits_a_page(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [
+        f"{m},q{u},hit,{u % (2 + p) / 10}"
+        for p, m in enumerate(("qwen-2-72b", "llama-3-70b", "gpt-4o"))
+        for u in range(60)
+    ]
+    table.write_text("\n".join(["model,unit,metric,value", *rows]))
+    text = call("compare", table, "--format", "latex", "--resamples", 200)[1]
+    lines = [line.removesuffix(r" \\").split(" & ") for line in text.splitlines() if line.endswith(r"\\")]
+    # In points, by an estimate that is no less than Computer Modern needs; 12 points are between two columns.
+    wide = {"+": 7.8, "-": 3.4, ".": 2.8, ",": 2.8, "[": 2.8, "]": 2.8, " ": 3.4, "$": 0, "<": 7.8, "m": 8.3}
+    widths = [
+        max(sum(wide.get(letter, 5.6) for letter in row[place]) for row in lines) for place in range(len(lines[0]))
+    ]
+    assert sum(widths) + 12 * len(widths) < 345
 
 
 def test_notes_on_repeats_and_warnings_are_no_comments_and_labels_differ() -> None:

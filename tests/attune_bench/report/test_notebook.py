@@ -30,7 +30,7 @@ def test_a_display_has_the_intervals_that_the_report_was_asked_for(scores: Score
     shown = scores.report(resamples=50, level=0.9)._repr_html_()  # type: ignore[attr-defined]
     assert "90% intervals" in text_of(shown)
     assert "95% intervals" not in text_of(shown)
-    assert "prints it whole" not in scores.report(resamples=50)
+    assert "(whole: attune-bench" not in scores.report(resamples=50)
 
 
 def test_a_display_of_a_report_hides_few_people(scores: Scores) -> None:

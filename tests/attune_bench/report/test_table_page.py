@@ -407,7 +407,7 @@ def test_comparisons_have_sentences_to_quote_and_at_most_six_pairs_are_open(mode
     values = [(name, f"q{u}", "hit", place + u % 3 / 10) for place, name in enumerate(names) for u in range(24)]
     frame = pl.DataFrame(values, schema=["model", "unit", "metric", "value"], orient="row")
     page = section(Scores.from_table(frame).report(format="html", resamples=200), "Comparisons")
-    last = f"To quote: m{models - 1} scores higher than m{models - 2} in hit: difference "
+    last = f"To quote: m{models - 1} scores higher than m{models - 2} in hit (mean "
     assert last in text_of(page)
     assert text_of(page).count("To quote: ") == (6 if is_open else 1)
     assert ("All pairs, with their numbers" not in page) == is_open

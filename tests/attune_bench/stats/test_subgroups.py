@@ -161,17 +161,22 @@ def test_the_number_of_resamples_does_not_limit_p(of_one: Build) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["normal", "skewed", "yes or no"])
-def test_small_p_values_of_few_people_are_as_rare_as_they_say(kind: str) -> None:
-    rng, size = np.random.default_rng(8), (24, 2000)
+@pytest.mark.parametrize(("kind", "few", "people"), [
+    ("normal", 6, 24), ("skewed", 6, 24), ("yes or no", 6, 24),
+    ("seldom yes", 12, 52),  # all of the smaller side often have the same value
+])  # fmt: skip
+def test_small_p_values_of_few_people_are_as_rare_as_they_say(kind: str, few: int, people: int) -> None:
+    rng, size = np.random.default_rng(8), (people, 2000)
     drawn = {
         "normal": rng.normal(size=size), "skewed": rng.exponential(size=size), "yes or no": rng.integers(0, 2, size),
+        "seldom yes": rng.random(size) < 0.3,
     }[kind]  # fmt: skip
-    frame = pl.DataFrame({"model": "m", "unit": _ids(*range(24))}).with_columns(
-        pl.Series(f"m{place}", column, pl.Float64) for place, column in enumerate(drawn.T)
+    known = _ids(*range(people))
+    frame = pl.DataFrame({"model": "m", "unit": known}).with_columns(
+        pl.Series(f"m{place}", column.astype(float)) for place, column in enumerate(drawn.T)
     )
     scores = Scores.from_table(frame)
-    found = subgroups(scores, {"s": _ids(*range(6))}, known=_ids(*range(24)), compare=True, resamples=1000)
+    found = subgroups(scores, {"s": known[:few]}, known=known, compare=True, resamples=1000)
     p = found["p"].drop_nulls().to_numpy()
     for level in (0.05, 0.005, 0.05 / 30):
         error = np.sqrt(level / len(p))
@@ -194,6 +199,17 @@ def test_odd_strata_give_a_reason(of_one: Build) -> None:
     assert rising.filter(stratum="all")["low"].item() > 0
     nulls = subgroups(of_one([None] * 12), strata, known=known, compare=True, metrics=M)
     assert set(nulls["reason"]) == {"no conversation has a value"}
+
+
+def test_people_of_one_value_have_no_p_value(of_one: Build) -> None:
+    values = [0] * 6 + [place % 2 for place in range(20)]
+    scores, known, strata = of_one(values), _ids(*range(26)), {"s": _ids(*range(6))}
+    [row] = subgroups(scores, strata, known=known, compare=True, metrics=M).to_dicts()
+    assert row["difference"] == -0.5
+    assert (row["difference_low"], row["p"], row["significant"]) == (None, None, None)
+    assert row["reason"] == "all participants have the same value"
+    [other] = subgroups(of_one([0] * 5 + [1, *values[6:]]), strata, known=known, compare=True, metrics=M).to_dicts()
+    assert other["p"] < 0.5
 
 
 def test_data_of_another_set(of_one: Build, talks: Callable[..., Collection[Conversation]]) -> None:

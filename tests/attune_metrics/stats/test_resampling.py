@@ -212,7 +212,7 @@ def test_resamples_without_a_value() -> None:
     assert (interval.low, interval.high, interval.reason) == (1, 4, None)
     counts[25] = [0, 0, 3]
     [interval] = bootstrap(values, resamples, method="percentile")
-    assert interval.reason == "the statistic is undefined in 26 of 1000 resamples"
+    assert interval.reason == "the statistic is undefined in 26 of 1000 resamples, too many for an interval"
     assert np.isnan([interval.low, interval.high]).all()
 
 

@@ -1,12 +1,12 @@
 """What random answers to a conversation score on average: expected values, by a formula or a short enumeration.
 
 Answers are drawn as the baseline ``baseline/chance`` draws them, to all turns of a conversation. `attune_bench.chance`
-simulates the others: valence and arousal, intensities, drafts, pooled counts, the composite.
+simulates the others: intensities, drafts, pooled counts.
 """
 
 from collections import Counter
-from functools import cache, lru_cache
-from itertools import combinations
+from functools import cache, lru_cache, reduce
+from itertools import combinations, permutations
 from math import fsum, isnan
 from statistics import fmean
 from typing import Any
@@ -15,6 +15,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import PANAS, Truth,
 from attune_data import load_codebook
 from attune_metrics.attunebench import composite, holistic
 from attune_metrics.attunebench.composite import Protocol
+from attune_metrics.attunebench.emotion import SIMILARITY
 from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
 from attune_metrics.attunebench.panas import PanasTotals, PreparedPanas, score_panas
 from attune_metrics.attunebench.preferences import PreparedComparisons, score_random_choices
@@ -28,14 +29,15 @@ _OF_ITEMS = ("item_mae", "item_normalized", "item_baseline_adjusted")
 _OF_TOTALS = tuple(name for name in PANAS if name not in _OF_ITEMS)
 
 EXPECTED = (
-    *"avg_emotion_hit_rate avg_emotion_hit_rate_tagged_only avg_emotion_f1".split(),
+    *"avg_emotion_hit_rate avg_emotion_hit_rate_tagged_only avg_emotion_f1 avg_emotion_va_score".split(),
     *"avg_binary_om_accuracy avg_binary_human_accuracy avg_binary_om_accuracy_hp avg_binary_human_accuracy_hp".split(),
     *"avg_pairwise_accuracy avg_pairwise_kendall_tau".split(),
     *(f"panas_{name}" for name in (*_OF_TOTALS, *_OF_ITEMS)),
     *"q1_looking_for_score q2_emotion_clarity_match q3_model_fit_match q3_model_fit_ordinal_distance".split(),
     *"q3_follow_up_score avg_four_branch_mae four_branch_mae four_branch_normalized".split(),
     *(f"four_branch_{branch}_mae" for branch in BRANCHES),
-    *"evaluation_quality holistic conversation_wide_average hp_perspective_gap".split(),
+    *"emotion_blend evaluation_quality holistic turn_level_average conversation_wide_average".split(),
+    *"composite_score equal_weight_composite hp_perspective_gap".split(),
 )
 """The metrics with a known expected value."""
 
@@ -80,6 +82,7 @@ def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
         "avg_emotion_hit_rate": fmean(hit_rate for hit_rate, _ in found),
         "avg_emotion_hit_rate_tagged_only": fmean(tagged) if tagged else None,
         "avg_emotion_f1": fmean(f1 for _, f1 in found),
+        "avg_emotion_va_score": fmean(_expected_va(tuple(sorted(turn.tags.words))) for turn in turns),
     }
 
 
@@ -93,6 +96,30 @@ def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
     shared = [drawn * known / words for drawn in counts]
     f1 = fmean(2 * right / (tagged + drawn) for drawn, right in zip(counts, shared, strict=True))
     return fmean(shared) / tagged, f1
+
+
+@lru_cache(maxsize=2**12)
+def _expected_va(tagged: tuple[str, ...]) -> float:
+    """Return the expected valence-arousal score of drawing 0 to 3 of the words, by all draws of each number."""
+    import numpy as np
+
+    if not tagged:
+        return 1 / (_MOST_TAGS + 1)
+    words = [emotion.word.lower() for emotion in load_codebook().emotions.values()]
+    # A word that is not in the codebook, or one more copy than words are drawn, adds nothing to a matching.
+    known = [word for word, copies in Counter(tagged).items() if word in words for _ in range(min(copies, _MOST_TAGS))]
+    if not known:
+        return 0.0
+    similar = np.array([[SIMILARITY[own, word] for word in words] for own in known])
+    total = 0.0
+    for number in range(1, _MOST_TAGS + 1):
+        # (tagged, draws, drawn words), turned so that each of the fewer words is matched with one of the others.
+        values = similar[:, np.array([*combinations(range(len(words)), number)])]
+        fewer = values if len(known) <= number else values.T
+        rows = range(len(fewer))
+        matched = (fewer[rows, :, columns].sum(axis=0) for columns in permutations(range(fewer.shape[2]), len(rows)))
+        total += float(reduce(np.maximum, matched).mean()) / max(len(tagged), number)
+    return total / (_MOST_TAGS + 1)
 
 
 def _of_questions(turns: list[TurnTruth]) -> dict[str, float | None]:
@@ -195,10 +222,24 @@ def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
     om, pairwise = found["avg_binary_om_accuracy"], found["avg_pairwise_accuracy"]
     quality = composite.evaluation_quality(om_accuracy=om, human_accuracy=human, pairwise_accuracy=pairwise)
     wide = wide_parts(found)
-    return {
+    parts = {
+        "emotion_blend": composite.emotion_blend(found["avg_emotion_f1"], found["avg_emotion_va_score"]),
         "evaluation_quality": quality,
         "holistic": composite.holistic(**wide),
+    }
+    averages = {
+        "turn_level_average": composite.turn_level_average(
+            emotion_blend=parts["emotion_blend"],
+            binary_mean=composite.binary_mean(om, human),
+            pairwise_accuracy=pairwise,
+        ),
         "conversation_wide_average": composite.conversation_wide_average(**wide),
+    }
+    return {
+        **parts,
+        **averages,
+        "composite_score": composite.composite_score(**parts),
+        "equal_weight_composite": composite.equal_weight_composite(**averages),
         "hp_perspective_gap": None if human_hp is None else hp_perspective_gap(observer=human, hp=human_hp),
     }
 

@@ -28,7 +28,7 @@ from attune_bench.report.columns import (
     words_under,
 )
 from attune_bench.report.figures import estimate, score_plot
-from attune_bench.report.findings import models_of, of_chance, of_differences
+from attune_bench.report.findings import models_of, not_counted, of_chance, of_differences
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.plots import Look, PlotRow, RowPlot, axis_of, dumbbell, key_of
 from attune_bench.report.privacy import hidden_strata, hides, suppressed
@@ -128,7 +128,7 @@ def _gap(page: PageScores) -> Section:
     )  # fmt: skip
     return drawn_section(
         page, entry.title, frame, "gap", caption, partial(perspective_gap, page.table),
-        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "gap", *said),
+        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "gap", *said) + not_counted(rows),
         others=[_numbers(page, "perspective_gap", frame)],
     )  # fmt: skip
 
@@ -148,7 +148,7 @@ def _drift(page: PageScores, metric: str) -> Section:
     )  # fmt: skip
     return drawn_section(
         page, title, frame, "drift", caption, partial(turn_drift, table, metric=metric),
-        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "drift", *said),
+        finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "drift", *said) + not_counted(rows),
         others=[_numbers(page, "turn_drift", frame)],
     )  # fmt: skip
 

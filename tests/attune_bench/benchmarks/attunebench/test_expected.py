@@ -1,7 +1,8 @@
 """What random answers score on average: by hand on the worked example, and against the mean of many random answers."""
 
+import warnings
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import combinations, product
 from math import comb, sqrt
 from statistics import fmean, stdev
 from typing import Any
@@ -15,6 +16,8 @@ from attune_bench.benchmarks.attunebench.baselines import chance
 from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
 from attune_bench.benchmarks.attunebench.scoring import chance_by_unit
 from attune_data import Conversation, Run, load
+from attune_metrics import emotion_va_score
+from attune_metrics.attunebench.emotion import VALENCE_AROUSAL
 from attune_metrics.catalog import CATALOG
 
 Json = dict[str, Any]
@@ -35,6 +38,7 @@ MakeRun = Callable[..., Run]
 # Emotions. 0 to 3 of 20 words: the expected number of hits of k words among g tags is kg/20. Hit rate (0 + 1 + 2 + 3)/4
 #   /20 = .075 with tags, 1/4 without, where no word is right. F1 for g = 2: 2 (k/10)/(k + 2), (.2/3 + .4/4 + .6/5)/4;
 #   g = 1: (.1/2 + .2/3 + .3/4)/4; without tags 1/4.
+# Emotion VA. By all draws, as for turns of any tags: a test below.
 # Branches. |6 - r| over r = 1..7: (5 + 4 + 3 + 2 + 1 + 0 + 1)/7 = 16/7; |2 - r| the same by symmetry.
 # Q2, Q3: one of four options. Q3 is the third option: steps (2 + 1 + 0 + 1)/4. What felt off: nothing is predicted.
 # PANAS items. |4 - r|: 12/7, ten times; |5 - r| and |3 - r|: 13/7. Skill of nervous, 4 to 5: 1, 0, 0 and four times at
@@ -92,6 +96,16 @@ BY_PROTOCOL: dict[str, tuple[int, float]] = {
 }
 
 
+def va_of_all_draws(tagged: Sequence[str]) -> float:
+    """Return the mean VA score of every draw of 0 to 3 of the words, each number as often."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fmean(
+            fmean(emotion_va_score(tagged, drawn) for drawn in combinations(VALENCE_AROUSAL, number))
+            for number in range(4)
+        )
+
+
 @pytest.mark.parametrize("protocol", BY_PROTOCOL)
 def test_the_worked_example(make_conversation: MakeConversation, make_run: MakeRun, protocol: str) -> None:
     [found] = chance_by_unit(score([make_conversation()], [make_run()], protocol=protocol)).values()
@@ -103,7 +117,20 @@ def test_the_worked_example(make_conversation: MakeConversation, make_run: MakeR
     }
     # Weighted sums: 0.4, 0.3 and 0.3 of three parts, and their mean.
     parts = (both["panas_baseline_adjusted"] + 1) / 2, (goals + 1 / 4 + 1 / 4 + 0) / 4, 1 - 16 / 42
-    sums = {"holistic": 0.4 * parts[0] + 0.3 * parts[1] + 0.3 * parts[2], "conversation_wide_average": fmean(parts)}
+    holistic, wide, quality = 0.4 * parts[0] + 0.3 * parts[1] + 0.3 * parts[2], fmean(parts), (2 / 3 + 5 / 8) / 2
+    va = fmean(map(va_of_all_draws, (["Upset", "Nervous"], ["Proud"], [])))
+    blend = (EITHER["avg_emotion_f1"] + va) / 2
+    turns = fmean((blend, 2 / 3, 5 / 8))
+    sums = {
+        "avg_emotion_va_score": va,
+        "emotion_blend": blend,
+        "holistic": holistic,
+        "turn_level_average": turns,
+        "conversation_wide_average": wide,
+        # Both composites are rounded to two decimals.
+        "composite_score": round(24 * blend + 49 * quality + 27 * holistic, 2),
+        "equal_weight_composite": round(50 * (turns + wide), 2),
+    }
     expected = {**EITHER, **totals, **both, **sums, "q1_looking_for_score": goals}
     assert found.keys() == expected.keys() == {*EXPECTED}
     assert found == {
@@ -123,6 +150,15 @@ def test_a_conversation_without_any_annotation(make_conversation: MakeConversati
     assert [found[name] for name in undefined] == [None] * 4
     # A total that is missing is taken as 40, which the sum of ten ratings misses by so much.
     assert found["panas_mae"] == pytest.approx(float(SUMS @ np.abs(40 - TOTALS)), abs=1e-12)
+
+
+@pytest.mark.parametrize("tagged", [["upset"] * 5, ["upset", "proud", "scared", "unheard"], ["unheard"]])
+def test_tags_that_repeat_or_are_no_words_of_the_codebook(
+    make_conversation: MakeConversation, make_run: MakeRun, tagged: list[str]
+) -> None:
+    turn = {"turnNumber": 1, "moodShiftTags": [{"emotion": word, "intensity": None} for word in tagged]}
+    [found] = chance_by_unit(score([make_conversation(turns=[turn])], [make_run()])).values()
+    assert found["avg_emotion_va_score"] == pytest.approx(va_of_all_draws(tagged), abs=1e-12)
 
 
 def test_no_value_of_kendalls_tau_where_random_answers_may_leave_it_undefined(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attune_bench import score
-from attune_bench.benchmarks.eqbench3 import as_comparisons, plus_counts
+from attune_bench.benchmarks.eqbench3 import as_comparisons, plus_counts, score_pairs
 from attune_bench.benchmarks.eqbench3_pairs import ANALYSES, protocols
 from attune_data import load_records
 from attune_data.eqbench3 import EQBench3Verdict
@@ -51,6 +51,22 @@ def test_verdicts_are_comparisons_with_order_length_story_and_margin() -> None:
     assert (made.margin, made.length_a, made.length_b) == (-1, 2000, 1000.5)  # analysis: 0 and 1
     assert as_comparisons([verdict("a", "b", (3, 10), "9")])[0].margin == -7
     assert as_comparisons([verdict("a", "b", (3, 10), "51", story="s")])[0].cluster == "s"
+
+
+def test_a_verdict_without_pluses_counts_by_its_fraction() -> None:
+    verdicts = [verdict("a", "b", None, "9", fraction_for_test=0.4), verdict("a", "b", (3, 10), "11")]
+    assert [(one.outcome, one.margin) for one in as_comparisons(verdicts)] == [(0.0, -6), (0.0, -7)]
+    assert published_ratings(plus_counts(verdicts))["b"].elo > 1200
+
+
+def test_verdicts_of_two_judges_have_ratings_each_and_no_published_ones() -> None:
+    held = [one.model_copy(update={"judge_model": judge}) for judge in ("one", "two") for one in WORKED]
+    scores = score_pairs(held)
+    assert scores.conditions == ("one", "two")
+    with pytest.raises(MetricInputError, match=r"of 2 judges \(one, two\), and published ratings are of one"):
+        protocols(scores, results=held)
+    with pytest.raises(MetricInputError, match="judge is empty; every comparison names its judge, or none does"):
+        score_pairs([*held, *WORKED])
 
 
 def test_published_ratings_of_verdicts_are_those_of_the_worked_example() -> None:

@@ -84,6 +84,11 @@ def test_a_score_beyond_the_scale_counts_for_the_rubric_alone() -> None:
     scores = score([ANALYSED], [transcript("415", given)])
     assert values(scores)["415"] == pytest.approx(76 / 6)
     assert values(scores, "eqbench3_correctness") == {"415": None}
+    assert scores.provenance.notes == ()
+    # A mean beyond the scale has no value, and a note says so.
+    beyond = score([ANALYSED], [transcript("415", dict.fromkeys(CRITERIA["analysis"], 8573.0))])
+    assert values(beyond) == {"415": None}
+    assert beyond.provenance.notes == ("Not scored: 1 transcript whose scores have no mean from 0 to 20, of m.",)
 
 
 def test_models_of_two_judges_are_not_compared() -> None:

@@ -112,6 +112,7 @@ def test_short_answers_are_not_judged() -> None:
     assert made is not None
     document = json.loads(made.to_json())
     assert (document["status"], document["error"]) == ("error", "no answer of 100 characters")
+    assert document["calls"] == {}  # The judge was not asked, and no answer of it counts as unreadable.
 
 
 def test_how_model_and_judge_are_asked() -> None:
@@ -120,6 +121,10 @@ def test_how_model_and_judge_are_asked() -> None:
         "judge": (0.0, 8_000),
     }
     assert [*ALONE.decoding] == ["model"]
+    # The debrief is less at random than turns, and has no min_p, as published.
+    assert [call.decoding for call in calls(PLAYED)] == [{}, {}, {"temperature": 0.5}, {}]
+    own = EQBench3Settings("m", temperature=0.2, extra_body={"min_p": 0.1, "top_k": 5})
+    assert [call.decoding for call in calls(PLAYED, settings=own)] == [{}, {}, {"extra_body": {"top_k": 5}}]
 
 
 # Runs.
@@ -137,6 +142,8 @@ def test_a_run_makes_transcripts_that_are_scored(tmp_path: Any) -> None:
         outcome = run_sync(TASK, [PLAYED, DRAFTED], JUDGED, there, output=tmp_path)
         assert outcome.skipped == ()
         assert server.calls == 4 + 3
+        sent = sorted((len(one["messages"]), one["temperature"]) for one in server.bodies if one["model"] == "m")
+        assert sent == [(1, 0.7), (1, 0.7), (3, 0.5), (3, 0.7), (5, 0.5)]  # two debriefs
     loaded = load_records(tmp_path, TRANSCRIPT)
     assert loaded.found == ()
     one = loaded["9/m"]
