@@ -134,7 +134,7 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     ...                       "dimensions": [1, 1], "models": [11, 11]})
     >>> for part in skills_shown(Scores.from_table(frame), pairs).split("; "):
     ...     print(part)  # doctest: +ELLIPSIS
-    go together: 1 of 2 pairs of metrics (interval without 0)
+    Go together: 1 of 2 pairs of metrics (interval without 0)
     not one skill: 1 of 2 (interval below 1)
     the metrics share at least 1 skill. Models are few: with 11, a true correlation of 0.6 has, ... from 0.00 to 0.88.
     """
@@ -147,7 +147,7 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
         together = known.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
         apart = known.filter(pl.col("high") < 1).height
         sentence = (
-            f"go together: {together} of {plural(known.height, 'pair')} of metrics (interval without 0); not one "
+            f"Go together: {together} of {plural(known.height, 'pair')} of metrics (interval without 0); not one "
             f"skill: {apart} of {known.height} (interval below 1)"
         )
         if beyond := known.filter(pl.col("corrected").abs() > 1).height:
@@ -159,8 +159,8 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
         reach = NormalDist().inv_cdf(0.975) / sqrt(models - 3)
         low, high = (tanh(atanh(_EXAMPLE) + side * reach) for side in (-1, 1))
         few = (
-            f"Models are few: with {models}, a true correlation of {_EXAMPLE} has, without any noise, an interval from "
-            f"{low:.2f} to {high:.2f}."
+            f"Models are few: with {models}, a true correlation of {_EXAMPLE} has, without any noise, a 95% interval "
+            f"from {low:.2f} to {high:.2f}."
         )
         said.append(f"{f'{scores.provenance.condition} {condition}: ' if several else ''}{sentence}. {few}")
     return " ".join(said)

@@ -92,9 +92,9 @@ def test_two_planted_skills_are_found() -> None:
     )
     said = skills_shown(FOUR, found)
     assert "; the metrics share at least 2 skills. " in said
-    assert said.startswith(f"go together: {sum(one['low'] > 0 or one['high'] < 0 for one in rows.values())} of 6 pairs")
+    assert said.startswith(f"Go together: {sum(one['low'] > 0 or one['high'] < 0 for one in rows.values())} of 6 pairs")
     assert f"not one skill: {sum(one['high'] < 1 for one in rows.values())} of 6 (interval below 1)" in said
-    assert "with 40, a true correlation of 0.6 has, without any noise, an interval from 0.35 to 0.77." in said
+    assert "with 40, a true correlation of 0.6 has, without any noise, a 95% interval from 0.35 to 0.77." in said
 
 
 def test_one_planted_skill_is_found() -> None:
