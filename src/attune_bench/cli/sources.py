@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from operator import or_
@@ -348,10 +348,9 @@ def say_alone(scored: Scored) -> None:
 _RANKING_WIDTH = 80
 
 
-def print_ranking(scores: Scores, *, head: Sequence[str] = ()) -> None:
-    """Print how the models compare and their ranking, below the sentences of `head`, in lines of at most 80 columns."""
+def print_ranking(scores: Scores) -> None:
+    """Print what the scores are of, how the models compare and their ranking, in lines of at most 80 columns."""
     made = ranking_document(scores, blocks=has_blocks(sys.stdout))
-    made = replace(made, answer=[*head, *made.answer])
     emit(render(made, columns=min(columns_of_terminal(), _RANKING_WIDTH), colours=has_colours(sys.stdout)))
 
 
