@@ -44,6 +44,18 @@ def intervals(asked: MeasuredGroup) -> str:
     return interval_words(asked.table, AnalysisOptions(**asked.options))
 
 
+POINTS = "points"
+
+
+def unit_of(metric: Metric) -> str:
+    """Return the unit of a share, or of the difference of two shares within records; empty for other measures."""
+    return "" if metric.scale != _PERCENT else POINTS if metric.low < 0 else "%"
+
+
+_PERCENT = 100
+"""The scale of a metric that is shown in percent."""
+
+
 def quoted(label: str) -> str:
     """Return the name of a measure as a part of a sentence."""
     return f'"{label}"' if label.endswith("?") else label
@@ -207,5 +219,6 @@ def _line_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
     words = f"By {family.position}, from {positions[0]}. Bands are {intervals(asked)}.{_corrected(asked, frame)}"
     words += _without_interval(asked, ends, "band")
     if absent := [position for position in positions if position not in known]:
-        words += f" Not shown: {family.position} {listed(list(map(str, absent)))}, of {too_few(asked.table)}."
+        side = " on one side" if asked.others is not None else ""
+        words += f" Not shown: {family.position} {listed(list(map(str, absent)))}, of {too_few(asked.table)}{side}."
     return Figure(plot, words)
