@@ -5,11 +5,9 @@ from types import MappingProxyType
 
 from attune_bench.analyses.models import (
     CONDITION_DIFFERENCES,
-    METRIC_CORRELATION,
     RANK_SHIFTS,
     WIN_RATES,
     condition_differences,
-    metric_correlation,
     rank_shifts,
     win_rates,
 )
@@ -18,12 +16,10 @@ from attune_bench.analyses.repeats import (
     REPEAT_VARIANCES,
     REPEATS_WORTH,
     UNIT_DIFFICULTY,
-    VARIANCE_SPLIT,
     repeat_ranks,
     repeat_variances,
     repeats_worth,
     unit_difficulty,
-    variance_split,
 )
 from attune_bench.analyses.separation import SEPARATION, advice, separation
 from attune_bench.analyses.skills import SKILLS, skills, skills_shown
@@ -33,7 +29,6 @@ from attune_bench.stats.rank import RATINGS, ratings
 __all__ = [
     "ANALYSES",
     "condition_differences",
-    "metric_correlation",
     "rank_shifts",
     "ratings",
     "repeat_ranks",
@@ -42,22 +37,12 @@ __all__ = [
     "separation",
     "skills",
     "unit_difficulty",
-    "variance_split",
     "win_rates",
 ]
 
 
 ANALYSES: Mapping[str, Analysis] = MappingProxyType(
     {
-        "metric_correlation": Analysis(
-            function=metric_correlation,
-            title="Correlation of metrics across models",
-            note="rho: Spearman's, of the models' values. The models are not resampled.",
-            rows_need="scores of at least six models in one condition, and two metrics",
-            estimate="rho",
-            row="a condition and pair of metrics",
-            columns=METRIC_CORRELATION,
-        ),
         "separation": Analysis(
             function=separation,
             title="Separation of models",
@@ -124,16 +109,6 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="strength",
             row="a condition, metric and model",
             columns=RATINGS,
-        ),
-        "variance_split": Analysis(
-            function=variance_split,
-            title="Variance between units and between models",
-            note="Method of moments on the units that every model has; models are fixed. The residual holds both error "
-            "and what one unit adds for one model only: the data do not separate these. A small variance may "
-            "come out below 0.",
-            estimate="variance",
-            row="a condition, metric and source of variance",
-            columns=VARIANCE_SPLIT,
         ),
         "repeat_variances": Analysis(
             function=repeat_variances,

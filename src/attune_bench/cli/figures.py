@@ -38,7 +38,8 @@ _OF_ONE_METRIC: Mapping[str, Callable[..., "Chart"]] = {
 }
 _OF_METRICS: Mapping[str, Callable[..., "Chart"]] = {
     "profile": figures.profiles,
-    "metric_correlation": figures.metric_correlation,
+    "separation": figures.separation,
+    "skills": figures.skills,
     "condition_differences": figures.condition_differences,
 }
 KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
@@ -50,7 +51,7 @@ KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
 @option(
     "--kind",
     "scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
-    "metric of the models. unit_difficulty, metric_correlation, condition_differences: as analyze computes them.",
+    "metric of the models. unit_difficulty, separation, skills, condition_differences: as analyze computes them.",
     KINDS,
     default="scores",
 )

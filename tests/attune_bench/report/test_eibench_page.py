@@ -139,7 +139,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Data",
     ]
     assert left_out(page) == {
-        "Correlation of metrics across models": "fewer than 6 models",
+        "Correlation of metrics without noise": "fewer than 6 models",
     }
 
 
