@@ -137,9 +137,11 @@ def _row(
 ) -> dict[str, Any]:
     """Return the cells of one metric in one condition, from values (models, units)."""
     complete: Mask = ~np.logical_or.reduce(np.isnan(values), axis=0)
-    clusters, units = series.count(complete), values.mean(axis=0)
-    squares = (units - units[complete].mean()) ** 2 if clusters else units
-    is_skewed = skewness_of_mean(squares, labels)[0] > 2 * MOST_SKEWNESS
+    clusters = series.count(complete)
+    is_skewed = False
+    if not isnan(found.unit.estimate):
+        units = values.mean(axis=0)
+        is_skewed = bool(skewness_of_mean((units - units[complete].mean()) ** 2, labels)[0] > 2 * MOST_SKEWNESS)
     row: dict[str, Any] = {"n": found.reliability.n, "models": len(values), "clusters": clusters}
     low, high, reason = interval_ends(found.reliability, clusters, scores)
     row |= {"reliability": nan_to_none(found.reliability.estimate), "low": low, "high": high, "reason": reason}
