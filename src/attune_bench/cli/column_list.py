@@ -18,7 +18,7 @@ from attune_bench.scores.columns import Columns, Frame, FrameColumn, columns, sh
 from attune_bench.stats.compare import COMPARISONS, SAME
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
 from attune_bench.stats.judges import JUDGES, RATER_PAIRS
-from attune_bench.stats.planning import PLAN
+from attune_bench.stats.planning import EXPECTED, PLAN
 from attune_bench.stats.rank import RANKS
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, EXPECTED_CHANCE, RANDOM_ANSWERS, SUMMARY
@@ -132,7 +132,7 @@ FRAMES: Mapping[str, Frame] = {
     "plan": Frame(
         "`plan`, `scores.plan()`",
         "a pair of models, condition and metric of the pilot; one row where assumptions are stated",
-        PLAN,
+        PLAN | EXPECTED,
     ),
     "judged models": Frame(
         "`judge correct` (`debias`), `scores.debias()`", "a rated model and condition", JUDGED_MODELS | _SIGNED

@@ -618,7 +618,7 @@ def _distribution(scores: Scores, metric: Sequence[str]) -> Document:
 _DISTRIBUTION = Analysis(function=distribution, title="Distribution", note="", columns=DISTRIBUTION)
 
 
-_ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
+_ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2}
 
 
 @verb("plan scores.json --difference 2", "plan --difference 2 --sd 10 --correlation 0.5 --icc 0.2", variants=True)
@@ -638,7 +638,13 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
     float,
     folded=True,
 )
-@option("--looks", "How often the data are tested; once only.", int, default=1, folded=True)
+@option(
+    "--looks",
+    "How often the models are compared while the participants come in, up to 20; see compare --looks.",
+    int,
+    default=1,
+    folded=True,
+)
 @mixed_option
 @own_benchmark_option
 @format_option()
@@ -648,9 +654,12 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
     From a pilot, SCORES of two models or more; or from assumptions, --sd, --correlation and --icc.
 
     JSON: under plan model_a, model_b, the condition, metric, difference, participants, units, sd, correlation, icc,
-    units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot.
+    units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot. With --looks,
+    participants_expected is behind them.
     """
     asked = {name: given.pop(name) for name in ("difference", "participants", "looks")}
+    looks = asked["looks"]
+    assumed = _ASSUMED | {"looks": looks}
     names = ("sd", "correlation", "icc", "units_per_participant", "units_cv")
     stated = {name: value for name in names if (value := given.pop(name)) is not None}
     if (asked["difference"] is None) == (asked["participants"] is None):
@@ -664,8 +673,8 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
         read = read_scores(scores, given)
         metrics = list(metric) or [read.primary]
         frame, warned = with_warnings(lambda: read.plan(models=model or None, metrics=metrics, **asked))
-        notes = [nothing_to_compare(read)] if frame.is_empty() else pilot_notes(read)
-        made = document(read, pilot_tables(read, frame), notes=notes, warnings=warned, metadata=_ASSUMED)
+        notes = [nothing_to_compare(read)] if frame.is_empty() else pilot_notes(read, looks)
+        made = document(read, pilot_tables(read, frame), notes=notes, warnings=warned, metadata=assumed)
         print_document(made, format)
         return
     for name, value in {"metric": metric, "model": model, **given}.items():
@@ -675,4 +684,4 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
         raise UserError("how many? Name the scores of a pilot, or state --sd, --correlation and --icc")
     with mistakes():
         frame = plan_from_assumptions(**stated, **asked)
-    print_document(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format)
+    print_document(Document([assumed_table(frame)], notes=assumed_notes(looks), metadata=assumed), format)
