@@ -21,6 +21,7 @@ from attune_bench.cli.options import (
     data_option,
     format_option,
     labels_option,
+    looks_options,
     margin_of,
     margin_option,
     metric_option,
@@ -316,6 +317,7 @@ def report(
 @pair_option
 @option("--by", "A trait: compare within each of its values too, each corrected for itself.")
 @margin_option
+@looks_options
 @option("--full", "Print every pair, whatever the number of models, with p min and mde too.", bool)
 @mixed_option
 @analysis_options
@@ -334,7 +336,7 @@ def compare(
 
     JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm,
     significant, n, clusters, mde, reason (with --by, stratum before these; with --margin, margin, p_same, p_same_holm,
-    verdict behind them); under significant how many pairs differ.
+    verdict behind them; with --looks, look); under significant how many pairs differ.
     """
     check_pair(model)
     if scores is not None and given["results"]:
@@ -343,6 +345,7 @@ def compare(
         raise UserError("--data is for --by; leave it out, or name a trait")
     read, scored = scores_given(scores, {**given, "data": data})
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
+    options |= {name: given[name] for name in ("looks", "look")}
     with mistakes():
         check_shared_units(read, model or None)
     if by is None:

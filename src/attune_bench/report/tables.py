@@ -615,12 +615,12 @@ def _power_words(clusters: str, looks: int) -> str:
     if looks > 1:
         found, test = f"find it at one of {looks} looks", f"compare --looks {looks} at 0.05 over all looks"
         when = (
-            f"Look {looks} times, each after an equal part of the {clusters}, and stop where the models differ. expected: "
-            f"how many {clusters} that takes on average, if the true difference is this large."
+            f"Look {looks} times, each after an equal part of the {clusters}, and stop where the models differ. "
+            f"expected: how many {clusters} that takes on average, if the true difference is this large."
         )
     return (
-        f"Power 80%: if the true difference is this large, four of five such studies {found}, by {test}. This is for one "
-        f"pair: where several are corrected for each other, more {clusters} are needed. {when}"
+        f"Power 80%: if the true difference is this large, four of five such studies {found}, by {test}. This is for "
+        f"one pair: where several are corrected for each other, more {clusters} are needed. {when}"
     )
 
 

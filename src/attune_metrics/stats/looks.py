@@ -221,7 +221,8 @@ def _plan(looks: int, level: float, boundary: Boundary) -> LookPlan:
         return LookPlan(1.0, 1.0)
 
     def decided(drift: float) -> Floats:
-        return _crossing(critical, drift=drift).sum(axis=0)
+        probabilities: Floats = _crossing(critical, drift=drift).sum(axis=0)
+        return probabilities
 
     single = _NORMAL.inv_cdf((1 + level) / 2) + _NORMAL.inv_cdf(_POWER)
     drift = float(brentq(lambda one: float(decided(one).sum()) - _POWER, single, 2 * single, xtol=1e-10))
