@@ -429,14 +429,16 @@ def _undetectable(test: PermutationTest, drawn: str) -> str | None:
     return f"only {plural(test.differing, drawn)} that {'differs' if test.differing == 1 else 'differ'}"
 
 
-def tested(found: Sequence[Paired], families: Sequence[str], draws: ResampleCache) -> list[tuple[Any, ...]]:
+def tested(
+    found: Sequence[Paired], families: Sequence[str], draws: ResampleCache, looking: Looking | None = None
+) -> list[tuple[Any, ...]]:
     """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with the same label are one family.
 
-    Warns of a family in which no corrected p-value could have been below 0.05.
+    Warns of a family in which no corrected p-value could have been below 0.05, at the look `looking`.
     """
     corrected = holm_by_family([one.p for one in found], families)
     for family in dict.fromkeys(families):
-        _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws)
+        _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws, looking)
     return [
         (one.low, one.high, one.p, one.p_min, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde,
          one.reason)
@@ -474,7 +476,7 @@ def holm_by_family(p_values: Sequence[float | None], families: Sequence[str]) ->
     return corrected.tolist()
 
 
-def _warn(found: Sequence[Paired], family: str, draws: ResampleCache) -> None:
+def _warn(found: Sequence[Paired], family: str, draws: ResampleCache, looking: Looking | None) -> None:
     """Warn if a family's smallest possible p-value times its size is 0.05 or more, unless all pairs are equal."""
     made = [one for one in found if one.p is not None]
     smallest = len(made) * min((one.p_min for one in made if one.p_min is not None), default=0)
@@ -485,7 +487,10 @@ def _warn(found: Sequence[Paired], family: str, draws: ResampleCache) -> None:
     more = next(number for number in count(1) if smallest / 2**number < ALPHA)
     limit = f"{plural(most, draws.drawn)} with a difference {'is' if most == 1 else 'are'}"
     advice = f"{more} more would be needed"
-    if not all(one.exact for one in made):
+    if looking is not None and looking.looks is not None:
+        is_last = looking.look == looking.looks
+        advice = f"more {pluralize(draws.drawn)} are needed" if is_last else "a later look can decide more"
+    elif not all(one.exact for one in made):
         advice += "; more resamples do not help"
     warn_out_of_reach(limit, len(made), family, smallest, advice, stacklevel=5)
 
@@ -741,7 +746,7 @@ def comparison_options(options: ComparisonKeywords) -> tuple[AnalysisOptions, Ma
     margin, looking = others.pop("margin", None), looking_at(others.pop("looks", None), others.pop("look", None))
     if margin is not None and looking is not None:
         raise MetricInputError(
-            "a test against a margin is made once, when all data are there; leave out margin or looks"
+            "a test against a margin is made once, of all data; leave out margin or looks"
         )
     return AnalysisOptions(**others), margin, looking
 
@@ -845,7 +850,7 @@ def compare_pairs(
             )  # fmt: skip
         else:
             found = paired_early(draws, values, sides, looking, statistic, of=name)
-        columns_of = tested(found, families, draws)
+        columns_of = tested(found, families, draws, looking)
         if of_metric is not None:
             same = tested_same(found, families, of_metric)
             columns_of = [(*first, *more) for first, more in zip(columns_of, same, strict=True)]

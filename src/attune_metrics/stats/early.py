@@ -13,7 +13,7 @@ effect ([1]_, [2]_) ::
 reaches 1 / alpha, for normal differences without an effect, with a probability of at most alpha, however often one
 looks. The interval of all effects with ``e < 1 / alpha`` is ``d -+ SE sqrt((G - 1) (1 - b) / (b - r))`` with
 ``b = (r alpha^2)^(1 / G)``. For many clusters it is the asymptotic confidence sequence of [3]_, which has the two-sided
-normal mixture boundary of [4]_. g is the number with which the 95% interval of 50 clusters is narrowest ([3]_).
+normal mixture boundary of [4]_. g is the number with which the 95% sequence of [3]_ is narrowest at 50 clusters.
 Clusters of unequal size have their degrees of freedom in place of G - 1.
 
 References
@@ -47,8 +47,7 @@ from attune_metrics.stats.sums import (
 TUNED_FOR = 50
 """With so many clusters the interval at any time is narrowest, compared with other choices of g."""
 
-_EVIDENCE = -2 * log(0.05)
-_PRIOR = TUNED_FOR / (_EVIDENCE + log(_EVIDENCE + 1))  # g
+_PRIOR = TUNED_FOR / 8.211968062  # g: y = G / g is narrowest where log((1 + y) / 0.05^2) = y
 
 
 def _anytime_factor(freedom: float, level: float) -> float:
@@ -105,7 +104,7 @@ class Looking:
         Examples
         --------
         >>> [round(Looking().factor(clusters - 1), 2) for clusters in (5, 10, 25, 50, 200)]
-        [inf, 6.32, 3.42, 3.17, 3.16]
+        [inf, 6.13, 3.41, 3.17, 3.16]
         """
         if self.look is None or self.looks is None:
             return _anytime_factor(freedom, level)

@@ -39,7 +39,7 @@ _NODES = ((-sqrt(0.6), 5 / 18), (0.0, 8 / 18), (sqrt(0.6), 5 / 18))  # of Gauss 
 
 
 def _crossing(critical: Floats, *, drift: float = 0) -> Floats:
-    """Return the probability that each look is the first with ``Z_k >= c_k``, or ``Z_k <= -c_k``, to about 1e-9 [3]_.
+    """Return the probability that each look is the first with ``Z_k >= c_k``, or ``Z_k <= -c_k``, to about 1e-7 [3]_.
 
     `drift` is the mean of ``Z_K``. The array has the shape (2, looks).
     """
@@ -52,6 +52,8 @@ def _crossing(critical: Floats, *, drift: float = 0) -> Floats:
         # The sum of k parts, each of standard deviation 1, is Z_k sqrt(k).
         bound, centre, reach = value * sqrt(look), step * look, _FAR * sqrt(look)
         found[:, look - 1] = [(masses * ndtr(sign * (places + step) - bound)).sum() for sign in (1, -1)]
+        if look == len(critical):
+            break
         nodes, weights = _grid(max(-bound, centre - reach), min(bound, centre + reach))
         gaps = nodes[:, np.newaxis] - places - step
         density = (masses * exponential(-np.minimum(gaps * gaps, 1_400) / 2)).sum(axis=1) / sqrt(2 * pi)
