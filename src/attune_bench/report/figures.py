@@ -442,6 +442,31 @@ def win_rate_cells(
     )  # fmt: skip
 
 
+def cost_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
+    """Return the cost and the score of each model, for a page; `found` has one condition of `analyses.cost_front`."""
+    of, price = table.metric(metric), Metric(name="cost", label="US dollars", low=0)
+    rows = sorted(drawing.rows_of(found, "cost", metric=metric), key=lambda row: (row["cost"], row["model"]))
+    of_score = [row | {"low": row["value_low"], "high": row["value_high"]} for row in rows]
+    sides = [
+        ("cost", price, rows, f"US dollars for 1,000 {pluralize(table.provenance.unit)}"),
+        ("value", of, of_score, label(of)),
+    ]
+    marks: list[list[Mark]] = []
+    axes = []
+    for key, own, side, name in sides:
+        texts = [f"{row['model']}: {name} {drawing.shown(row, key, own)}, {drawing.sizes(table, row)}" for row in side]
+        axes.append(axis_of([*(row[end] for row in side for end in (key, "low", "high"))], own, name))
+        scaled = drawing.scaled(side, own, key, "low", "high")
+        marks.append(
+            [
+                estimate(row | {"text": text}, key, ("circle", drawing.SKY, not row["front"]))
+                for row, text in zip(scaled, texts, strict=True)
+            ]
+        )
+    lines = [PlotRow(name=row["model"], marks=[[one], [two]]) for row, one, two in zip(rows, *marks, strict=True)]
+    return RowPlot(rows=lines, axes=axes, numbers=drawing.numbered(table, rows, "model"))
+
+
 def metric_correlation(
     scores: ScoreTable,
     *,

@@ -71,6 +71,7 @@ CACHE = ".cache.jsonl"
 
 _TICK = 0.5
 _DURATION = "duration_seconds"
+_USAGE = ("prompt_tokens", "completion_tokens", "cost", "seconds")
 _EXAMPLE = 100  # columns of an answer that a message quotes
 _NAMED_SETTINGS = 5  # how many of the differing settings a message names
 
@@ -270,6 +271,7 @@ class _Execution:
         """Run one job."""
         costs: dict[Role, list[float | None]] = {}
         seconds: list[float | None] = []
+        taken: dict[str, list[Response]] = {}
         incomplete: dict[str, FinishReason] = {}
         begun, last = 0, ""
 
@@ -280,6 +282,7 @@ class _Execution:
             last = _beginning(call.model, response)
             costs.setdefault(call.role, []).append(response.cost)
             seconds.append(response.seconds)
+            taken.setdefault(f"{call.role}/{call.schema_name}", []).append(response)
             if response.finish_reason is not None:
                 name = attempt_id(call.id, attempt - call.attempt)
                 incomplete[name] = response.finish_reason
@@ -292,6 +295,11 @@ class _Execution:
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
         fields = {role: "api_cost" if role == "model" else f"{role}_cost" for role in job.decoding}
         noted: dict[str, Any] = {name: _sum(costs[role]) for role, name in fields.items() if role in costs}
+        # A rejudged run keeps what its drafts took.
+        noted["usage"] = (record.model_extra or {}).get("usage", {}) | {
+            part: {"calls": len(own)} | {name: _sum([getattr(one, name) for one in own]) for name in _USAGE}
+            for part, own in taken.items()
+        }
         # Only if records have this field, and this record does not already have the duration of the record it was made
         # from.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
