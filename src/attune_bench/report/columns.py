@@ -382,7 +382,7 @@ def expanded_words(units: str) -> str:
     """Return what an expanded percentile interval is; `units` are drawn."""
     return (
         "An expanded percentile interval lies between two quantiles of the resampled values. Both are further out than "
-        f"the quantiles of a percentile interval, which is too narrow with few {units}."
+        f"the quantiles of a percentile interval, which is too narrow with few {units} (Hesterberg, 2015)."
     )
 
 

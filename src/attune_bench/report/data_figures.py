@@ -207,5 +207,6 @@ def _line_figure(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> F
     words = f"By {family.position}, from {positions[0]}. Bands are {intervals(asked)}.{_corrected(asked, frame)}"
     words += _without_interval(asked, ends, "band")
     if absent := [position for position in positions if position not in known]:
-        words += f" Not shown: {family.position} {listed(list(map(str, absent)))}, of {too_few(asked.table)}."
+        side = " on one side" if asked.others is not None else ""
+        words += f" Not shown: {family.position} {listed(list(map(str, absent)))}, of {too_few(asked.table)}{side}."
     return Figure(plot, words)

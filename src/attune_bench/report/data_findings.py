@@ -94,7 +94,10 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
     if not apart:
         none = f"None of {plural(tests, 'tested difference')} is significant"
         found.append(f"{none}; this does not show that the groups are alike.")
-        found.append(f"The largest differences of the page, as parts of their scales, {asked.name} against {OTHERS}:")
+        found.append(
+            "The largest differences of the page, in percentage points or in hundredths of a scale, "
+            f"{asked.name} against {OTHERS}:"
+        )
         found += [_with_p(asked, family, row) for family, row in _largest(asked)]
     level = 100 * AnalysisOptions(**asked.options).level
     found.append(
@@ -106,7 +109,8 @@ def _difference_findings(asked: MeasuredGroup) -> list[str]:
 
 def _with_p(asked: MeasuredGroup, family: Family, row: Row) -> str:
     tested = "not tested" if row["p_holm"] is None else f"Holm p {row_p(row)}"
-    return f"{_both_values(asked, family, row)}, {tested}."
+    people = f"n = {row['clusters']} and {row['other_clusters']} {pluralize(asked.table.provenance.cluster)}"
+    return f"{_both_values(asked, family, row)}, {tested}, {people}."
 
 
 def _largest(asked: MeasuredGroup) -> list[tuple[Family, Row]]:

@@ -96,7 +96,9 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
 
     frame = ordered(family, frame)
     rows = [{**row, "measure": sanitize(of(row).label)} for row in frame.to_dicts()]
-    unit = ", %" if any(of(row).scale == PERCENT for row in rows) else ""
+    is_share = any(of(row).scale == PERCENT for row in rows)
+    is_gap = asked.others is not None and any(of(row).low < 0 for row in rows)
+    unit = "" if not is_share else ", points" if is_gap else ", %"
     columns = [text_column("measure", "measure", is_name=True)]
     if asked.others is not None:
         columns += [
@@ -149,8 +151,9 @@ def _note(asked: MeasuredGroup, frame: pl.DataFrame | None = None, *, has_sizes:
         tests = f"{plural(frame['p'].count(), 'test')} of this table"
     if asked.others is not None:
         said += (
-            f" Difference: {asked.name} minus {OTHERS}, unpaired, and rounded after the subtraction. p: by resampling "
-            f"the {clusters} of both. Holm p: p corrected for the {tests}; intervals are not corrected."
+            f" Difference: {asked.name} minus {OTHERS}, unpaired, and rounded after the subtraction. p: by the "
+            f"bootstrap, in which the {clusters} of both sides are drawn: 1 - p is the level at which the interval of "
+            f"the difference ends at 0. Holm p: p corrected for the {tests}; intervals are not corrected."
         )
         sides = f": of the group, then of {OTHERS}"
     elif tests:
@@ -176,7 +179,7 @@ def _counts(asked: MeasuredGroup) -> Section:
     if asked.measures is not None and (diagnoses := _people_by(asked, "diagnoses")):
         note = f"{pluralize(asked.table.provenance.cluster)} with the diagnosis; a person can have several."
         if not asked.small_cells:
-            note += f" {_FEW}: below {MIN_CLUSTERS}, or a number from which one below {MIN_CLUSTERS} would follow."
+            note += f" {_FEW}: a number below {MIN_CLUSTERS}, or one from which such a number would follow."
         columns = [text_column("diagnosis", "what", is_name=True), *(_few_column(side) for side in sides)]
         tables.append(Table("diagnoses", "", columns, diagnoses, notes=(note[:1].upper() + note[1:],)))
     return Section("Counts", tables)
@@ -225,8 +228,9 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
         held, chosen = asked.table.provenance, AnalysisOptions(**asked.options)
         unit, cluster = held.unit, held.cluster
         drawing = (
-            f"A value is a mean over {pluralize(unit)}. {intervals(asked)}: {pluralize(cluster)} are drawn, each with "
-            f"all their {pluralize(unit)}, {chosen.resamples:,} times, seed {chosen.seed}."
+            f"A value is a mean over {pluralize(unit)}: a {cluster} with two counts twice. {intervals(asked)}: "
+            f"{pluralize(cluster)} are drawn, each with all their {pluralize(unit)}, {chosen.resamples:,} times, seed "
+            f"{chosen.seed}."
         )
         if chosen.interval == "percentile-expanded":
             drawing += f" {expanded_words(pluralize(cluster))}"
@@ -234,8 +238,8 @@ def _methods(asked: MeasuredGroup, *, skewed: bool) -> Section:
         if asked.others is not None:
             said.append(
                 f"{OTHERS[:1].upper()}{OTHERS[1:]} are all {pluralize(unit)} that are not in the group and have a "
-                "known value of the traits that it was chosen by. Groups differ in more than these traits: a "
-                "difference is observed, not caused."
+                "known value of the traits that it was chosen by; they are no control group. Groups differ in more "
+                "than these traits: a difference is observed, not caused."
             )
         if hides(asked.table, small_cells=asked.small_cells):
             said.append(

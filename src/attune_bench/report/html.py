@@ -271,7 +271,7 @@ def _methods(
         "Methods",
         [
             scoring, *choices, intervals, comparing, _metrics(table, chosen), *settings, *warned,
-            Html(f"Signature, to be quoted with the numbers: every setting, hashes of data, runs, settings. {signed}"),
+            Html(f"Signature (every setting, hashes of data, runs, settings), to be quoted with the numbers: {signed}"),
         ],
     )  # fmt: skip
 

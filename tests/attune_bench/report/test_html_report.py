@@ -297,7 +297,7 @@ def test_methods_and_limits(page: str) -> None:
     methods = text_of(section(page, "Methods"))
     assert "AttuneBench, scored by the protocol documented, with attune-bench" in methods
     assert "Protocol: which definition counts where the documentation and the released scorer differ." in methods
-    assert "Signature, to be quoted with the numbers: every setting, hashes of data, runs, settings. attune" in methods
+    assert "Signature (every setting, hashes of data, runs, settings), to be quoted with the numbers: attune" in methods
     assert "200 resamples, seed 0: participants are drawn, each with all of its conversations" in methods
     assert "in one mode" in methods
     assert methods.count("An expanded percentile interval lies between two quantiles of the resampled values.") == 1

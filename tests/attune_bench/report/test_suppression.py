@@ -360,7 +360,7 @@ def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     one, two = (
         left_out(scores_of(dict.fromkeys(models, units)).report(format="html", resamples=20)) for models in ("a", "ab")
     )
-    assert one["Win rates"] == "needs scores of at least two models in one mode"
+    assert one["Win rates"] == "Pairwise accuracy: needs scores of at least two models in one mode"
     assert one["Comparisons"] == "the scores have one model"
     assert "Ranks" not in one
     assert two["Correlation of metrics across models"] == "fewer than 6 models"
