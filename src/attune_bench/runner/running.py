@@ -71,7 +71,7 @@ CACHE = ".cache.jsonl"
 
 _TICK = 0.5
 _DURATION = "duration_seconds"
-_USAGE = ("prompt_tokens", "completion_tokens", "cost", "seconds")
+_COUNTED = ("prompt_tokens", "completion_tokens", "cost")
 _EXAMPLE = 100  # columns of an answer that a message quotes
 _NAMED_SETTINGS = 5  # how many of the differing settings a message names
 
@@ -295,16 +295,14 @@ class _Execution:
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
         fields = {role: "api_cost" if role == "model" else f"{role}_cost" for role in job.decoding}
         noted: dict[str, Any] = {name: _sum(costs[role]) for role, name in fields.items() if role in costs}
-        # A rejudged run keeps what its drafts took.
-        noted["usage"] = (record.model_extra or {}).get("usage", {}) | {
-            part: {"calls": len(own)} | {name: _sum([getattr(one, name) for one in own]) for name in _USAGE}
-            for part, own in taken.items()
-        }
+        # A rejudged run keeps what its drafts took; where that is not known, the judges alone would be too little.
+        before = None if "usage" in type(record).model_fields else (record.model_extra or {}).get("usage", {})
+        if isinstance(before, dict):
+            noted["usage"] = dict(sorted((before | {part: _usage(own) for part, own in taken.items()}).items()))
         # Only if records have this field, and this record does not already have the duration of the record it was made
         # from.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
-            total = _sum(seconds)
-            noted[_DURATION] = total and round(total, 3)
+            noted[_DURATION] = _milliseconds(seconds)
         # A rejudged run keeps the incomplete answers of the run before.
         if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
             noted["incomplete_answers"] = every
@@ -387,6 +385,18 @@ def _sum(amounts: Sequence[float | None]) -> float | None:
     """Return the sum, None if an amount is unknown; it is exact, because the order of responses depends on timing."""
     known = [amount for amount in amounts if amount is not None]
     return fsum(known) if len(known) == len(amounts) else None
+
+
+def _milliseconds(seconds: Sequence[float | None]) -> float | None:
+    """Return a sum of seconds, rounded as each of them is."""
+    total = _sum(seconds)
+    return total and round(total, 3)
+
+
+def _usage(responses: Sequence[Response]) -> dict[str, float | None]:
+    """Return what calls of one kind took; None for what one of them does not tell."""
+    counted = {name: _sum([getattr(one, name) for one in responses]) for name in _COUNTED}
+    return {"calls": len(responses), **counted, "seconds": _milliseconds([one.seconds for one in responses])}
 
 
 async def _together(works: Iterator[Any]) -> None:
