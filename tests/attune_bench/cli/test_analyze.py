@@ -29,6 +29,8 @@ ANALYSES = {**GENERAL, **OWN}
 NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_variances", "repeats_worth"}
 # What needs the names of judges, which the demo does not record.
 UNNAMED = ("judge_agreement", "judge_ranks")
+# What needs costs, which the demo does not record.
+FREE = ("cost", "cost_front")
 EMPTY = {*NO_ROWS, "metric_correlation"}
 
 
@@ -85,10 +87,11 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     given = ("--scores", conversations.scores, "--data", "demo", "--results", "demo")
     status, out, err = call("analyze", *given, *QUICK)
     assert (status, err) == (0, "")
-    needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED]
+    needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED + FREE]
     assert len(needing) == 2
     assert all(f"\n\n{title}" in out for title in needing)
     assert "needs --" not in out
+    assert "- cost_front: needs results of a model that record their cost\n" in f"{out}\n"
     assert too_wide(out) == []
 
 
@@ -98,7 +101,7 @@ def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
     status, out, _ = call(*command, *QUICK)
     assert status == 0
     found = strict_json(out)
-    needing = ("question_agreement", *UNNAMED)
+    needing = ("question_agreement", *UNNAMED, *FREE)
     assert found.pop("left_out") == dict.fromkeys(needing, "needs --results")
     assert [*found] == [name for name in ANALYSES if name not in needing]
     scores = Scores.read(conversations.scores)
