@@ -44,6 +44,8 @@ _LOADED = 'location.protocol==="file:"?'
 """What decides, in the script of the site, from where the index comes."""
 
 _REFERENCE = "reference/"
+_SCHEME = re.compile(r"<script>(var palette=[^<]*)</script>")
+"""The script that chooses light or dark, which every page has."""
 
 
 def page(text: str) -> str:
@@ -121,7 +123,12 @@ def index(text: str) -> str:
 def shrink(site: Path) -> None:
     """Rewrite the pages and the index of the search of a site in place."""
     for path in site.rglob("*.html"):
-        path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")
+        text = page(path.read_text(encoding="utf-8"))
+        if found := _SCHEME.search(text):
+            (site / "assets" / "scheme.js").write_text(found[1], encoding="utf-8")
+            root = "../" * (len(path.relative_to(site).parts) - 1)
+            text = text.replace(found[0], f"<script src={root}assets/scheme.js></script>")
+        path.write_text(text, encoding="utf-8")
     shutil.rmtree(site / "assets" / "stylesheets" / "classic")  # of a theme that the site does not have
     [bundle] = site.glob("assets/javascripts/bundle.*.js")
     script = bundle.read_text(encoding="utf-8")

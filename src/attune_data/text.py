@@ -158,17 +158,21 @@ def cut_in_middle(text: str, columns: int) -> str:
 
 
 def pluralize(noun: str) -> str:
-    """Return the regular plural of an English noun, and ``people`` of a person.
+    """Return the regular plural of an English noun, and ``people`` of a person; a plural stays as it is.
 
     Examples
     --------
-    >>> [pluralize(noun) for noun in ("run", "reply", "essay", "speech", "support case", "person")]
-    ['runs', 'replies', 'essays', 'speeches', 'support cases', 'people']
+    >>> [pluralize(noun) for noun in ("run", "reply", "essay", "speech", "class", "support case", "person")]
+    ['runs', 'replies', 'essays', 'speeches', 'classes', 'support cases', 'people']
+    >>> pluralize("questions")
+    'questions'
     """
     if noun.endswith("person"):
         return f"{noun.removesuffix('person')}people"
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
+    if noun.endswith("s") and not noun.endswith(("ss", "us", "is", "as", "os")):
+        return noun
     return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 

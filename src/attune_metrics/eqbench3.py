@@ -73,7 +73,8 @@ _COUNTING: Mapping[str, frozenset[str]] = {
 ANCHORS: Mapping[str, float] = MappingProxyType({"o3": 1500, "meta-llama/llama-3.2-1b-instruct": 200})
 """The models of the published board that have a fixed rating."""
 
-_SATURATION = 30  # plus signs of difference from which on a side wins all games; 80 are possible
+SATURATION = 30
+"""Plus signs of difference from which on a side wins all games; 80 are possible."""
 _BINS, _BINS_OF_SIGMA = 20, 5
 _WINDOW = 16
 _MU, _SIGMA, _BETA = 1200.0, 350 / 3, 350 / 6
@@ -162,7 +163,7 @@ def win_fraction(first: int, second: int) -> float:
     (0.716667, 0.5, 0.0)
     """
     difference = check_whole(first, "first", 0) - check_whole(second, "second", 0)
-    margin = min(abs(difference) / _SATURATION, 1.0) / 2.0 + 0.5
+    margin = min(abs(difference) / SATURATION, 1.0) / 2.0 + 0.5
     return margin if difference >= 0 else 1.0 - margin
 
 

@@ -40,7 +40,7 @@ from attune_data.eqbench3 import (
     read_sections,
 )
 from attune_data.text import listed, plural
-from attune_metrics.eqbench3 import CRITERIA, METRICS, STYLE, PlusCounts, eqbench3_task_score
+from attune_metrics.eqbench3 import CRITERIA, METRICS, SATURATION, STYLE, PlusCounts, eqbench3_task_score
 from attune_metrics.metric import MetricInputError
 
 _RUBRIC = METRICS[0].name
@@ -99,13 +99,18 @@ class RubricAnswer:
     @property
     def form(self) -> str:
         """The answer in words, for the request."""
-        numbers = ",\n".join(f'  "{name}": number from 0 to 20' for name in self.criteria)
-        return f'{{\n  "{_REASONING}": "your reasoning",\n{numbers}\n}}'
+        return _form(self.criteria, "number from 0 to 20")
 
     def read(self, said: Fields) -> tuple[Fields, int]:
         """Return the numbers by criterion, of a text its first number, and how many other values there are."""
         found = {name: number for name in self.criteria if (number := _first_number(said.get(name))) is not None}
         return found, len(said.keys() - {_REASONING}) - len(found)
+
+
+def _form(criteria: Iterable[str], value: str) -> str:
+    """Return the answer of a judge in words: the reasoning, and a value of each criterion."""
+    values = ",\n".join(f'  "{name}": {value}' for name in criteria)
+    return f'{{\n  "{_REASONING}": "your reasoning",\n{values}\n}}'
 
 
 def _first_number(value: Any) -> float | None:
@@ -192,7 +197,12 @@ def _of_debrief(settings: EQBench3Settings) -> dict[str, Any]:
 
 
 def _is_judged(answers: Mapping[str, str]) -> bool:
-    return any(len(text.strip()) >= _SHORTEST for name, text in answers.items() if name.startswith("turn-"))
+    return _are_judged(text for name, text in answers.items() if name.startswith("turn-"))
+
+
+def _are_judged(texts: Iterable[str]) -> bool:
+    """Tell whether one of the answers of a transcript is long enough for a judge."""
+    return any(len(text.strip()) >= _SHORTEST for text in texts)
 
 
 def _history(situation: EQBench3Situation, settings: EQBench3Settings, answers: Mapping[str, str]) -> list[Message]:
@@ -282,9 +292,7 @@ class PairAnswer:
     @property
     def form(self) -> str:
         """The answer in words, for the request."""
-        better = f"{' or '.join(SIDES)}, then one to five +"
-        values = ",\n".join(f'  "{name}": "{better}"' for name in self.criteria)
-        return f'{{\n  "{_REASONING}": "your reasoning",\n{values}\n}}'
+        return _form(self.criteria, f'"{" or ".join(SIDES)}, then one to five +"')
 
     def read(self, said: Fields) -> tuple[Fields, int]:
         """Return the values that name a side, of any key but the reasoning, as published, and how many others."""
@@ -325,9 +333,8 @@ def _answers(transcript: EQBench3Transcript) -> list[str]:
 
 def _why_not_judged(match: Match) -> str:
     """Return why a pair is not judged, as published; empty where it is."""
-    texts = [_answers(match.first), _answers(match.second)]
-    has_answers = all(any(len(text.strip()) >= _SHORTEST for text in said) for said in texts)
-    return "" if has_answers else f"{match.id}: a transcript without an answer of {_SHORTEST} characters"
+    are_judged = all(_are_judged(_answers(one)) for one in (match.first, match.second))
+    return "" if are_judged else f"{match.id}: a transcript without an answer of {_SHORTEST} characters"
 
 
 def _pair_calls(match: Match, settings: EQBench3Settings, answers: Mapping[str, str] | None) -> Sequence[Call]:
@@ -465,7 +472,7 @@ def plus_counts(verdicts: Iterable[EQBench3Verdict]) -> list[PlusCounts]:
 def _margin(counts: PlusCounts) -> float:
     """Return the difference of plus signs; of a fraction the difference that it stands for."""
     if counts.plus_test is None or counts.plus_other is None:
-        return round(60 * ((counts.fraction or 0.0) - 0.5), 9)
+        return round(2 * SATURATION * ((counts.fraction or 0.0) - 0.5), 9)
     return counts.plus_test - counts.plus_other
 
 

@@ -61,7 +61,6 @@ from attune_bench.cli.sources import (
 )
 from attune_bench.report.data_page import data_document, data_html
 from attune_bench.report.measures import MeasuredGroup, measured_group
-from attune_bench.report.text import demo_head
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -410,13 +409,13 @@ def demo(benchmark: str | None, html: Path) -> None:
     if chosen.baselines is not None:
         results += [result for predict in resolve(chosen.baselines).values() for result in predict(data)]
     scores = score_records(*([results] if data is None else [data, results]), benchmark=chosen)
-    print_ranking(scores, head=[demo_head(scores)])
+    print_ranking(scores)
     emit("\n")
     with page_progress() as begin:
         text = scores.report(format="html", data=data, results=results, progress=begin)
     write_page(html, text)
     of = "" if benchmark is None else f" --benchmark {benchmark}"
     own = f"run local MODEL demo --base-url URL{of}" if chosen.task else "score --results FOLDER"
-    emit("\nNext, with your own:")
+    emit("Next, with your own:")
     for what, command in (("table", "compare results.csv"), ("model", own), ("data", "describe FOLDER")):
         emit(f"  {what:<7} attune-bench {command}")

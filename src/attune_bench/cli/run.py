@@ -491,7 +491,7 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
 )
 @option(
     "--pairs",
-    "Then have the judge compare answers of MODEL with those of the other models in the folder, in at most so many "
+    "Then have the judge compare answers of MODEL with answers of other models in the folder, in at most so many "
     "calls, until their order is decided; into OUTPUT-pairs.",
     click.IntRange(min=2),
     folded=True,

@@ -1,15 +1,13 @@
 """The sources that a command names: the kind of their records, reading the records, and scoring results."""
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from operator import or_
-from pathlib import Path
 from typing import Any, Literal
 
 import click
@@ -37,7 +35,7 @@ from attune_bench.scores.files import is_score_file
 from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
 from attune_bench.scores.pairwise import described
 from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
-from attune_bench.scores.table_files import TABLES_ALONE, read_description, read_table
+from attune_bench.scores.table_files import TABLES_ALONE, description_of, read_table
 from attune_data.collection import Collection, Kind
 from attune_data.comparisons import COMPARISON
 from attune_data.io.documents import read_input
@@ -88,10 +86,20 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
 
 
 def _is_table_of_comparisons(source: str) -> bool:
-    return source.lower().endswith(TABLES_ALONE) and is_comparison_file(source, _columns())
+    return _is_table(source) and is_comparison_file(source, _columns(source))
 
 
-def _columns() -> dict[str, str] | None:
+def _is_table(source: str) -> bool:
+    return source.lower().endswith(TABLES_ALONE)
+
+
+def _columns(source: str) -> dict[str, str]:
+    """Return the columns of a table that have another name: what --columns says, else the TOML file beside it."""
+    with mistakes():
+        return {**description_of(source).columns, **(_given_columns() or {})}
+
+
+def _given_columns() -> dict[str, str] | None:
     """Return what --columns says; None without it, and for a command that does not take it."""
     return columns_of(click.get_current_context().params.get("columns"))
 
@@ -195,8 +203,8 @@ def _load_source(source: str, kind: Kind[Any, Any], step: Callable[[int], object
     """Return the records of a source, which may be a table of comparisons."""
     if kind is COMPARISON and _is_table_of_comparisons(source):
         with mistakes():
-            return read_comparisons(source, columns=_columns())[0]
-    if _columns():
+            return read_comparisons(source, columns=_columns(source))[0]
+    if _given_columns():
         raise UserError(f"--columns names the columns of a table, and {source} is none; leave --columns out")
     found: Collection[Any] = load_records(source, kind, progress=step)
     return found
@@ -279,9 +287,9 @@ class Scored:
 
 def _as_described(scores: Scores, results: Sequence[str]) -> Scores:
     """Return scores with what TOML files beside tables of comparisons say of them."""
-    for source in results:
-        if os.path.lexists(beside := Path(source).with_suffix(".toml")) and _is_table_of_comparisons(source):
-            scores = Scores.of(described(scores, *read_description(beside), source))
+    for source in filter(_is_table, results):
+        if (found := description_of(source)).file and _is_table_of_comparisons(source):
+            scores = Scores.of(described(scores, found.metrics, found.about, source))
     return scores
 
 
@@ -348,10 +356,9 @@ def say_alone(scored: Scored) -> None:
 _RANKING_WIDTH = 80
 
 
-def print_ranking(scores: Scores, *, head: Sequence[str] = ()) -> None:
-    """Print how the models compare and their ranking, below the sentences of `head`, in lines of at most 80 columns."""
+def print_ranking(scores: Scores) -> None:
+    """Print what the scores are of, how the models compare and their ranking, in lines of at most 80 columns."""
     made = ranking_document(scores, blocks=has_blocks(sys.stdout))
-    made = replace(made, answer=[*head, *made.answer])
     emit(render(made, columns=min(columns_of_terminal(), _RANKING_WIDTH), colours=has_colours(sys.stdout)))
 
 

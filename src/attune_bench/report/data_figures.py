@@ -44,6 +44,18 @@ def intervals(asked: MeasuredGroup) -> str:
     return interval_words(asked.table, AnalysisOptions(**asked.options))
 
 
+POINTS = "points"
+
+
+def unit_of(metric: Metric) -> str:
+    """Return the unit of a share, or of the difference of two shares within records; empty for other measures."""
+    return "" if metric.scale != _PERCENT else POINTS if metric.low < 0 else "%"
+
+
+_PERCENT = 100
+"""The scale of a metric that is shown in percent."""
+
+
 def quoted(label: str) -> str:
     """Return the name of a measure as a part of a sentence."""
     return f'"{label}"' if label.endswith("?") else label

@@ -3,14 +3,11 @@
 import polars as pl
 
 from attune_bench.report.columns import Row, interval, number, p_value, row_p
-from attune_bench.report.data_figures import quoted
+from attune_bench.report.data_figures import POINTS, quoted, unit_of
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, size_of
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
-
-PERCENT = 100
-"""The scale of a metric that is shown in percent."""
 
 _NAMED = 3
 
@@ -38,11 +35,6 @@ def _apart(asked: MeasuredGroup) -> tuple[list[tuple[Family, Row]], int]:
 
 def _rows(asked: MeasuredGroup) -> list[tuple[Family, Row]]:
     return [(family, row) for family, frame in asked.families for row in frame.to_dicts()]
-
-
-def _reaches(frame: pl.DataFrame) -> bool:
-    """Tell whether any test of a family could have been significant after Holm's correction."""
-    return "p" in frame.columns and _least(frame) < ALPHA
 
 
 def _least(frame: pl.DataFrame) -> float:
@@ -140,9 +132,8 @@ def _both_values(asked: MeasuredGroup, family: Family, row: Row) -> str:
 
 def _value(value: float, metric: Metric) -> str:
     """Return a value with its unit; a difference within records has a sign."""
-    is_difference = metric.low < 0
-    unit = "" if metric.scale != PERCENT else " points" if is_difference else "%"
-    return f"{number(value, metric, signed=is_difference)}{unit}"
+    unit = unit_of(metric)
+    return f"{number(value, metric, signed=metric.low < 0)}{' ' if unit == POINTS else ''}{unit}"
 
 
 def _pair_finding(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> str:
@@ -153,8 +144,8 @@ def _pair_finding(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
     counted = f"{len(apart)} of {plural(len(tested), family.noun)}"
     if apart.is_empty():
         none = f"{both} do not differ significantly in any {family.noun} of {len(tested)}"
-        if not _reaches(frame):
-            none += f", and could not: the smallest possible Holm p is {p_value(_least(frame))}"
+        if (least := _least(frame)) >= ALPHA:
+            none += f", and could not: the smallest possible Holm p is {p_value(least)}"
         return f"{none}."
     widest = max(apart.to_dicts(), key=lambda row: abs(row["value"]))
     metric, end = asked.table.metrics[widest["metric"]], asked.table.metrics[family.pairs[widest["metric"]][0]]

@@ -1,6 +1,7 @@
 """The page of the data: what the records of a source, or of a subgroup of it, say; a subgroup against the others."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 
 import polars as pl
@@ -21,8 +22,8 @@ from attune_bench.report.columns import (
     size_column,
     text_column,
 )
-from attune_bench.report.data_figures import figure_of, intervals, ordered
-from attune_bench.report.data_findings import PERCENT, findings, title
+from attune_bench.report.data_figures import figure_of, intervals, ordered, unit_of
+from attune_bench.report.data_findings import findings, title
 from attune_bench.report.document import Document
 from attune_bench.report.elements import page
 from attune_bench.report.measures import OTHERS, Family, MeasuredGroup, of_side, size_of
@@ -96,14 +97,15 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
 
     frame = ordered(family, frame)
     rows = [{**row, "measure": sanitize(of(row).label)} for row in frame.to_dicts()]
-    is_share = any(of(row).scale == PERCENT for row in rows)
-    is_gap = asked.others is not None and any(of(row).low < 0 for row in rows)
-    unit = "" if not is_share else ", points" if is_gap else ", %"
+
+    def unit(metric: Callable[[Row], Metric]) -> str:
+        return next((f", {found}" for row in rows if (found := unit_of(metric(row)))), "")
+
     columns = [text_column("measure", "measure", is_name=True)]
     if asked.others is not None:
         columns += [
-            estimate_column(f"{asked.name}{unit}", "value", of),
-            estimate_column(f"{OTHERS}{unit}", "other", of, low="other_low", high="other_high"),
+            estimate_column(f"{asked.name}{unit(of)}", "value", of),
+            estimate_column(f"{OTHERS}{unit(of)}", "other", of, low="other_low", high="other_high"),
             estimate_column("difference", "difference", of, low="difference_low", high="difference_high", signed=True),
             p_column("p", "p"), p_column("Holm p", "p_holm"),
         ]  # fmt: skip
@@ -117,7 +119,7 @@ def measure_table(asked: MeasuredGroup, family: Family, frame: pl.DataFrame) -> 
 
         first, second = family.ends
         columns += [
-            number_column(f"{first}{unit}", "first", end), number_column(f"{second}{unit}", "second", end),
+            number_column(f"{first}{unit(end)}", "first", end), number_column(f"{second}{unit(end)}", "second", end),
             estimate_column(f"{first} minus {second}", "value", of, signed=True),
             p_column("p", "p"), p_column("Holm p", "p_holm"), size_column(),
         ]  # fmt: skip

@@ -156,21 +156,21 @@ def not_counted(rows: pl.DataFrame) -> str:
     return f" ({joined(kinds)} are not counted)" if kinds else ""
 
 
-def of_wins(rows: Sequence[Row], unit: str) -> str:
-    """Say which model wins against every other on more than half of the units.
+def of_wins(rows: Sequence[Row]) -> str:
+    """Say which model wins more often than it loses against every other, on the units that both have.
 
     Examples
     --------
     >>> rows = [{"model_a": "a", "model_b": "b", "rate": 0.75}, {"model_a": "b", "model_b": "a", "rate": 0.25}]
-    >>> of_wins(rows, "question")
-    'a wins against every other model on more than half of the questions'
+    >>> of_wins(rows)
+    'a wins more often than it loses against every other model'
     """
     least: dict[str, float] = {}
     for row in rows:
         least[row["model_a"]] = min(least.get(row["model_a"], 1.0), row["rate"])
     winners = [model for model, rate in least.items() if rate > 0.5]
     who = winners[0] if winners else "No model"
-    return f"{who} wins against every other model on more than half of the {pluralize(unit)}"
+    return f"{who} wins more often than it loses against every other model"
 
 
 def of_correlations(table: ScoreTable, rows: pl.DataFrame) -> str:

@@ -105,4 +105,10 @@ def chance_notes(table: ScoreTable, chance: pl.DataFrame) -> list[str]:
         under = under_condition(table, condition) if len(table.conditions) > 1 else ""
         notes.append(f"Random answers on these data{under} score on average: {said}.")
     is_said_above = not found.filter(metric=table.primary).is_empty()
+    if is_said_above:
+        unit = table.provenance.unit
+        notes.append(
+            f"A difference from random answers is the mean over {pluralize(unit)} of the value minus the average score "
+            f"of random answers to the same {unit}; better or worse means that its interval leaves out 0."
+        )
     return [*notes, *([ONE_SET] if notes and CHANCE_BASELINE in table.models and not is_said_above else [])]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
-from itertools import groupby
+from itertools import accumulate, groupby
 from math import ceil, floor, isfinite, log10
 from statistics import fmean
 from typing import TypeAlias
@@ -457,8 +457,8 @@ def _rows(plot: RowPlot, total: int) -> tuple[int, list[str]]:
     named = {name: value for name, value in plot.lines.items() if name}
     top += 20 if named else 6
     heights = [max(plot.step, _LINE * len(lines) + 6) if plot.sentences else plot.step for lines in names]
-    ends = [top + sum(heights[: place + 1]) for place in range(len(heights))]
-    bottom = ends[-1] if ends else top
+    _, *ends = edges = [*accumulate(heights, initial=top)]
+    bottom = edges[-1]
     gap, edge = 44, 16
     each = (total - left - edge - gap * (len(plot.axes) - 1)) / len(plot.axes)
     starts = [left + place * (each + gap) for place in range(len(plot.axes))]

@@ -463,7 +463,7 @@ def _win_rates(page: PageScores) -> Section:
     draw = partial(figures.win_rate_cells, table, metric=metric.name, numbers=page.numbers)
     return drawn_section(
         page, _title_of(page, entry, metric), frame, "rate", caption, draw, rows_need=entry.rows_need,
-        finding=lambda rows: findings.of_wins(rows.to_dicts(), table.provenance.unit),
+        finding=lambda rows: findings.of_wins(rows.to_dicts()),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from attune_bench.stats.comparability import check_comparable
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_bench.stats.signing import sign
 from attune_bench.stats.summary import chance_of_units, summary
-from attune_data.text import plural, pluralize
+from attune_data.text import joined, plural, pluralize
 
 
 def report_document(
@@ -108,7 +108,7 @@ def ranking_document(table: ScoreTable, *, blocks: bool = True) -> Document:
     if not rows:
         errors = [one for one in table.provenance.issues if one.severity == "error"]
         why = [f"{one.file}: {one.message}; {one.consequence}." for one in errors[:_MOST_ROWS]]
-        return Document([], answer=[plain_sentence(said), *why])
+        return Document([], answer=[_size(table), plain_sentence(said), *why])
     metric = table.metric(table.primary)
     columns = [text_column("model", "model", is_name=True), estimate_column(label(metric), "value", lambda _: metric)]
     high = metric.high if isfinite(metric.high) else max((row["value"] for row in rows), default=metric.low)
@@ -122,15 +122,15 @@ def ranking_document(table: ScoreTable, *, blocks: bool = True) -> Document:
     more += [plural(len(others), f"more {table.provenance.condition}")] if others else []
     notes = (f"The page has {' and '.join(more)}.",) if more else ()
     made = Table("ranking", "", columns, rows[:_MOST_ROWS], notes=notes)
-    return Document([made], answer=[plain_sentence(said)])
+    return Document([made], answer=[_size(table), plain_sentence(said)])
 
 
-def demo_head(table: ScoreTable) -> str:
-    """Return the first sentence of `attune-bench demo`: that the data are simulated, and how many there are."""
+def _size(table: ScoreTable) -> str:
+    """Return how many units and models there are, and whether the data are synthetic."""
     kinds = Counter(map(kind_of_group, table.models))
-    rows = [plural(kinds["model"], "simulated model")]
-    rows += [plural(kinds["baseline"], "baseline")] if kinds["baseline"] else []
-    return f"SYNTHETIC data of {table.provenance.title}: {size_words(table)}, {' and '.join(rows)}"
+    rows = [plural(kinds[kind], kind) for kind in sorted(kinds, key=["model", "baseline", "person"].index)]
+    of = "SYNTHETIC data of " if table.provenance.synthetic else ""
+    return f"{of}{table.provenance.title}: {size_words(table)}, {joined(rows)}"
 
 
 def _bar(share: float, *, blocks: bool) -> str:

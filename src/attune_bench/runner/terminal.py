@@ -74,7 +74,7 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
     warn_of(other[:3])
     if outcome.skipped:
         count = plural(len(outcome.skipped), unit)
-        after = "once that is mended, the same command goes on" if outcome.stopped else "the same command tries again"
+        after = "once that is mended, the run goes on from here" if outcome.stopped else "the same command tries again"
         warn(f"{count} not finished, listed in {outcome.folder}/_skipped_*.json; {after}")
     if outcome.is_unreadable:
         warn(unreadable_text(outcome))

@@ -385,7 +385,7 @@ def _ratings(frame: pl.DataFrame, fit: Fit, name: str) -> tuple[pl.DataFrame, li
 
 
 def rating_line(made: ComparisonFit, fit: Fit) -> AnchorLine:
-    """Return the line that maps strengths to ratings; strengths are those of rated models less their mean.
+    """Return the line that maps strengths to ratings; the strengths are of rated models, less their mean.
 
     Raises `MetricInputError` where an anchor has no rating, or anchors turn the order of their ratings.
     """

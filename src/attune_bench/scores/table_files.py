@@ -333,14 +333,38 @@ def _typed(
     return FileTable(table, first_row, tuple(said))
 
 
-def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the TOML file that describes a table: its metrics, and what its units are called.
+class Description(NamedTuple):
+    """What the TOML file beside a table says.
+
+    Attributes
+    ----------
+    metrics : dict
+        Its metrics, by name.
+    about : dict
+        What its units are called, and other keys.
+    columns : dict of str to str
+        Columns that have another name.
+    file : str
+        The name of the TOML file; empty where there is none.
+    """
+
+    metrics: dict[str, Any]
+    about: dict[str, Any]
+    columns: dict[str, str]
+    file: str = ""
+
+
+def description_of(table: str | os.PathLike[str]) -> Description:
+    """Read the TOML file of the same name beside a table; empty where there is none.
 
     Raises
     ------
     SourceError
-        Where the file cannot be read.
+        Where the file cannot be read; a link to nothing cannot be read either.
     """
+    path = Path(table).with_suffix(".toml")
+    if not os.path.lexists(path):
+        return Description({}, {}, {})
     try:
         content = parse_toml(read_input(path))
     except OSError as error:
@@ -350,4 +374,8 @@ def read_description(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict
     metrics = content.pop("metrics", {})
     if not isinstance(metrics, dict):
         raise SourceError(f"{path}: metrics is {metrics!r:.60}; expected a table [metrics.NAME] for each metric")
-    return metrics, content
+    columns = content.pop("columns", {})
+    if not isinstance(columns, dict) or not all(isinstance(column, str) for column in columns.values()):
+        wanted = 'names of columns, such as columns = {unit = "question_id"}'
+        raise SourceError(f"{path}: columns is {columns!r:.60}; expected {wanted}")
+    return Description(metrics, content, columns, path.name)

@@ -19,6 +19,7 @@ traits of the units. A TOML file of the same name beside the table says what its
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import partial, reduce
 from operator import and_
 from typing import Any
@@ -182,7 +183,9 @@ def _traits_given(about: Mapping[str, Any], table: pl.DataFrame, name: str) -> l
 def _checked_about(about: Mapping[str, Any], metrics: Mapping[str, Metric], name: str) -> dict[str, Any]:
     for key, value in about.items():
         if key not in _ABOUT:
-            raise MetricInputError(f"{name}: {key}: no such key; {did_you_mean(key, ('metrics', *_ABOUT))}")
+            of_metric = key in {one.name for one in fields(Metric)}
+            hint = "write it under [metrics.NAME]" if of_metric else did_you_mean(key, ("metrics", "columns", *_ABOUT))
+            raise MetricInputError(f"{name}: {key}: no such key; {hint}")
         if key in _WORDS and (not isinstance(value, str) or not value.strip()):
             raise MetricInputError(f"{name}: {key}: {value!r:.60} is no text")
         if key in {"private", "synthetic"} and not isinstance(value, bool):

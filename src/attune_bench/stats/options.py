@@ -30,6 +30,7 @@ from attune_metrics.stats.bootstrap import (
     MAX_MULTINOMIAL_CLUSTERS,
     MOST_KEPT,
     MOST_RESAMPLES,
+    NO_VARIATION,
     PER_UNIT,
     PSEUDO_VALUES,
     STATISTICS,
@@ -38,6 +39,7 @@ from attune_metrics.stats.bootstrap import (
     Resamples,
     draw_resamples,
     point_estimate,
+    reason_of_undefined,
     symmetric_levels,
 )
 from attune_metrics.stats.cluster_means import cluster_means
@@ -722,10 +724,6 @@ def too_few(table: ScoreTable) -> str:
     return f"fewer than {MIN_CLUSTERS} {pluralize(table.provenance.cluster)}"
 
 
-NO_VARIATION = "no variation among clusters"
-"""The reason of `attune_metrics.stats` why an interval of equal values is not given."""
-
-
 def interval_ends(interval: Interval, clusters: int, table: ScoreTable, *, where_equal: str = "") -> Ends:
     """Return the two ends of an interval over units in a number of clusters, or None and the reason.
 
@@ -768,12 +766,8 @@ def distribution_ends(
         return None, None, "all values are in one cluster"
     known = distribution[~np.isnan(distribution)]
     lost = len(distribution) - len(known)
-    if lost > len(distribution) * (1 - options.level) / 2:
-        return (
-            None,
-            None,
-            f"the statistic is undefined in {lost} of {len(distribution)} resamples, too many for an interval",
-        )
+    if reason := reason_of_undefined(lost, len(distribution), options.level):
+        return None, None, reason
     if not whole and len(known) < 2:
         return None, None, "a single resample has no spread"
     if not whole and np.ptp(known) <= ROUNDING * np.abs(known).max():

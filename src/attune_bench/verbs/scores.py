@@ -24,7 +24,7 @@ from attune_bench.scores.pairwise import described
 from attune_bench.scores.records import score_records
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.table_columns import COLUMNS
-from attune_bench.scores.table_files import read_description, read_table, unreadable
+from attune_bench.scores.table_files import description_of, read_table, unreadable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.scores.tables_out import long_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
@@ -586,17 +586,10 @@ def _described(
     columns: Mapping[str, str] | None,
 ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None, Mapping[str, str] | None, str]:
     """Return what is given about a table, else what the TOML file beside it says, and what errors call the table."""
-    beside = path.with_suffix(".toml")
-    # A link to nothing is an error, too.
-    if (metrics is not None and about is not None) or not os.path.lexists(beside):
+    if (metrics is not None and about is not None) or not (found := description_of(path)).file:
         return metrics, about, columns, str(path)
-    of_metrics, of_table = read_description(beside)
-    of_columns = of_table.pop("columns", {})
-    if not isinstance(of_columns, dict) or not all(isinstance(column, str) for column in of_columns.values()):
-        wanted = 'names of columns, such as columns = {unit = "question_id"}'
-        raise SourceError(f"{beside}: columns is {of_columns!r:.60}; expected {wanted}")
-    metrics, about = of_metrics if metrics is None else metrics, of_table if about is None else about
-    return metrics, about, {**of_columns, **(columns or {})}, f"{path} (with {beside.name})"
+    metrics, about = found.metrics if metrics is None else metrics, found.about if about is None else about
+    return metrics, about, {**found.columns, **(columns or {})}, f"{path} (with {found.file})"
 
 
 def _path_of_scores(given: object, what: str) -> Path:

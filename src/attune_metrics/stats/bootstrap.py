@@ -236,6 +236,10 @@ class Resamples:
     counts: Weights
 
 
+NO_VARIATION = "no variation among clusters"
+"""The reason why an interval of equal values is not given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """An estimate with its confidence interval.
@@ -525,14 +529,30 @@ def _refuse(
         return "all values are in one cluster"
     if np.isnan(estimate):
         return "the statistic is undefined"
-    # If more than a tail of the values is unknown, an end could be anywhere.
-    if drawn - len(known) > drawn * (1 - level) / 2:
-        return f"the statistic is undefined in {drawn - len(known)} of {drawn} resamples, too many for an interval"
+    if reason := reason_of_undefined(drawn - len(known), drawn, level):
+        return reason
     if len(known) == 1:
         return "a single resample has no spread"
     if not _varies(known, largest):
-        return "no variation among clusters"
+        return NO_VARIATION
     return None
+
+
+def reason_of_undefined(undefined: int, drawn: int, level: float) -> str | None:
+    """Return the reason why there is no interval where the statistic is undefined in too many of the resamples drawn.
+
+    Where it is undefined in more resamples than a tail of the interval has, an end of the interval could be anywhere.
+
+    Examples
+    --------
+    >>> reason_of_undefined(3, 100, 0.95)
+    'the statistic is undefined in 3 of 100 resamples, too many for an interval'
+    >>> reason_of_undefined(2, 100, 0.95) is None
+    True
+    """
+    if undefined <= drawn * (1 - level) / 2:
+        return None
+    return f"the statistic is undefined in {undefined} of {drawn} resamples, too many for an interval"
 
 
 def _warn_of_dominance(units: Floats, given: list[bool]) -> None:

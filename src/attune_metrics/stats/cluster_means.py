@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole, warn_undefined
-from attune_metrics.stats.bootstrap import Interval
+from attune_metrics.stats.bootstrap import NO_VARIATION, Interval
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -158,7 +158,7 @@ def mean_of_clusters_interval(
         elif size == 1:
             reason = "all values are in one cluster"
         elif np.ptp(known) <= ROUNDING * np.abs(known).max():
-            reason = "no variation among clusters"
+            reason = NO_VARIATION
         else:
             ends = t_ends(estimate, float(known.std(ddof=1)) / sqrt(size), size - 1, low, high, level)
         found.append(Interval(estimate, *ends, level, method, units, size, reason))
@@ -372,7 +372,7 @@ def _interval(sums: Floats, level: float) -> Interval:
         method, ends = exact.method, (exact.low, exact.high)
     # Whole numbers, so that equal shares are equal.
     elif not (ones * n - units * total).any():
-        reason = "no variation among clusters"
+        reason = NO_VARIATION
     else:
         error = jackknife_error((ones - units * share) / (n - units))
         freedom = effective_freedom(size, coefficient_of_variation(units))

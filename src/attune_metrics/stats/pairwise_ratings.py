@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning, check_level
-from attune_metrics.stats.bootstrap import Interval, Resamples, intervals_of, symmetric_levels
+from attune_metrics.stats.bootstrap import NO_VARIATION, Interval, Resamples, intervals_of, symmetric_levels
 from attune_metrics.stats.bradley_terry import Counts, chains, drawn_blocks, maximize
 from attune_metrics.stats.pairwise import (
     Part,
@@ -253,7 +253,7 @@ def _influence_intervals(part: Part, units: Floats, level: float) -> list[Interv
         if size < 2:
             reasons[place] = "all values are in one cluster"
         elif error <= ROUNDING:
-            reasons[place] = "no variation among clusters"
+            reasons[place] = NO_VARIATION
         else:
             reach[place] = float(stdtrit(size - 1, (1 + level) / 2)) * error
     low, high = _with_nu(part, estimates - reach), _with_nu(part, estimates + reach)

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole
-from attune_metrics.stats.bootstrap import Interval, Method, Resamples, bootstrap
+from attune_metrics.stats.bootstrap import NO_VARIATION, Interval, Method, Resamples, bootstrap
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -177,7 +177,7 @@ def _by_formula(sums: Floats, rows: int, unit: Interval, residual: Interval) -> 
     )
     constant = [max(errors) <= ROUNDING * total, errors[1] <= ROUNDING * total]
     found = [
-        replace(one, low=nan, high=nan, method="log-t", reason="no variation among clusters")
+        replace(one, low=nan, high=nan, method="log-t", reason=NO_VARIATION)
         if is_constant
         else replace(one, low=both[0], high=both[1], method="log-t", reason=None)
         for one, both, is_constant in zip((unit, residual), (ends, (least, most)), constant, strict=True)

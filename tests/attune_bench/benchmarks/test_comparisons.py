@@ -333,6 +333,13 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     assert checked.startswith("120 comparisons loaded; 0 errors, 0 warnings, 0 notes")
     table.with_suffix(".toml").write_text('title = "Support"\n')
     told(call, "score", "--results", table, *MAPPED, "--output", target)
+    assert Scores.read(target).provenance.title == "Support"
+    # The columns that the description names need no option, whichever command reads the table.
+    named = ", ".join(f'{name} = "{column}"' for name, column in COLUMNS.items())
+    table.with_suffix(".toml").write_text(f'title = "Support"\ncolumns = {{{named}}}\n')
+    assert told(call, "validate", table).startswith("120 comparisons loaded; 0 errors, 0 warnings, 0 notes")
+    told(call, "score", "--results", table, "--output", target)
+    assert "Ranks by Rating" in told(call, "rank", table, "--resamples", "50")
     table.with_suffix(".toml").unlink()
     assert Scores.read(target).provenance.title == "Support"
     assert Scores.read(target).values.equals(Scores.from_table(table, columns=COLUMNS).values)

@@ -167,6 +167,7 @@ def test_how_to_name_and_describe_a_metric_is_said_where_a_file_has_no_descripti
         ("[metrics.hit]\nstatistic = 'mcc'", r"metrics\.hit\.statistic: no 'mcc'; expected one of mean, share"),
         ("[metrics.hit]\nterms = ['tp']", r"metrics\.hit\.terms: a table has one value a row; leave it out"),
         ("metrics = 3", r"results\.toml: metrics is 3"),
+        ("label = 'x'", r"results\.csv \(with results\.toml\): label: no such key; write it under \[metrics\.NAME\]"),
         ("titel = 'x'", r"results\.csv \(with results\.toml\): titel: no such key; did you mean 'title'\?"),
         ("unit = 3", r"results\.csv \(with results\.toml\): unit: 3 is no text"),
         ("primary = 'hti'", r"results\.csv \(with results\.toml\): primary: no metric 'hti'; did you mean 'hit'\?"),

@@ -99,9 +99,9 @@ def test_wins() -> None:
             ("a", "b", 0.6), ("a", "c", 0.7), ("b", "a", 0.4), ("b", "c", 0.6), ("c", "a", 0.3), ("c", "b", 0.4),
         )
     ]  # fmt: skip
-    assert findings.of_wins(rows, "reply") == "a wins against every other model on more than half of the replies"
+    assert findings.of_wins(rows) == "a wins more often than it loses against every other model"
     even = [row | {"rate": 0.5} if row["model_b"] == "b" else row for row in rows]
-    assert findings.of_wins(even, "reply").startswith("No model wins")
+    assert findings.of_wins(even).startswith("No model wins")
 
 
 def test_correlations() -> None:

@@ -190,7 +190,7 @@ def test_what_stops_a_run_is_said_once_with_what_to_do(call: Invoke, tmp_path: P
         stopped, last = err.splitlines()
         assert stopped.endswith("; a higher limit (--max-cost) lets it go on")
         assert last.startswith("attune-bench: 3 conversations not finished")
-        assert last.endswith("once that is mended, the same command goes on")
+        assert last.endswith("once that is mended, the run goes on from here")
         assert call(*given, "--max-cost", 10)[0] == 0
 
 
