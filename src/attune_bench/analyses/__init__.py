@@ -157,12 +157,12 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "cost_front": Analysis(
             function=cost_front,
             title="Score and cost",
-            note="Cost: US dollars for the model's own calls of 1,000 units, judges not counted. Front: no other model "
-            "of a known cost has a better or equal score at a lower or equal cost. Front share: the share of resamples "
-            "in which that is so. Settled: no cost of the models without one would change it.",
+            note="Cost: US dollars for the model's own calls of 1,000 units, judges not counted. Front: whether no "
+            "other model has a better or equal score at a lower or equal cost; open where that depends on costs that "
+            "are not known. Share: the resamples in which the model is on the front of the models of a known cost.",
             needs=("results",),
             rows_need="results of a model that record their cost",
-            estimate="cost",
+            estimate="value",
             row="a condition, metric and model",
             columns=COST_FRONT,
         ),

@@ -1,15 +1,10 @@
 """What results cost: calls, tokens, money and seconds, and which models no other beats on both cost and score.
 
 Everything here is what the results themselves record. A number that one call lacks is unknown for the whole, never 0.
-
-Usage
------
-The runner notes under ``usage`` what each kind of call took: ``{"model/read": {"calls": 12, "prompt_tokens": ...}}``.
-Results without this note have the cost of each role (``api_cost``, ``judge_cost``) and ``duration_seconds`` at most.
 """
 
 from collections.abc import Iterable, Mapping
-from math import fsum, isfinite
+from math import fsum, inf
 from typing import Any
 
 import numpy as np
@@ -17,38 +12,30 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, true_false, whole
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
-from attune_bench.stats.options import (
-    MIN_CLUSTERS,
-    AnalysisKeywords,
-    Mask,
-    SamplingKeywords,
-    ScoreSeries,
-    begin,
-    direction,
-    interval_ends,
-)
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, SamplingKeywords, begin, direction, interval_ends
 from attune_bench.stats.summary import per_unit
 from attune_data.record import Record
 from attune_data.references import resolve
 from attune_data.text import plural
-from attune_metrics.metric import Metric, MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import Interval, bootstrap, bootstrap_distribution
+from attune_metrics.metric import MetricInputError, nan_to_none
+from attune_metrics.stats.bootstrap import bootstrap, bootstrap_distribution
 from attune_metrics.stats.pareto import pareto_front
-from attune_metrics.stats.sums import Floats
 
 _AMOUNTS = ("calls", "prompt_tokens", "completion_tokens", "cost", "seconds")
 _ALL = "all"
-_Usage = Mapping[tuple[str, str], Mapping[str, float | None]]
+_EVERYTHING = (_ALL, _ALL)
+_Usage = dict[tuple[str, str], dict[str, float | None]]
 
 
 def _amount(value: object) -> float | None:
     """Return an amount that a result records; None for what is no amount."""
-    known = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
-    return float(value) if known else None  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        return None
+    return float(value)
 
 
 def _total(amounts: Iterable[float | None]) -> float | None:
@@ -57,43 +44,44 @@ def _total(amounts: Iterable[float | None]) -> float | None:
     return None if not found or None in found else fsum(one for one in found if one is not None)
 
 
-def usage_of(result: Record) -> _Usage:
-    """Return by role and kind of call what a result took; the kind is ``all`` where the result tells roles alone.
+def _sum_of(usage: _Usage, role: str = "") -> dict[str, float | None]:
+    own = [amounts for (of, _), amounts in usage.items() if role in ("", of)]
+    return {name: _total(amounts[name] for amounts in own) for name in _AMOUNTS}
 
-    Examples
-    --------
-    >>> from attune_data import load_runs
-    >>> run = load_runs("demo")[0].model_copy(update={"api_cost": 0.5, "judge_cost": 0.1})
-    >>> {key: amounts["cost"] for key, amounts in usage_of(run).items()}
-    {('model', 'all'): 0.5, ('judge', 'all'): 0.1}
-    """
+
+def _usage_of(result: Record) -> _Usage:
+    """Return by role and kind of call what a result took; the kind is ``all`` where the result tells roles alone."""
     noted = {name: getattr(result, name, None) for name in type(result).model_fields} | (result.model_extra or {})
-    if isinstance(usage := noted.get("usage"), Mapping) and usage:
-        parts = {name.partition("/")[::2]: entry for name, entry in usage.items() if isinstance(entry, Mapping)}
-        return {part: {name: _amount(entry.get(name)) for name in _AMOUNTS} for part, entry in parts.items()}
-    costs = {name: _amount(value) for name, value in noted.items() if name.endswith("_cost")}
-    roles = {"model" if name == "api_cost" else name.removesuffix("_cost"): cost for name, cost in costs.items()}
-    empty: dict[str, float | None] = dict.fromkeys(_AMOUNTS)
-    return {(role, _ALL): empty | {"cost": cost} for role, cost in roles.items() if cost is not None}
+    usage, parts = noted.get("usage"), _Usage()
+    for name, entry in usage.items() if isinstance(usage, Mapping) else ():
+        role, _, kind = name.partition("/")
+        known = entry if isinstance(entry, Mapping) else {}
+        parts[role, kind] = {amount: _amount(known.get(amount)) for amount in _AMOUNTS}
+    for name, value in noted.items() if not parts else ():
+        if name.endswith("_cost") and (cost := _amount(value)) is not None:
+            role = "model" if name == "api_cost" else name.removesuffix("_cost")
+            parts[role, _ALL] = dict.fromkeys(_AMOUNTS) | {"cost": cost}
+    everything = _sum_of(parts)
+    if everything["seconds"] is None:
+        everything["seconds"] = _amount(noted.get("duration_seconds"))
+    return {_EVERYTHING: everything, **parts} if parts or everything["seconds"] is not None else {}
 
 
-def _scored(scores: ScoreTable, results: Iterable[Record]) -> dict[tuple[str, str | None, str], list[Record]]:
-    """Return the results of each row of the scores, one for each repeat."""
+def _usages(scores: ScoreTable, results: Iterable[Record]) -> dict[tuple[str, str | None, str], list[_Usage]]:
+    """Return the usage of the results of each row of the scores, one for each repeat."""
     benchmark = benchmark_in_use(scores.provenance.benchmark)
     if benchmark is None or benchmark.row is None:
         raise MetricInputError(f"{scores.provenance.title}: only scores of a benchmark tell which result is of a row")
     row = resolve(benchmark.row)
-    found: dict[tuple[str, str | None, str], list[Record]] = {key: [] for key in scores.values.select(KEYS).iter_rows()}
+    found: dict[tuple[str, str | None, str], list[_Usage]] = {key: [] for key in scores.values.select(KEYS).iter_rows()}
     for result in results:
         if (key := row(result)) in found:
-            found[key].append(result)
+            found[key].append(_usage_of(result))
     for (model, condition, unit), own in found.items():
         if not own:
             under = "" if condition is None else f", {scores.provenance.condition} {condition!r}"
-            raise MetricInputError(
-                f"the result of model {model!r}{under} on {scores.provenance.unit} {unit!r} was scored and is not "
-                "among the results; are these the results of these scores?"
-            )
+            what = f"the result of model {model!r}{under} on {scores.provenance.unit} {unit!r}"
+            raise MetricInputError(f"{what} was scored and is missing; are these the results of these scores?")
     return found
 
 
@@ -131,8 +119,7 @@ def cost(scores: ScoreTable, *, results: Iterable[Record], **options: Unpack[Sam
     Raises
     ------
     MetricInputError
-        Where an option is unknown or out of range, the scores are of no benchmark, or a result that was scored is not
-        there.
+        Where an option is wrong, the scores are of no benchmark, or a result that was scored is missing.
 
     Examples
     --------
@@ -143,78 +130,44 @@ def cost(scores: ScoreTable, *, results: Iterable[Record], **options: Unpack[Sam
     [('synthetic/attentive', 'all', 10.0, None), ('synthetic/attentive', 'model', 10.0, None)]
     """
     _, series, _ = begin(scores, options)
-    by_group: dict[tuple[str, str | None], list[Record]] = {group: [] for group in series.groups}
-    for (model, condition, _), own in _scored(scores, results).items():
+    by_group: dict[tuple[str, str | None], list[_Usage]] = {group: [] for group in series.groups}
+    for (model, condition, _), own in _usages(scores, results).items():
         by_group[model, condition] += own
     rows: list[tuple[Any, ...]] = []
-    for condition, groups in series.by_condition().items():
-        for group in groups:
-            own = by_group[series.groups[group]]
-            usages = [usage_of(result) for result in own]
-            seconds = [_amount(getattr(result, "duration_seconds", None)) for result in own]
-            if not any(usages) and not any(one is not None for one in seconds):
-                continue
-            whole_of = [
-                _total(_total(entry[name] for entry in usage.values()) for usage in usages) for name in _AMOUNTS
-            ]
-            whole_of[-1] = _total(seconds) if whole_of[-1] is None else whole_of[-1]
-            # Where one result tells roles alone, so do the sums.
-            if any(kind == _ALL for usage in usages for _, kind in usage):
-                usages = [_by_role(usage) for usage in usages]
-            parts = sorted({part for usage in usages for part in usage}, key=lambda part: (part[0] != "model", part))
-            sums = {
-                part: [_total(_of_part(usage, part, name) for usage in usages) for name in _AMOUNTS] for part in parts
-            }
-            for part, amounts in {(_ALL, _ALL): whole_of, **sums}.items():
-                counts = [None if one is None else int(one) for one in amounts[:3]]
-                lacking = sum(_of_part(usage, part, "cost") is None for usage in usages)
-                why = None if amounts[3] is not None else f"{plural(lacking, 'result')} of {len(own)} without a cost"
-                rows.append((condition, series.groups[group][0], *part, *counts, *amounts[3:], len(own), why))
+    for model, condition in (series.groups[place] for own in series.by_condition().values() for place in own):
+        usages = by_group[model, condition]
+        if not any(usages):
+            continue
+        # Where one result tells roles alone, so do the sums.
+        if any(kind == _ALL for usage in usages for role, kind in usage if role != _ALL):
+            usages = [{(role, _ALL): _sum_of(usage, role) for role, _ in usage} for usage in usages]
+        parts = {part for usage in usages for part in usage}
+        for part in sorted(parts, key=lambda one: (one != _EVERYTHING, one[0] != "model", one)):
+            sums = [_total(_of_part(usage, part, name) for usage in usages) for name in _AMOUNTS]
+            counts = [None if one is None else int(one) for one in sums[:3]]
+            lacking = sum(_of_part(usage, part, "cost") is None for usage in usages)
+            why = f"{plural(lacking, 'result')} of {len(usages)} without a cost" if lacking else None
+            rows.append((condition, model, *part, *counts, *sums[3:], len(usages), why))
     return build_frame(COST, rows)
 
 
-def _by_role(usage: _Usage) -> _Usage:
-    """Return the usage of each role, whatever the kind of call."""
-    return {
-        (role, _ALL): {
-            name: _total(entry[name] for (own, _), entry in usage.items() if own == role) for name in _AMOUNTS
-        }
-        for role, _ in usage
-    }
-
-
 def _of_part(usage: _Usage, part: tuple[str, str], name: str) -> float | None:
-    """Return an amount of a part of a result: 0 for a kind of call that a result with a note of all calls lacks."""
-    if part == (_ALL, _ALL):
-        return _total(entry[name] for entry in usage.values())
+    """Return an amount of a part of a result; 0 for a kind of call that a result which notes all its calls lacks."""
     if part in usage:
         return usage[part][name]
-    return 0.0 if usage and part[1] != _ALL else None
+    return 0.0 if any(kind != _ALL for _, kind in usage) else None
 
 
 COST_FRONT = columns(
-    "condition metric model value value_low value_high cost low high per_dollar per_dollar_low per_dollar_high front "
-    "front_share settled below n clusters reason",
-    value="The score, on the units that every model of the condition has.",
-    value_low="Lower end of the interval of the score.",
-    value_high="Upper end of the interval of the score.",
-    cost=FrameColumn(
-        "US dollars for the model's own calls of 1,000 units, without judges. Empty where one result lacks its cost.",
-        low=0, shown="plain",
-    ),
-    low=FrameColumn("Lower end of the interval of the cost.", low=0, shown="plain"),
-    high=FrameColumn("Upper end of the interval of the cost.", low=0, shown="plain"),
-    per_dollar=FrameColumn(
-        "Sum of scores for a US dollar. Empty where 0 is not the worst score, or nothing was paid.", low=0
-    ),
-    per_dollar_low=FrameColumn("Lower end of the interval of the score for a dollar.", low=0),
-    per_dollar_high=FrameColumn("Upper end of the interval of the score for a dollar.", low=0),
-    front=true_false("Whether no other model of a known cost has a better or equal score at a lower or equal cost."),
-    front_share=share("Share of the resamples in which this is so."),
-    settled=true_false("Whether this stays so whatever the models without a cost would cost."),
+    "condition metric model value low high cost cost_low cost_high per_dollar front share below n clusters reason",
+    cost=FrameColumn("US dollars for the model's own calls of 1,000 units, without judges.", low=0, shown="plain"),
+    cost_low=FrameColumn("Lower end of the interval of the cost.", low=0, shown="nowhere"),
+    cost_high=FrameColumn("Upper end of the interval of the cost.", low=0, shown="nowhere"),
+    per_dollar="Sum of scores for a US dollar. Empty where 0 is not the worst score, or nothing was paid.",
+    front=text("Whether no other model scores as well at the same cost or less; `open` where unknown costs decide."),
+    share=share("Share of the resamples in which the model is on the front of the models of a known cost."),
     below=FrameColumn(
-        "Of a model without a cost: the least cost of 1,000 units among the models of as good a score; at more it is "
-        "not on the front. Empty where the cost is known, or where no model of a known cost has as good a score.",
+        "Of a model without a cost: the least cost among models of as good a score; at more it is not on the front.",
         low=0, shown="plain",
     ),
 )  # fmt: skip
@@ -228,11 +181,8 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
 
     Parameters
     ----------
-    scores, results
-        As for `cost`.
-    **options
-        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. The metric is by default the primary one.
+    scores, results, **options
+        As for `cost`; ``metrics`` are by default the primary one.
 
     Returns
     -------
@@ -251,78 +201,49 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
     >>> price = {"synthetic/attentive": 0.02, "synthetic/hasty": 0.05}
     >>> runs = [run.model_copy(update={"api_cost": price[run.em_model]}) for run in load_runs("demo")]
     >>> found = cost_front(score(load("demo"), runs), results=runs, resamples=200)
-    >>> found.select("model", "cost", "front", "front_share").rows()
-    [('synthetic/attentive', 20.0, True, 1.0), ('synthetic/hasty', 50.0, False, 0.0)]
+    >>> found.select("model", "cost", "front", "share").rows()
+    [('synthetic/attentive', 20.0, 'yes', 1.0), ('synthetic/hasty', 50.0, 'no', 0.0)]
     """
     chosen, series, draws = begin(scores, options)
     metrics = chosen.names(scores, [scores.primary])
     check_within_conditions(scores, metrics)
-    prices = _prices(series, results)
+    prices = np.full((len(series.groups), len(series.units)), np.nan)
+    column = {unit: place for place, unit in enumerate(series.units)}
+    for (model, asked, unit), own in _usages(scores, results).items():
+        if (total := _total(_sum_of(usage, "model")["cost"] for usage in own)) is not None:
+            prices[series.groups.index((model, asked)), column[unit]] = total / len(own)
     rows: list[tuple[Any, ...]] = []
-    for condition, present_groups in series.by_condition().items():
-        groups = [group for group in present_groups if kind_of_group(series.groups[group][0]) == "model"]
+    for condition, present in series.by_condition().items():
+        groups = [group for group in present if kind_of_group(series.groups[group][0]) == "model"]
         for metric in metrics:
             of = scores.metrics[metric]
             values = series.values(per_unit(scores, metric, "cost_front"))[groups, 0]
-            mask: Mask = np.logical_and.reduce(~np.isnan(values), axis=0)
+            mask = np.logical_and.reduce(~np.isnan(values), axis=0)
             both = np.stack([values, _PER * prices[groups]], axis=1)[:, :, mask]
-            known: Mask = np.logical_and.reduce(~np.isnan(both[:, 1]), axis=1)
-            if not groups or not mask.any() or not known.any():
+            known = np.logical_and.reduce(~np.isnan(both[:, 1]), axis=1) & mask.any()
+            if not known.any():
                 continue
-            clusters, points = series.count(mask), both.mean(axis=2)
-            quality = direction(of) * points[:, 0]
-            front = np.zeros(len(groups), dtype=np.bool_)
+            both[~known, 1] = np.nan
+            points, clusters = both.mean(axis=2), series.count(mask)
+            quality, often = direction(of) * points[:, 0], np.full(len(groups), np.nan)
+            front = np.array(known)
             front[known] = pareto_front(quality[known], points[known, 1])
-            often = np.full(len(groups), np.nan)
             if clusters >= MIN_CLUSTERS:
                 drawn = [bootstrap_distribution(both[known, term], draws.of(mask)).T for term in (0, 1)]
                 often[known] = pareto_front(direction(of) * drawn[0], drawn[1]).mean(axis=0)
             ends = [draws.intervals(bootstrap, both[:, term], mask) for term in (0, 1)]
-            ratios = _ratios(of, both, known)
-            per_dollar: dict[int, Interval] = dict(
-                zip(ratios, draws.intervals(bootstrap, both[ratios], mask, statistic=_ratio), strict=True)
-                if ratios else ()
-            )  # fmt: skip
+            per_dollar: Any = [None] * len(groups)
+            if of.low == 0 and of.higher_is_better:
+                per_dollar = [_PER * value / cost if cost > 0 else None for value, cost in points.tolist()]
             for place, group in enumerate(groups):
-                judged: tuple[Any, ...]
-                cells = [points[place, 0], *interval_ends(ends[0][place], clusters, scores)[:2]]
-                if known[place]:
-                    low, high, reason = interval_ends(ends[1][place], clusters, scores)
-                    cells += [points[place, 1], low, high]
-                    rivals = ~known & (quality >= quality[place])
-                    judged = bool(front[place]), often[place], not (front[place] and rivals.any()), None
-                else:
-                    rivals = known & (quality >= quality[place])
-                    below = points[rivals, 1].min() if rivals.any() else None
-                    best = not (np.delete(quality, place) >= quality[place]).any()
-                    cells += [None, None, None]
-                    judged, reason = (best or None, None, best, below), "a result without a cost"
-                ratio = per_dollar.get(place)
-                cells += [None] * 3 if ratio is None else [ratio.estimate, *interval_ends(ratio, clusters, scores)[:2]]
-                numbers = [nan_to_none(one) if isinstance(one, float) else one for one in (*cells, *judged)]
-                rows.append((condition, metric, series.groups[group][0], *numbers, int(mask.sum()), clusters, reason))
+                (*of_score, why), (*of_cost, unpriced) = (interval_ends(own[place], clusters, scores) for own in ends)
+                reason = why or (unpriced if known[place] else "a result without a cost")
+                rivals = quality >= quality[place]
+                rivals[place] = False
+                is_open = (rivals & ~known).any() if front[place] else rivals.any() and not known[place]
+                state = "open" if is_open else "yes" if front[place] or not known[place] else "no"
+                below = points[rivals & known, 1].min() if not known[place] and (rivals & known).any() else None
+                value, price, often_on = (nan_to_none(one) for one in (*points[place], often[place]))
+                named = (condition, metric, series.groups[group][0], value, *of_score, price, *of_cost)
+                rows.append((*named, per_dollar[place], state, often_on, below, int(mask.sum()), clusters, reason))
     return build_frame(COST_FRONT, rows)
-
-
-def _prices(series: ScoreSeries, results: Iterable[Record]) -> Floats:
-    """Return what the model's own calls cost (groups, units), the mean over repeats; nan where that is not known."""
-    place_of = {unit: place for place, unit in enumerate(series.units)}
-    group_of = {group: place for place, group in enumerate(series.groups)}
-    found = np.full((len(series.groups), len(series.units)), np.nan)
-    for (model, condition, unit), own in _scored(series.table, results).items():
-        total = _total(_by_role(usage_of(result)).get(("model", _ALL), {}).get("cost") for result in own)
-        if total is not None:
-            found[group_of[model, condition], place_of[unit]] = total / len(own)
-    return found
-
-
-def _ratio(sums: Floats, _: Any) -> Floats:
-    """Return the score for a dollar, of sums of scores and of dollars for 1,000 units."""
-    return np.divide(_PER * sums[..., 0], sums[..., 1], out=np.full_like(sums[..., 0], np.nan), where=sums[..., 1] > 0)
-
-
-def _ratios(of: Metric, both: Floats, known: Mask) -> list[int]:
-    """Return the models of which a score for a dollar means something."""
-    if of.low != 0 or not of.higher_is_better:
-        return []
-    return np.flatnonzero(known & (both[:, 1].sum(axis=1) > 0)).tolist()

@@ -261,11 +261,11 @@ def of_costs(rows: pl.DataFrame) -> str:
 
     Examples
     --------
-    >>> of_costs(pl.DataFrame({"model": ["a", "b", "c"], "cost": [1.0, 2.0, 3.0], "front": [True, True, False]}))
+    >>> of_costs(pl.DataFrame({"model": ["a", "b", "c"], "cost": [1.0, 2.0, 3.0], "front": ["yes", "open", "no"]}))
     'Of 3 models of a known cost, no other beats a and b on both cost and score'
     """
     known = rows.drop_nulls("cost")
-    front = known.filter(pl.col("front"))["model"].to_list()
+    front = known.filter(pl.col("front") != "no")["model"].to_list()
     every = plural(known.height, "model")
     if known.height < 2:
         return ""

@@ -390,7 +390,8 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
         return [Table(key, f"Nothing to show: {why}.", (), (), frame)]
     headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
     declared = {name: analysis.columns.get(name) or undeclared(dtype) for name, dtype in frame.schema.items()}
-    shown = [name for name in frame.columns if name not in {*headed, "reason", "mark"}]
+    hidden = {name for name, column in declared.items() if column.shown == "nowhere"} | {*headed, "reason", "mark"}
+    shown = [name for name in frame.columns if name not in hidden and (name != "below" or frame[name].count())]
     if "group" in shown and frame["group"].unique().to_list() == [1]:
         shown.remove("group")
     columns = frame_columns(scores, declared, shown, estimate=analysis.estimate)

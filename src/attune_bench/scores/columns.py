@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 Type = Literal["text", "number", "whole number", "true or false", "object"]
-Shown = Literal["metric", "plain", "rank", "square", "p-value"]
-"""How tables show a number: in the unit of the row's metric, as it is, with one digit, in the squared unit, or as p."""
+Shown = Literal["metric", "plain", "rank", "square", "p-value", "nowhere"]
+"""How tables show a number: in the unit of the row's metric, as it is, with one digit, in the squared unit, as p, or
+not at all, where only files have it."""
 
 DTYPES: Mapping[Type, type[pl.DataType]] = {
     "text": pl.String,

@@ -74,46 +74,46 @@ def front(*, metric: str = "composite_score", **by_model: Mapping[str, Any]) -> 
 
 def test_a_front_of_two_models() -> None:
     dear = front(good={"api_cost": 0.5}, bad={"api_cost": 0.25})
-    assert [(row["front"], row["front_share"], row["settled"]) for row in dear.values()] == [(True, 1.0, True)] * 2
+    assert [(row["front"], row["share"]) for row in dear.values()] == [("yes", 1.0)] * 2
     cheap = front(good={"api_cost": 0.25}, bad={"api_cost": 0.5, "judge_cost": 9.0})
-    assert [(row["cost"], row["front"], row["front_share"]) for row in cheap.values()] == [
-        (250.0, True, 1.0),
-        (500.0, False, 0.0),
+    assert [(row["cost"], row["front"], row["share"]) for row in cheap.values()] == [
+        (250.0, "yes", 1.0),
+        (500.0, "no", 0.0),
     ]
     # 40 scores for 40 * 0.25 dollars.
     assert cheap[GOOD]["per_dollar"] == pytest.approx(cheap[GOOD]["value"] / 0.25)
-    assert cheap[GOOD]["per_dollar_low"] < cheap[GOOD]["per_dollar"] < cheap[GOOD]["per_dollar_high"]
+    assert cheap[GOOD]["low"] < cheap[GOOD]["value"] < cheap[GOOD]["high"]
     # A cost without variation has no interval, and says so.
-    assert (cheap[GOOD]["low"], cheap[GOOD]["reason"]) == (None, "no variation among participants")
+    assert (cheap[GOOD]["cost_low"], cheap[GOOD]["reason"]) == (None, "no variation among participants")
 
 
 def test_of_an_error_the_lowest_is_best_and_none_is_had_for_a_dollar() -> None:
     found = front(good={"api_cost": 0.25}, bad={"api_cost": 0.5}, metric="avg_four_branch_mae")
     assert found[GOOD]["value"] < found[BAD]["value"]
-    assert [(row["front"], row["per_dollar"]) for row in found.values()] == [(True, None), (False, None)]
+    assert [(row["front"], row["per_dollar"]) for row in found.values()] == [("yes", None), ("no", None)]
 
 
 def test_what_a_missing_price_leaves_open() -> None:
     better_unpriced = front(bad={"api_cost": 0.5})
     good, bad = better_unpriced[GOOD], better_unpriced[BAD]
     # The best model is on the front at any cost; whether the other stays there depends on this cost.
-    assert (good["cost"], good["front"], good["settled"], good["below"]) == (None, True, True, None)
+    assert (good["cost"], good["front"], good["below"]) == (None, "yes", None)
     assert good["reason"] == "a result without a cost"
-    assert (bad["front"], bad["settled"]) == (True, False)
+    assert (bad["front"], bad["share"], bad["reason"]) == ("open", 1.0, "no variation among participants")
     worse_unpriced = front(good={"api_cost": 0.5})
     good, bad = worse_unpriced[GOOD], worse_unpriced[BAD]
-    assert (good["front"], good["settled"]) == (True, True)
-    assert (bad["front"], bad["front_share"], bad["settled"], bad["below"]) == (None, None, False, 500.0)
+    assert (good["front"], good["below"]) == ("yes", None)
+    assert (bad["front"], bad["share"], bad["below"]) == ("open", None, 500.0)
 
 
 def test_what_was_free_costs_0_and_has_no_score_for_a_dollar() -> None:
     found = front(good={"api_cost": 0.0}, bad={"api_cost": 0.5})
-    assert [found[GOOD][name] for name in ("cost", "low", "front", "per_dollar")] == [0, None, True, None]
+    assert [found[GOOD][name] for name in ("cost", "cost_low", "front", "per_dollar")] == [0, None, "yes", None]
 
 
 def test_scores_without_their_results() -> None:
     scores, runs = noted(good={"api_cost": 0.5})
-    with pytest.raises(MetricInputError, match="was scored and is not among the results"):
+    with pytest.raises(MetricInputError, match="was scored and is missing"):
         cost(scores, results=runs[1:])
     table = Scores.from_table(scores.to_polars().select("model", "unit", "metric", "value"))
     with pytest.raises(MetricInputError, match="only scores of a benchmark tell which result is of a row"):
