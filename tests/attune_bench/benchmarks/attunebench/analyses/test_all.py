@@ -17,6 +17,7 @@ from attune_bench import Scores, score
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
+from attune_bench.benchmarks.attunebench.branches import WHOLE
 from attune_bench.benchmarks.attunebench.scores_json import records_of
 from attune_bench.benchmarks.attunebench.scoring import METRICS, provenance_of, scores_of
 from attune_bench.scores.columns import Analysis
@@ -154,7 +155,7 @@ def test_models_that_are_alike_in_everything(alike: Case, name: str) -> None:
         assert set(found["low"]) == set(found["high"]) == {0.0}
     elif name == "turn_drift":
         assert set(found["low"]) == set(found["high"]) == {0.0, None}
-    elif name in {"perspective_gap", "win_rates", "branch_errors", "variance_split"}:
+    elif name in {"perspective_gap", "win_rates", "variance_split"}:
         assert found["low"].null_count() == found.height
         assert found["reason"].is_not_null().all()
 
@@ -171,8 +172,10 @@ def without_post_scores() -> Case:
 def test_post_scores_that_are_all_null(without_post_scores: Case, name: str) -> None:
     found = without_post_scores.analyse(name)
     _finite(found)
-    if name == "branch_errors":
-        assert set(found["reason"]) == {"no conversation has a value"}
+    if name == "branches":
+        lost = found.filter(part=WHOLE)
+        assert lost["share"].null_count() == lost.height
+        assert all(reason.startswith("no value of ") for reason in lost["reason"])
     if name in {"rank_shifts", "unit_difficulty"}:
         assert found.height == 0
 
