@@ -29,7 +29,7 @@ ANALYSES = {**GENERAL, **OWN}
 NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_variances", "repeats_worth"}
 # What needs the names of judges, which the demo does not record.
 UNNAMED = ("judge_agreement", "judge_ranks")
-EMPTY = {*NO_ROWS, "metric_correlation"}
+EMPTY = {*NO_ROWS, "metric_correlation", "skills"}
 
 
 @pytest.mark.parametrize(("resamples", "said"), [(20, True), (119, True), (120, False)])

@@ -96,7 +96,7 @@ def branches(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.Data
     >>> from attune_data import load, load_runs
     >>> found = branches(score(load("demo"), load_runs("demo")), resamples=200).filter(part="whole branch")
     >>> found.filter(model="synthetic/attentive").select("branch", pl.col("share").round(2)).rows()[0]
-    ('perceiving', 0.42)
+    ('perceiving', 0.46)
     """
     _, series, draws = begin(scores, options)
     found: dict[tuple[int, str, str], dict[str, Any]] = {}

@@ -306,7 +306,7 @@ def branch_cells(
     >>> from attune_data import load, load_runs
     >>> given = score(load("demo"), load_runs("demo"))
     >>> branch_cells(given, branches(given, resamples=200)).rows[0]["shown"]
-    '0.46 [0.40, 0.53]'
+    '0.46 [0.40, 0.54]'
     """
     rows = [row for row in drawing.rows_of(profiles, "share") if row["part"] == WHOLE]
     models = drawing.numbered(table, rows, "model", numbers=numbers)
