@@ -35,6 +35,7 @@ OF_HARNESSES = {
         *("--log_samples", "--gen_kwargs", "--cache_requests"),
     ),
     "judged-pairs.md": ("--simulations",),
+    "separation.md": ("--simulations",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
 """Options of other tools, and of scripts in `benchmarks`, that a page names."""

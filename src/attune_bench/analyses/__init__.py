@@ -26,6 +26,8 @@ from attune_bench.analyses.repeats import (
     unit_difficulty,
     variance_split,
 )
+from attune_bench.analyses.separation import SEPARATION, advice, separation
+from attune_bench.analyses.skills import SKILLS, skills, skills_shown
 from attune_bench.scores.columns import Analysis
 from attune_bench.stats.rank import RATINGS, ratings
 
@@ -40,6 +42,8 @@ __all__ = [
     "repeat_ranks",
     "repeat_variances",
     "repeats_worth",
+    "separation",
+    "skills",
     "unit_difficulty",
     "variance_split",
     "win_rates",
@@ -56,6 +60,34 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="rho",
             row="a condition and pair of metrics",
             columns=METRIC_CORRELATION,
+        ),
+        "separation": Analysis(
+            function=separation,
+            title="Separation of models",
+            note="Reliability: the share of the variance between the models' means that other units would show again. "
+            "Differ: the share of pairs of models that differ (Holm). Shares of the variance of one score: between "
+            "models, between units, the rest. Units needed: for a reliability of 0.9. Detectable: the smallest "
+            "difference that a comparison finds, as a share of the range of the means.",
+            rows_need="scores of at least two models in one condition",
+            estimate="reliability",
+            by_metric=False,
+            by_formula=True,
+            finding=advice,
+            row="a condition and metric",
+            columns=SEPARATION,
+        ),
+        "skills": Analysis(
+            function=skills,
+            title="Correlation of metrics without noise",
+            note="Corrected: the correlation of the models' means without the noise of both metrics, 1 where both "
+            "order the models alike; its interval takes models and units as samples. Observed: with the noise. Within: "
+            "over the units of a model.",
+            rows_need="scores of at least six models in one condition, and two metrics",
+            estimate="corrected",
+            by_formula=True,
+            finding=skills_shown,
+            row="a condition and pair of metrics",
+            columns=SKILLS,
         ),
         "condition_differences": Analysis(
             function=condition_differences,

@@ -161,8 +161,8 @@ def _of_part(usage: _Usage, part: tuple[str, str], name: str) -> float | None:
 COST_FRONT = columns(
     "condition metric model value low high cost cost_low cost_high per_dollar front share below n clusters reason",
     cost=FrameColumn("US dollars for the model's own calls of 1,000 units, without judges.", low=0, shown="plain"),
-    cost_low=FrameColumn("Lower end of the interval of the cost.", low=0, shown="nowhere"),
-    cost_high=FrameColumn("Upper end of the interval of the cost.", low=0, shown="nowhere"),
+    cost_low=FrameColumn("Lower end of the interval of the cost.", low=0, shown="files"),
+    cost_high=FrameColumn("Upper end of the interval of the cost.", low=0, shown="files"),
     per_dollar="Sum of scores for a US dollar. Empty where 0 is not the worst score, or nothing was paid.",
     front=text("Whether no other model scores as well at the same cost or less; `open` where unknown costs decide."),
     share=share("Share of the resamples in which the model is on the front of the models of a known cost."),

@@ -31,7 +31,7 @@ NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_varia
 UNNAMED = ("judge_agreement", "judge_ranks")
 # What needs costs, which the demo does not record.
 FREE = ("cost", "cost_front")
-EMPTY = {*NO_ROWS, "metric_correlation"}
+EMPTY = {*NO_ROWS, "metric_correlation", "skills"}
 
 
 @pytest.mark.parametrize(("resamples", "said"), [(20, True), (119, True), (120, False)])
@@ -117,12 +117,12 @@ def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
 
 
 def test_named_analyses_in_the_order_named(call: Call, conversations: Scored) -> None:
-    named = ("win_rates", "branch_errors")
+    named = ("win_rates", "branches")
     status, out, _ = call("analyze", *named, "--scores", conversations.scores, *QUICK, "--format", "markdown")
     assert status == 0
     titles = [line for line in out.splitlines() if line.startswith("**")]
     assert titles[0] == "**Win rates, Pairwise accuracy, mode default**"
-    assert all(title.startswith("**Errors by branch, ") for title in titles[1:])
+    assert all(title.startswith("**Profile of the four branches, ") for title in titles[1:])
     assert "| A | B | rate | n |" in out
     assert "Left out" not in out
 
@@ -205,7 +205,7 @@ def test_an_analysis_that_does_not_suit_is_left_out_where_none_was_named(call: C
         (["question_agreement"], "question_agreement needs --data and --results"),
         (["question_agreement", "--data", "demo"], "question_agreement needs --results"),
         (["win_rates", "--resamples", "0"], "resamples 0 is"),
-        (["branch_errors", "--metric", "composite_score"], "branch_errors is of its own metrics; leave out --metric"),
+        (["branches", "--metric", "composite_score"], "branches is of its own metrics; leave out --metric"),
         (["win_rates", "--metric", "pooled_binary_om_metrics.mcc"], "win_rates needs a value of each conversation"),
     ],
 )
