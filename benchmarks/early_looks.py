@@ -4,9 +4,9 @@
 
 Two models differ by an effect of 0, or by the effect that the planned number of participants finds with 80% power at
 one look. They are compared by the permutation test when all participants are there; at 4 planned looks, each after a
-quarter of them; or at any time, here after every participant (after every fifth of 50 and of 200). The differences of units are
-normal, one of each participant; normal, with an exponentially distributed number of units and an intraclass correlation
-of 0.3 (unequal); -1, 0 or 1 (three values); or exponential, which is more skewed than differences of models are as a
+quarter of them; or at any time, here after every participant (after every fifth of 50 and of 200). The differences of
+units are normal, one of each participant; normal, with an exponentially distributed number of units and an intraclass
+correlation of 0.3 (unequal); -1, 0 or 1 (three values); or exponential, which is more skewed than differences of models are as a
 rule. Families have all pairs of so many models, with Holm's correction, 50 participants.
 
 Prints the tables of docs/metrics/early.md. Ten minutes on one core.
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from attune_metrics.stats.comparison import Pairs, holm, paired_permutation_test
 from attune_metrics.stats.early import EarlyDifference, Looking, early_differences
 from attune_metrics.stats.power import mde_factor
-from attune_metrics.stats.sums import coefficient_of_variation, jackknife_error
+from attune_metrics.stats.sums import coefficient_of_variation
 
 Floats = NDArray[np.float64]
 PARTICIPANTS, LOOKS = (10, 25, 50, 200), 4
@@ -122,7 +122,7 @@ def simulated(participants: int, kind: str, design: str, *, has_effect: bool, si
 def family_error(models: int, design: str, simulations: int, participants: int = 50) -> float:
     """Return the share of data sets in which any of all pairs of equal models is found to differ."""
     generator, sides = np.random.default_rng(models), list(combinations(range(models), 2))
-    sizes, count = np.ones(participants, dtype=np.intp), 0
+    count = 0
     for _ in range(simulations):
         values = generator.normal(size=(models, participants))
         for number, looking in looks_of(participants, design):

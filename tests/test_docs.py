@@ -34,7 +34,9 @@ OF_HARNESSES = {
         *("--include_path", "--tasks", "--apply_chat_template", "--model_args", "--metadata", "--output_path"),
         *("--log_samples", "--gen_kwargs", "--cache_requests"),
     ),
+    "early.md": ("--simulations",),
     "judged-pairs.md": ("--simulations",),
+    "separation.md": ("--simulations",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
 """Options of other tools, and of scripts in `benchmarks`, that a page names."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from attune_bench.analyses.cost import COST, COST_FRONT, cost, cost_front
 from attune_bench.analyses.models import (
     CONDITION_DIFFERENCES,
     METRIC_CORRELATION,
@@ -25,18 +26,24 @@ from attune_bench.analyses.repeats import (
     unit_difficulty,
     variance_split,
 )
+from attune_bench.analyses.separation import SEPARATION, advice, separation
+from attune_bench.analyses.skills import SKILLS, skills, skills_shown
 from attune_bench.scores.columns import Analysis
 from attune_bench.stats.rank import RATINGS, ratings
 
 __all__ = [
     "ANALYSES",
     "condition_differences",
+    "cost",
+    "cost_front",
     "metric_correlation",
     "rank_shifts",
     "ratings",
     "repeat_ranks",
     "repeat_variances",
     "repeats_worth",
+    "separation",
+    "skills",
     "unit_difficulty",
     "variance_split",
     "win_rates",
@@ -53,6 +60,34 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="rho",
             row="a condition and pair of metrics",
             columns=METRIC_CORRELATION,
+        ),
+        "separation": Analysis(
+            function=separation,
+            title="Separation of models",
+            note="Reliability: the share of the variance between the models' means that other units would show again. "
+            "Differ: the share of pairs of models that differ (Holm). Shares of the variance of one score: between "
+            "models, between units, the rest. Units needed: for a reliability of 0.9. Detectable: the smallest "
+            "difference that a comparison finds, as a share of the range of the means.",
+            rows_need="scores of at least two models in one condition",
+            estimate="reliability",
+            by_metric=False,
+            by_formula=True,
+            finding=advice,
+            row="a condition and metric",
+            columns=SEPARATION,
+        ),
+        "skills": Analysis(
+            function=skills,
+            title="Correlation of metrics without noise",
+            note="Corrected: the correlation of the models' means without the noise of both metrics, 1 where both "
+            "order the models alike; its interval takes models and units as samples. Observed: with the noise. Within: "
+            "over the units of a model.",
+            rows_need="scores of at least six models in one condition, and two metrics",
+            estimate="corrected",
+            by_formula=True,
+            finding=skills_shown,
+            row="a condition and pair of metrics",
+            columns=SKILLS,
         ),
         "condition_differences": Analysis(
             function=condition_differences,
@@ -139,6 +174,29 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             note="Mean and standard deviation over the models.",
             row="a condition, metric and unit",
             columns=UNIT_DIFFICULTY,
+        ),
+        "cost": Analysis(
+            function=cost,
+            title="Calls, tokens, cost and time",
+            note="Sums over the results, each repeat counted; further attempts count as calls. Cost is in US dollars. "
+            "A sum is empty where one result does not record the number.",
+            takes_metrics=False,
+            needs=("results",),
+            rows_need="results that record what they cost or how long they took",
+            row="a condition, model, role and kind of call",
+            columns=COST,
+        ),
+        "cost_front": Analysis(
+            function=cost_front,
+            title="Score and cost",
+            note="Cost: US dollars for the model's own calls of 1,000 units, judges not counted. Front: whether no "
+            "other model has a better or equal score at a lower or equal cost; open where that depends on costs that "
+            "are not known. Share: the resamples in which the model is on the front of the models of a known cost.",
+            needs=("results",),
+            rows_need="results of a model that record their cost",
+            estimate="value",
+            row="a condition, metric and model",
+            columns=COST_FRONT,
         ),
     }
 )

@@ -343,7 +343,11 @@ _HEADED = ("condition", "reference", "metric")
 def analysis_note(scores: ScoreTable, analysis: Analysis, frame: pl.DataFrame, options: AnalysisOptions) -> str:
     """Return what the numbers of an analysis are, with the intervals that were asked for, in the scores' words."""
     notes = [in_words(scores, analysis.note)]
-    if "low" in frame.columns:
+    if analysis.finding is not None:
+        notes.insert(0, analysis.finding(scores, frame))
+    if analysis.by_formula:
+        notes.append(f"In brackets: {100 * options.level:g}% intervals by formula.")
+    elif "low" in frame.columns:
         notes.append(f"In brackets: {interval_words(scores, options)}.")
     if analysis.exchanged:
         random = random_words(exchanges_of(analysis, frame, options.resamples), options)
@@ -389,8 +393,13 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     if (why := only_reason(frame, analysis.estimate)) is not None:
         return [Table(key, f"Nothing to show: {why}.", (), (), frame)]
     headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
+    if not analysis.by_metric:
+        headed.remove("metric")
     declared = {name: analysis.columns.get(name) or undeclared(dtype) for name, dtype in frame.schema.items()}
-    shown = [name for name in frame.columns if name not in {*headed, "reason", "mark"}]
+    left_out = {name for name, column in declared.items() if column.shown == "files"}
+    shown = [name for name in frame.columns if name not in {*headed, *left_out, "reason", "mark"}]
+    if "below" in shown and not frame["below"].count():
+        shown.remove("below")
     if "group" in shown and frame["group"].unique().to_list() == [1]:
         shown.remove("group")
     columns = frame_columns(scores, declared, shown, estimate=analysis.estimate)

@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 Type = Literal["text", "number", "whole number", "true or false", "object"]
-Shown = Literal["metric", "plain", "rank", "square", "p-value"]
-"""How tables show a number: in the unit of the row's metric, as it is, with one digit, in the squared unit, or as p."""
+Shown = Literal["metric", "plain", "rank", "square", "p-value", "files"]
+"""How tables show a number: in the unit of the row's metric, as it is, with one digit, in the squared unit, or as p; or
+not at all, as it is for files alone."""
 
 DTYPES: Mapping[Type, type[pl.DataType]] = {
     "text": pl.String,
@@ -214,6 +215,12 @@ class Analysis:
         columns of their own.
     by : tuple of str
         Columns that reports make tables by, beside ``condition``, ``reference`` and ``metric``.
+    by_metric : bool
+        Whether reports make a table for each metric; otherwise the metric is a column.
+    by_formula : bool
+        Whether its intervals are by formula, whatever interval is asked for.
+    finding : callable, optional
+        From the scores and the frame to what they show, in a sentence or two.
     row : str
         What a row of the frame is.
     columns : mapping of str to FrameColumn
@@ -230,5 +237,8 @@ class Analysis:
     rows_need: str = "scores of at least one model"
     estimate: str = ""
     by: tuple[str, ...] = ()
+    by_metric: bool = True
+    by_formula: bool = False
+    finding: Callable[[Any, pl.DataFrame], str] | None = None
     row: str = ""
     columns: Columns = field(default_factory=dict)

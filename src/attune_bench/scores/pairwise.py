@@ -20,6 +20,7 @@ from attune_metrics.comparisons import RATING, WIN_RATE
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES
 from attune_metrics.stats.pairwise import AnchorLine, ComparisonFit, anchor_line, fit_comparisons
+from attune_metrics.stats.pairwise_ratings import FEW_CLUSTERS
 
 if TYPE_CHECKING:
     from attune_data.comparisons import Comparison
@@ -422,7 +423,7 @@ def _unrated(fit: ComparisonFit, kept: Sequence[int], of: str) -> str:
 
 
 def _rests_on_few(frame: pl.DataFrame, models: Sequence[str], of: str) -> list[str]:
-    """Return a sentence on models that did not win, or did not lose, on few units: their ratings rest on these."""
+    """Return sentences on few units: of all comparisons, and of models that did not win, or did not lose, on others."""
     sides = pl.concat(
         [
             frame.select(pl.col("a").alias("model"), "unit", won="outcome"),
@@ -439,7 +440,13 @@ def _rests_on_few(frame: pl.DataFrame, models: Sequence[str], of: str) -> list[s
         for what, count in (("lost", lost), ("won", won))
         if count < FEW_UNITS
     ]
-    return [f"{of}: few units decide the ratings of {listed(few, 6)}."] if few else []
+    notes = [f"{of}: few units decide the ratings of {listed(few, 6)}."] if few else []
+    if (count := frame["unit"].n_unique()) < FEW_CLUSTERS:
+        notes.append(
+            f"{of}: {plural(count, 'unit')}, and with fewer than {FEW_CLUSTERS} intervals of ratings are rough: in "
+            "simulations, 95% intervals cover up to 98% of true ratings."
+        )
+    return notes
 
 
 def _detail(values: pl.DataFrame, frame: pl.DataFrame) -> JsonColumn:

@@ -250,7 +250,9 @@ def paired_early(
             low, high, reason = None, None, f"fewer than {MIN_CLUSTERS} {drawn}"
         elif mde is None and reason is None:
             few = one.clusters < MDE_MIN_CLUSTERS
-            why = f"fewer than {MDE_MIN_CLUSTERS} {drawn}" if few else f"{plural(one.differing, draws.drawn)} that differ"
+            why = (
+                f"fewer than {MDE_MIN_CLUSTERS} {drawn}" if few else f"{plural(one.differing, draws.drawn)} that differ"
+            )
             reason = f"no minimum detectable effect with {why}"
         if statistic is mean_of_sums and low is not None:
             gap = np.where(common, values[first, 0] - values[second, 0], np.nan)
@@ -430,7 +432,10 @@ def _undetectable(test: PermutationTest, drawn: str) -> str | None:
 
 
 def tested(
-    found: Sequence[Paired], families: Sequence[str], draws: ResampleCache, looking: Looking | None = None
+    found: Sequence[Paired],
+    families: Sequence[str],
+    draws: ResampleCache,
+    looking: Looking | None = None,  # noqa: PT028 - no test of pytest
 ) -> list[tuple[Any, ...]]:
     """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with the same label are one family.
 
@@ -745,9 +750,7 @@ def comparison_options(options: ComparisonKeywords) -> tuple[AnalysisOptions, Ma
     others: dict[str, Any] = {**options}
     margin, looking = others.pop("margin", None), looking_at(others.pop("looks", None), others.pop("look", None))
     if margin is not None and looking is not None:
-        raise MetricInputError(
-            "a test against a margin is made once, of all data; leave out margin or looks"
-        )
+        raise MetricInputError("a test against a margin is made once, of all data; leave out margin or looks")
     return AnalysisOptions(**others), margin, looking
 
 

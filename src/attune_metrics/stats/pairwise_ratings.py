@@ -32,6 +32,9 @@ RatingMethod = Literal["influence-t", "percentile-expanded", "percentile"]
 FEWEST_CLUSTERS = 5
 """With fewer clusters, 95% intervals of terms cover as few as 75% of true values; benchmarks/pair_coverage.py."""
 
+FEW_CLUSTERS = 20
+"""With fewer clusters, 95% intervals of strengths cover up to 98% of true values; benchmarks/pair_coverage.py."""
+
 _ROUNDED = 9  # digits of strengths beyond which a difference is rounding, so that ranks are shared
 
 
@@ -143,7 +146,8 @@ def bradley_terry_ratings(
     Warns
     -----
     UnreliableIntervalWarning
-        If there are terms, and fewer than five clusters.
+        If there are fewer than 20 clusters and the method is ``influence-t``, or there are terms and fewer than five
+        clusters.
 
     Raises
     ------
@@ -170,10 +174,14 @@ def bradley_terry_ratings(
     wins, ties_of = data.wins(len(labels)), data.ties(len(labels))
     groups, reasons = group_models(wins, prior)
     names = [*(terms or {})]
-    if names and 1 < (size := len(np.unique(data.clusters))) < FEWEST_CLUSTERS:
+    size, few = len(np.unique(data.clusters)), []
+    if method == "influence-t" and 1 < size < FEW_CLUSTERS:
+        few.append(f"of fewer than {FEW_CLUSTERS}, 95% intervals of strengths cover up to 98% of true values")
+    if names and 1 < size < FEWEST_CLUSTERS:
+        few.append(f"of fewer than {FEWEST_CLUSTERS}, 95% intervals of terms cover as few as 75% of true values")
+    if few:
         warnings.warn(
-            f"comparisons have {size} clusters: of fewer than {FEWEST_CLUSTERS}, 95% intervals of terms cover as few "
-            "as 75% of true values; judge more units",
+            f"comparisons have {size} clusters: {'; '.join(few)}; judge more units",
             UnreliableIntervalWarning,
             stacklevel=2,
         )

@@ -103,11 +103,11 @@ def crossed_variances(
     rows = len(given)
     present = ~np.isnan(given).any(axis=0)
     terms = np.full((2 * rows + 8, given.shape[1]), nan)
-    terms[:, present] = _terms(given[:, present], resamples.clusters[present])
+    terms[:, present] = variance_terms(given[:, present], resamples.clusters[present])
 
     # The same sums serve as many series as there are numbers to take from them.
     def statistic(sums: Floats, n: Floats) -> Floats:
-        total, row, residual = _variances(sums[..., 0, :], n[..., 0], rows)
+        total, row, residual = variances_of_sums(sums[..., 0, :], n[..., 0], rows)
         found = np.stack([total - residual / rows, row, residual], axis=-1)
         parts = np.maximum(found, 0)
         return np.concatenate([found, parts / parts.sum(axis=-1, keepdims=True)], axis=-1)
@@ -122,8 +122,8 @@ def crossed_variances(
     return [unit, row, residual, *shares]
 
 
-def _terms(values: Floats, clusters: NDArray[np.intp]) -> Floats:
-    """Return what `_variances` takes sums of, of values (rows, units): numbers of clusters at one unit of each."""
+def variance_terms(values: Floats, clusters: NDArray[np.intp]) -> Floats:
+    """Return what `variances_of_sums` takes sums of, of values (rows, units); numbers of a cluster are at one unit."""
     # Centred, so that sums of squares lose no digits.
     centred = values - (values.mean() if values.size else 0)
     unit = centred.mean(axis=0, keepdims=True)
@@ -139,8 +139,8 @@ def _terms(values: Floats, clusters: NDArray[np.intp]) -> Floats:
     return np.vstack([parts, squares, of_clusters])
 
 
-def _variances(sums: Floats, n: Floats, rows: int) -> tuple[Floats, Floats, Floats]:
-    """Return the variance of units' means, between rows, and the residual, from sums of `_terms`."""
+def variances_of_sums(sums: Floats, n: Floats, rows: int) -> tuple[Floats, Floats, Floats]:
+    """Return the variance of units' means, between rows, and the residual, from sums of `variance_terms`."""
     means = sums[..., : rows + 1] / n[..., np.newaxis]
     squares, of_clusters, sized = np.split(sums[..., rows + 1 : -2], [2, 4], axis=-1)
     sizes, clusters = sums[..., -2], sums[..., -1]
@@ -155,7 +155,7 @@ def _variances(sums: Floats, n: Floats, rows: int) -> tuple[Floats, Floats, Floa
 
 
 def _by_formula(sums: Floats, rows: int, unit: Interval, residual: Interval) -> tuple[Interval, Interval]:
-    """Return the intervals of unit and residual, from sums of `_terms` over each cluster."""
+    """Return the intervals of unit and residual, from sums of `variance_terms` over each cluster."""
     if not unit.n or isnan(unit.estimate) or len(sums) < 3:
         reason = unit.reason or "fewer than three clusters"
         unit, residual = (replace(one, low=nan, high=nan, method="log-t", reason=reason) for one in (unit, residual))
@@ -163,9 +163,9 @@ def _by_formula(sums: Floats, rows: int, unit: Interval, residual: Interval) -> 
     from scipy.special import stdtrit
 
     together = sums.sum(axis=0)
-    total, _, within = _variances(together[:-1], together[-1], rows)
+    total, _, within = variances_of_sums(together[:-1], together[-1], rows)
     left = together - sums
-    without = _variances(left[:, :-1], left[:, -1], rows)
+    without = variances_of_sums(left[:, :-1], left[:, -1], rows)
     errors = [jackknife_error(without[0] - total), jackknife_error(without[2] - within)]
     reach = float(stdtrit(len(sums) - 1, (1 + unit.level) / 2))
     (low, high), (least, most) = (

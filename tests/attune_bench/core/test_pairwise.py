@@ -162,7 +162,7 @@ def test_models_without_a_finite_rating_are_named_and_a_penalty_rates_them() -> 
     assert found["b"] is not None
     assert found["best"] > found["b"]
     assert any("best (finite by the penalty alone: won every comparison)" in one for one in penalised.provenance.notes)
-    assert scored(drawn(10, {"b": 0.3, "c": -0.3}, pairs=1)).provenance.notes == ()
+    assert scored(drawn(20, {"b": 0.3, "c": -0.3}, pairs=1)).provenance.notes == ()
 
 
 def test_a_model_that_lost_on_few_units_is_named() -> None:
@@ -170,6 +170,13 @@ def test_a_model_that_lost_on_few_units_is_named() -> None:
     said = "rating: few units decide the ratings of b (won or tied on 2), best (lost or tied on 2)."
     assert said in scored(votes).provenance.notes
     votes[5:7] = [vote(n, "best", "b", "b") for n in (5, 6)]
+    assert scored(votes).provenance.notes == ()
+
+
+def test_ratings_of_few_units_are_rough() -> None:
+    votes = drawn(20, {"a": 0.3, "b": 0, "c": -0.3})
+    said = "rating: 19 units, and with fewer than 20 intervals of ratings are rough: in simulations, 95% intervals"
+    assert [one.startswith(said) for one in scored(votes[:-3]).provenance.notes] == [True]
     assert scored(votes).provenance.notes == ()
 
 
@@ -222,11 +229,13 @@ def test_anchors_that_cannot_hold_are_refused_and_judges_without_one_named() -> 
 
 
 def test_people_are_one_judge() -> None:
-    votes = drawn(9, {"a": 0, "b": 0}, pairs=1, judge="human/1") + drawn(9, {"a": 0, "b": 0}, pairs=1, judge="human/2")
+    votes = drawn(20, {"a": 0, "b": 0}, pairs=1, judge="human/1") + drawn(
+        20, {"a": 0, "b": 0}, pairs=1, judge="human/2"
+    )
     together = scored(votes)
     assert together.conditions == (None,)
     assert together.provenance.notes == ("People are one judge: human/1, human/2.",)
-    scores = scored([*votes, *drawn(9, {"a": 1, "b": 0}, pairs=1, judge="j")])
+    scores = scored([*votes, *drawn(20, {"a": 1, "b": 0}, pairs=1, judge="j")])
     assert scores.conditions == ("human", "j")
     assert scores.provenance.reference == "human"
     assert rounded(values(scores, "rating", condition="human")) == rounded(values(together, "rating"))

@@ -1,4 +1,4 @@
-"""Comparisons while the data come in: columns, families, weights, strata, refusals, signature, and what commands say."""
+"""Comparisons while the data come in: columns, families, weights, strata, refusals, signature, words of commands."""
 
 from math import isnan, nan
 from pathlib import Path
@@ -86,7 +86,9 @@ def test_few_people_and_equal_models_have_a_reason() -> None:
     early = table_of(2, 9).compare_all(looks=4, look=1).row(0, named=True)
     assert early["reason"] == "no minimum detectable effect with 9 people that differ"
     assert early["p"] >= 0.05
-    rows = [(model, f"u{unit}", "points", float(unit + gap)) for model, gap in (("a", 0), ("b", 2)) for unit in range(9)]
+    rows = [
+        (model, f"u{unit}", "points", float(unit + gap)) for model, gap in (("a", 0), ("b", 2)) for unit in range(9)
+    ]
     constant = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
     found = constant.compare_all(looks="any").row(0, named=True)
     assert (found["p"], found["low"], found["reason"]) == (None, None, "all units have the same difference")
@@ -101,7 +103,9 @@ def test_a_family_that_cannot_be_decided_is_warned_of() -> None:
     for advice, look in asked.items():
         with pytest.warns(UserWarning, match=f"{few} .*; {advice}"):
             table_of(4, 8).compare_all(**look)
-    with pytest.warns(UserWarning, match="4 people with a difference are too few for 1 test .*; 2 more would be needed"):
+    with pytest.warns(
+        UserWarning, match="4 people with a difference are too few for 1 test .*; 2 more would be needed"
+    ):
         table_of(2, 4).compare_all(looks="any")
 
 
@@ -144,8 +148,8 @@ def test_the_command_says_which_look(call: Call, csv: Path) -> None:
     said = " ".join(out.split())
     assert "by Student's t over people, so wide that those of 4 looks hold together with 95%." in said
     assert (
-        "p: Student's t over people, corrected for 4 looks, each after an equal part of the planned people (O'Brien and "
-        "Fleming); this is look 2." in said
+        "p: Student's t over people, corrected for 4 looks, each after an equal part of the planned people (O'Brien "
+        "and Fleming); this is look 2." in said
     )
     assert "the smallest true difference that this look alone finds with 80% power." in said
     assert "(Student's t, over 4 looks)" in said

@@ -147,8 +147,11 @@ def test_everything_refuses_what_is_no_option_of_it(name: str, options: dict[str
 
 QUICK: dict[str, Any] = {"resamples": 150, "interval": "percentile-expanded"}
 ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "share_high"))
-# Nothing is drawn for these, or nothing where models were asked once.
-UNDRAWN = {"sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth"}
+# Nothing is drawn for these, or nothing where models were asked once; or the intervals are by formula.
+UNDRAWN = {
+    "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
+    "separation", "skills",
+}  # fmt: skip
 # What has an interval for these scores.
 DRAWN = [
     *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by", "variance_split")),

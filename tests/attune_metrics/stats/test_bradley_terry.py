@@ -16,6 +16,8 @@ from attune_metrics.stats.bootstrap import Resamples, draw_resamples
 from attune_metrics.stats.bradley_terry import bradley_terry
 from attune_metrics.stats.pairwise_ratings import Rating, bradley_terry_ratings
 
+pytestmark = pytest.mark.filterwarnings("ignore:comparisons have:attune_metrics.metric.UnreliableIntervalWarning")
+
 quick = settings(deadline=None)
 EVALICA = Path(__file__).with_name("evalica_bradley_terry.json")
 

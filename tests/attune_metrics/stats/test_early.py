@@ -56,7 +56,7 @@ def test_the_interval_at_any_time_is_the_published_one() -> None:
         power = (ratio * 0.05**2) ** (1 / (freedom + 1))
         assert ANY.factor(freedom) == pytest.approx(sqrt(freedom * (1 - power) / (power - ratio)), rel=1e-6)
         assert ANY.p(ANY.factor(freedom), freedom, 60) == pytest.approx(0.05, rel=1e-9)
-    # Howard and others, equation 14, with many clusters: sqrt((v + g) log((v + g) / (alpha^2 g))) at v = G, over sqrt(G).
+    # Howard and others, equation 14, with many clusters: sqrt((v + g) log((v + g) / (alpha^2 g))) / sqrt(G), v = G.
     many = 1_000_000
     boundary = sqrt((many + PRIOR) * np.log((many + PRIOR) / (0.05**2 * PRIOR))) / sqrt(many)
     assert ANY.factor(many - 1) == pytest.approx(boundary, rel=1e-4)
@@ -89,7 +89,11 @@ def test_odd_cases_have_a_reason() -> None:
     [equal] = early_differences(pairs_of(A, A), ANY)
     assert (equal.difference, equal.low, equal.high, equal.p_value) == (0, 0, 0, 1)
     [constant] = early_differences(pairs_of(A, A - 1), ANY)
-    assert (constant.reason, isnan(constant.p_value), isnan(constant.low)) == ("no variation among clusters", True, True)
+    assert (constant.reason, isnan(constant.p_value), isnan(constant.low)) == (
+        "no variation among clusters",
+        True,
+        True,
+    )
     [one] = early_differences(pairs_of(A, B, ["a"] * len(A)), ANY)
     assert (one.reason, isnan(one.p_value)) == ("all values are in one cluster", True)
     [none] = early_differences(pairs_of(A * np.nan, B), Looking(1, 2))

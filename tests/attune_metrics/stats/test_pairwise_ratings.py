@@ -1,5 +1,6 @@
 """Ratings of judged pairs: intervals of strengths, terms and ranks, and which pairs to judge next."""
 
+import warnings
 from math import inf, isnan, log, nan, sqrt
 from typing import Any
 
@@ -14,6 +15,8 @@ from attune_metrics.stats.bradley_terry import drawn_blocks
 from attune_metrics.stats.pair_planning import NextPair, next_pairs
 from attune_metrics.stats.pairwise import ComparisonFit, fit_comparisons
 from attune_metrics.stats.pairwise_ratings import ComparisonRatings, bradley_terry_ratings
+
+pytestmark = pytest.mark.filterwarnings("ignore:comparisons have:attune_metrics.metric.UnreliableIntervalWarning")
 
 
 def judged(n: int = 240, models: int = 4, clusters: int = 12) -> dict[str, Any]:
@@ -106,13 +109,24 @@ def test_the_bias_is_removed_from_strengths() -> None:
     assert plain.terms == {}
 
 
-def test_few_clusters_say_little_of_a_term() -> None:
-    data = judged(clusters=4)
-    with pytest.warns(UnreliableIntervalWarning, match=r"^comparisons have 4 clusters: of fewer than 5, 95% intervals"):
-        rated(data)
-    # Of strengths alone, and of five clusters, there is no warning, which would be an error.
-    rated({**data, "terms": None})
-    rated(judged(clusters=5))
+def test_few_clusters_make_rough_intervals() -> None:
+    strengths = "of fewer than 20, 95% intervals of strengths cover up to 98% of true values"
+    terms = "of fewer than 5, 95% intervals of terms cover as few as 75% of true values"
+    four, nineteen = judged(clusters=4), judged(clusters=19)
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        (four, {}, f"4 clusters: {strengths}; {terms}"),
+        (four, {"method": "percentile"}, f"4 clusters: {terms}"),
+        ({**four, "terms": None}, {}, f"4 clusters: {strengths}"),
+        (nineteen, {}, f"19 clusters: {strengths}"),
+    ]
+    for data, options, few in cases:
+        with pytest.warns(UnreliableIntervalWarning, match=f"^comparisons have {few}; judge more units$"):
+            rated(data, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rated(judged(clusters=20))
+        rated(judged(clusters=5), method="percentile")
+        rated({**four, "terms": None}, method="percentile")
 
 
 def test_one_cluster_has_no_interval() -> None:
