@@ -6,8 +6,8 @@ Two models differ by an effect of 0, or by the effect that the planned number of
 one look. They are compared by the permutation test when all participants are there; at 4 planned looks, each after a
 quarter of them; or at any time, here after every participant (after every fifth of 50 and of 200). The differences of
 units are normal, one of each participant; normal, with an exponentially distributed number of units and an intraclass
-correlation of 0.3 (unequal); -1, 0 or 1 (three values); or exponential, which is more skewed than differences of models are as a
-rule. Families have all pairs of so many models, with Holm's correction, 50 participants.
+correlation of 0.3 (unequal); -1, 0 or 1 (three values); or exponential, which is more skewed than differences of models
+are as a rule. Families have all pairs of so many models, with Holm's correction, 50 participants.
 
 Prints the tables of docs/metrics/early.md. Ten minutes on one core.
 """

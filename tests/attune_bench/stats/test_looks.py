@@ -62,7 +62,7 @@ def test_one_look_is_the_plain_comparison() -> None:
     scores = table_of(2, 12)
     plain = scores.compare_all(resamples=200)
     for asked in ({"looks": 1}, {"looks": 1, "look": 1}, {"looks": None, "look": None}):
-        assert scores.compare_all(resamples=200, **asked).equals(plain)  # type: ignore[arg-type]
+        assert scores.compare_all(resamples=200, **asked).equals(plain)
 
 
 def test_people_count_once_where_that_is_asked() -> None:
@@ -71,7 +71,7 @@ def test_people_count_once_where_that_is_asked() -> None:
     values = scores.values.pivot("model", index="unit", values="points").sort("unit")
     gaps = (values["m1"] - values["m0"]).to_numpy().reshape(10, 4).mean(axis=1)
     test = ttest_1samp(gaps, 0)
-    assert row["p"] == pytest.approx(p_over_looks(max(test.pvalue, 2 / 2**10), 2, 2), rel=1e-9)
+    assert row["p"] == pytest.approx(p_over_looks(max(float(test.pvalue), 2 / 2**10), 2, 2), rel=1e-9)
     assert abs(row["difference"]) == pytest.approx(abs(gaps.mean()))
     assert row["clusters"] == 10
 

@@ -26,7 +26,7 @@ def pairs_of(a: np.ndarray, b: np.ndarray, clusters: object = None) -> Pairs:
 def test_a_planned_look_is_students_t() -> None:
     [found] = early_differences(pairs_of(A, B), Looking(3, 4))
     test = ttest_1samp(A - B, 0)
-    assert found.p_value == pytest.approx(p_over_looks(max(test.pvalue, 2 / 2**13), 3, 4), rel=1e-9)
+    assert found.p_value == pytest.approx(p_over_looks(max(float(test.pvalue), 2 / 2**13), 3, 4), rel=1e-9)
     nominal = 2 * t(10**9).sf(critical_values(4)[2])
     interval = test.confidence_interval(1 - nominal)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-6)

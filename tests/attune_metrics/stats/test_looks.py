@@ -2,6 +2,7 @@
 
 from math import isnan, nan
 from statistics import NormalDist
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ OBRIEN_FLEMING = (1.977, 2.004, 2.024, 2.040, 2.087, 2.126)
 # Inflation factors at alpha 0.05 and 80% power, in tables 2.2 and 2.4.
 MOST_POCOCK = (1.110, 1.166, 1.202, 1.229)
 MOST_OBRIEN_FLEMING = (1.008, 1.017, 1.024, 1.028)
-USUAL = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
+USUAL: dict[str, Any] = {"sd": 20, "correlation": 0.5, "icc": 0.3, "units_per_participant": 4}
 
 
 def test_constants_are_the_published_ones() -> None:
@@ -41,9 +42,9 @@ def test_inflation_is_the_published_one() -> None:
 def test_p_over_looks_is_alpha_at_the_critical_value() -> None:
     for boundary in ("obrien-fleming", "pocock"):
         for looks in (2, 5):
-            for look, critical in enumerate(critical_values(looks, boundary=boundary), start=1):  # type: ignore[arg-type]
+            for look, critical in enumerate(critical_values(looks, boundary=boundary), start=1):
                 p = 2 * NormalDist().cdf(-float(critical))
-                found = p_over_looks(p, look, looks, boundary=boundary)  # type: ignore[arg-type]
+                found = p_over_looks(p, look, looks, boundary=boundary)
                 assert found == pytest.approx(0.05, abs=1e-7)
 
 
