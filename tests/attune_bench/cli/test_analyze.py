@@ -29,6 +29,8 @@ ANALYSES = {**GENERAL, **OWN}
 NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_variances", "repeats_worth"}
 # What needs the names of judges, which the demo does not record.
 UNNAMED = ("judge_agreement", "judge_ranks")
+# What needs costs, which the demo does not record.
+FREE = ("cost", "cost_front")
 EMPTY = {*NO_ROWS, "skills"}
 
 
@@ -85,10 +87,11 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     given = ("--scores", conversations.scores, "--data", "demo", "--results", "demo")
     status, out, err = call("analyze", *given, *QUICK)
     assert (status, err) == (0, "")
-    needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED]
+    needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED + FREE]
     assert len(needing) == 2
     assert all(f"\n\n{title}" in out for title in needing)
     assert "needs --" not in out
+    assert "- cost_front: needs results of a model that record their cost\n" in f"{out}\n"
     assert too_wide(out) == []
 
 
@@ -98,7 +101,7 @@ def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
     status, out, _ = call(*command, *QUICK)
     assert status == 0
     found = strict_json(out)
-    needing = ("question_agreement", *UNNAMED)
+    needing = ("question_agreement", *UNNAMED, *FREE)
     assert found.pop("left_out") == dict.fromkeys(needing, "needs --results")
     assert [*found] == [name for name in ANALYSES if name not in needing]
     scores = Scores.read(conversations.scores)
@@ -114,12 +117,12 @@ def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
 
 
 def test_named_analyses_in_the_order_named(call: Call, conversations: Scored) -> None:
-    named = ("win_rates", "branch_errors")
+    named = ("win_rates", "branches")
     status, out, _ = call("analyze", *named, "--scores", conversations.scores, *QUICK, "--format", "markdown")
     assert status == 0
     titles = [line for line in out.splitlines() if line.startswith("**")]
     assert titles[0] == "**Win rates, Pairwise accuracy, mode default**"
-    assert all(title.startswith("**Errors by branch, ") for title in titles[1:])
+    assert all(title.startswith("**Profile of the four branches, ") for title in titles[1:])
     assert "| A | B | rate | n |" in out
     assert "Left out" not in out
 
@@ -149,8 +152,9 @@ def test_analyses_of_any_scores(call: Call, scored: Scorings, name: str) -> None
     status, out, err = call("analyze", "--scores", path, "--format", "json", *QUICK)
     assert (status, err) == (0, "")
     found = strict_json(out)
-    assert found.pop("left_out") == {}
-    assert list(found) == list(GENERAL)
+    left_out = found.pop("left_out")
+    assert left_out == {key: "needs --results" for key, analysis in GENERAL.items() if analysis.needs}
+    assert [*found, *left_out] == list(GENERAL)
     assert found["win_rates"]["rows"] == win_rates(Scores.read(path), resamples=200).to_dicts()
     text = call("analyze", "win_rates", "separation", "--scores", path, *QUICK)[1]
     assert too_wide(text) == []
@@ -200,7 +204,7 @@ def test_an_analysis_that_does_not_suit_is_left_out_where_none_was_named(call: C
         (["question_agreement"], "question_agreement needs --data and --results"),
         (["question_agreement", "--data", "demo"], "question_agreement needs --results"),
         (["win_rates", "--resamples", "0"], "resamples 0 is"),
-        (["branch_errors", "--metric", "composite_score"], "branch_errors is of its own metrics; leave out --metric"),
+        (["branches", "--metric", "composite_score"], "branches is of its own metrics; leave out --metric"),
         (["win_rates", "--metric", "pooled_binary_om_metrics.mcc"], "win_rates needs a value of each conversation"),
     ],
 )

@@ -28,6 +28,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES as GENERAL
+from attune_bench.benchmarks.attunebench.branches import BRANCH_PROFILES, METRICS_OF_BRANCHES, branches
 from attune_bench.benchmarks.attunebench.conversation_score import CELLS, IN_COMPOSITE, POOLED
 from attune_bench.benchmarks.attunebench.run_analyses import (
     JUDGE_AGREEMENT,
@@ -49,10 +50,8 @@ from attune_bench.stats.options import (
     begin,
 )
 from attune_bench.stats.subgroups import strata_of, subgroups
-from attune_bench.stats.summary import summary
 from attune_data.attunebench.profile import NO_DIAGNOSIS, UNKNOWN
 from attune_data.query import Queryable
-from attune_metrics.attunebench.holistic import BRANCHES
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.bootstrap import point_estimate
 from attune_metrics.stats.sums import Floats
@@ -257,46 +256,6 @@ def _gap(scores: ScoreTable, metrics: tuple[str, str], of: Columns, options: Sam
     return build_frame(of, rows)
 
 
-BRANCH_ERRORS = columns(
-    "model condition branch mae low high n clusters reason",
-    branch=text("Branch of emotional intelligence."),
-    mae=FrameColumn("Mean absolute error on the scale of 1 to 7; lower is better.", low=0, high=6),
-)
-
-
-def branch_errors(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
-    """Return each model's mean absolute error at each of the four branches, on their scale of 1 to 7.
-
-    Parameters
-    ----------
-    scores, **options
-        As for `perspective_gap`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns `BRANCH_ERRORS`; a lower ``mae`` is better. A missing prediction counts as 4, as in scoring.
-
-    Raises
-    ------
-    MetricInputError
-        As `perspective_gap`.
-
-    Examples
-    --------
-    >>> from attune_data import load, load_runs
-    >>> from attune_bench import score
-    >>> scores = score(load("demo"), load_runs("demo"))
-    >>> found = branch_errors(scores, resamples=200).filter(model="synthetic/hasty")
-    >>> [(row["branch"], round(row["mae"], 2)) for row in found.iter_rows(named=True)][:2]
-    [('perceiving', 2.08), ('facilitating', 1.5)]
-    """
-    names = {f"four_branch_{branch}_mae": branch for branch in BRANCHES}
-    branch = pl.col("metric").replace_strict(names, return_dtype=pl.String)
-    found = summary(scores, **options, metrics=list(names))
-    return found.with_columns(branch.alias("branch"), mae="value").select(*BRANCH_ERRORS)
-
-
 ANY = "any"
 
 
@@ -453,15 +412,18 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             row="a judge, model and mode",
             columns=JUDGE_RANKS,
         ),
-        "branch_errors": Analysis(
-            function=branch_errors,
-            title="Errors by branch",
-            note="MAE on the scale of 1 to 7; lower is better.",
-            metrics=tuple(f"four_branch_{branch}_mae" for branch in BRANCHES),
+        "branches": Analysis(
+            function=branches,
+            title="Profile of the four branches",
+            note="Share: how far the mean is from random answers (0) to a perfect score (1); of a branch, the mean of "
+            "the shares of its metrics. Ceiling: the highest share of a person. Value and chance: the mean of the "
+            "metric and of random answers, in the unit of the metric.",
+            metrics=tuple(metric for of_branch in METRICS_OF_BRANCHES.values() for metric in of_branch),
             takes_metrics=False,
-            estimate="mae",
-            row="a model, mode and branch",
-            columns=BRANCH_ERRORS,
+            estimate="share",
+            by=("model",),
+            row="a model, mode, branch and metric of it",
+            columns=BRANCH_PROFILES,
         ),
         "condition_differences": replace(GENERAL["condition_differences"], metrics=IN_COMPOSITE),
         "win_rates": replace(GENERAL["win_rates"], metrics=("avg_pairwise_accuracy",)),

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
+from attune_bench.benchmarks.attunebench.branches import METRICS_OF_BRANCHES, WHOLE, above_random
 from attune_bench.report import drawing
 from attune_bench.report.columns import (
     UNDEFINED,
@@ -21,6 +22,7 @@ from attune_bench.report.columns import (
     counts_units,
     in_words,
     interval,
+    interval_words,
     label,
     number,
     text_column,
@@ -87,6 +89,7 @@ def sections(
     return [
         Section("What the metrics are about", [tuple(f"{term}: {meaning}." for term, meaning in _TERMS.items())]),
         _pairwise(page),
+        _branches(page),
         _gap(page),
         *(_drift(page, metric) for metric in _DRIFTING),
         _subgroups(page, data),
@@ -114,6 +117,21 @@ def _pairwise(page: PageScores) -> Section:
         page, "Pairwise accuracy", summary(table, **page.options, metrics=[_PAIRWISE]), "value", caption,
         lambda rows: score_plot(table, rows, _PAIRWISE), others=comparison_parts(page, _PAIRWISE),
         finding=lambda rows: of_chance(metric, rows, chance_under(table, rows["condition"][0]).get(_PAIRWISE)),
+    )  # fmt: skip
+
+
+def _branches(page: PageScores) -> Section:
+    entry = ANALYSES["branches"]
+    if why := counts_units(page.table, page.chosen):
+        return Section(entry.title, left_out=why)
+    frame = page.in_order(page.hide_small_cells(entry.function(page.table, **page.options))).filter(part=WHOLE)
+    caption = (
+        "Share of the way from random answers (0) to a perfect score (1), the mean over the metrics of the branch, "
+        f"with {interval_words(page.table, page.chosen)}."
+    )
+    return drawn_section(
+        page, entry.title, frame, "share", caption, partial(branch_cells, page.table, numbers=page.numbers),
+        finding=lambda rows: above_random(models_of(rows)) + not_counted(rows),
     )  # fmt: skip
 
 
@@ -267,6 +285,48 @@ def _question_note(frame: pl.DataFrame) -> str:
     )
 
 
+def branch_cells(
+    table: ScoreTable, profiles: pl.DataFrame, *, numbers: Mapping[tuple[str, str | None], int] | None = None
+) -> drawing.Cells:
+    """Return the share of every model in the four branches, with its interval; the last row is the best person's.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    profiles : polars.DataFrame
+        What `attune_bench.benchmarks.attunebench.branches.branches` gives, of one condition.
+    numbers : mapping, optional
+        As for `attune_bench.report.drawing.numbered`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench.branches import branches
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> branch_cells(given, branches(given, resamples=200)).rows[0]["shown"]
+    '0.46 [0.40, 0.54]'
+    """
+    rows = [row for row in drawing.rows_of(profiles, "share") if row["part"] == WHOLE]
+    models = drawing.numbered(table, rows, "model", numbers=numbers)
+    for row in rows:
+        row["shown"] = drawing.shown(row, "share", _TWO_DIGITS)
+        row["text"] = drawing.sizes(table, row)
+    best = {row["branch"]: row["ceiling"] for row in rows if row["ceiling"] is not None}
+    for branch, ceiling in best.items():
+        shown = number(ceiling, _TWO_DIGITS)
+        rows.append({"model": _BEST, "branch": branch, "share": ceiling, "shown": shown, "text": _BEST})
+    lines = [*models, *([_BEST] if best else [])]
+    given = {row["branch"] for row in rows}
+    return drawing.Cells(
+        rows=rows, value="share", x=("branch", [branch for branch in METRICS_OF_BRANCHES if branch in given]),
+        y=("model", lines), middle=0, reach=1, numbers=models,
+    )  # fmt: skip
+
+
+_TWO_DIGITS = replace(drawing.RATIO, digits=2)
+_BEST = "ceiling: best person"
 _SIZES = {
     "": f"{FEW} participants or more",
     "few": f"fewer than {FEW} participants",

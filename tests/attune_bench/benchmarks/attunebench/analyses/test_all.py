@@ -17,6 +17,7 @@ from attune_bench import Scores, score
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
+from attune_bench.benchmarks.attunebench.branches import WHOLE
 from attune_bench.benchmarks.attunebench.scores_json import records_of
 from attune_bench.benchmarks.attunebench.scoring import METRICS, provenance_of, scores_of
 from attune_bench.scores.columns import Analysis
@@ -55,7 +56,8 @@ def _scored(data: Collection[Conversation], found: list[Run]) -> Case:
 def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = ("default",)) -> Case:
     data = Conversations(conversations(count, participants=participants, seed=1, effects=Effects(diagnosis_rate=0.6)))
     chosen = [SimulatedModel(name, emotion=0.3 + place / 9, pairwise=0.6) for place, name in enumerate(models)]
-    return _scored(data, with_judges(run for mode in modes for run in runs(data, chosen, seed=2, mode=mode)))
+    found = with_judges(run for mode in modes for run in runs(data, chosen, seed=2, mode=mode))
+    return _scored(data, [run.model_copy(update={"api_cost": len(run.turns) / 100}) for run in found])
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +158,7 @@ def test_models_that_are_alike_in_everything(alike: Case, name: str) -> None:
         assert set(found["low"]) == set(found["high"]) == {0.0}
     elif name == "turn_drift":
         assert set(found["low"]) == set(found["high"]) == {0.0, None}
-    elif name in {"perspective_gap", "win_rates", "branch_errors", "separation"}:
+    elif name in {"perspective_gap", "win_rates", "separation"}:
         assert found["low"].null_count() == found.height
         assert found["reason"].is_not_null().all()
 
@@ -173,8 +175,10 @@ def without_post_scores() -> Case:
 def test_post_scores_that_are_all_null(without_post_scores: Case, name: str) -> None:
     found = without_post_scores.analyse(name)
     _finite(found)
-    if name == "branch_errors":
-        assert set(found["reason"]) == {"no conversation has a value"}
+    if name == "branches":
+        lost = found.filter(part=WHOLE)
+        assert lost["share"].null_count() == lost.height
+        assert all(reason.startswith("no value of ") for reason in lost["reason"])
     if name in {"rank_shifts", "unit_difficulty"}:
         assert found.height == 0
 

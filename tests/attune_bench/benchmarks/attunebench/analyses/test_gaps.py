@@ -1,4 +1,4 @@
-"""Gaps and errors by branch, by hand on small scores."""
+"""Gaps, by hand on small scores."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import t
 
 from attune_bench import Scores
-from attune_bench.benchmarks.attunebench.analyses import branch_errors, perspective_gap, phrasing_gap
-from attune_metrics.attunebench.holistic import BRANCHES
+from attune_bench.benchmarks.attunebench.analyses import perspective_gap, phrasing_gap
 
 Json = dict[str, Any]
 Build = Callable[..., Scores]
@@ -97,20 +96,3 @@ def test_phrasing_that_was_not_asked(scores_of: Build) -> None:
     undefined = "observer hp_facing gap low high p p_holm significant mde".split()
     assert [row[name] for name in undefined] == [None] * 9
     assert (row["n"], row["reason"]) == (0, "no conversation has a value")
-
-
-# Errors by branch.
-
-
-def test_branch_errors_by_hand(scores_of: Build, make_record: Callable[..., Json]) -> None:
-    post = make_record()["post_score"]
-    errors = [{"perceiving": 1.0, "managing": 3.0}, {"perceiving": 2.0}, {"perceiving": 6.0, "managing": 0.0}]
-    table = {f"c{i}": {"post_score": post | {"four_branch_per_branch": error}} for i, error in enumerate(errors)}
-    rows = branch_errors(scores_of({"a": table})).to_dicts()
-    assert [(row["branch"], row["mae"], row["n"]) for row in rows] == [
-        ("perceiving", 3.0, 3),
-        ("facilitating", None, 0),
-        ("understanding", None, 0),
-        ("managing", 1.5, 2),
-    ]
-    assert [row["branch"] for row in rows] == list(BRANCHES)
