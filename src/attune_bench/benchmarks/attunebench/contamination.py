@@ -1,0 +1,214 @@
+"""Contamination: whether a model gives back messages that it was shown half of.
+
+A message is reproduced where the model's continuation of its first half holds a run of consecutive words of its second
+half, see `attune_metrics.attunebench.continuation.is_reproduced`. Two controls tell what else could do that. Shuffled:
+the same continuation against the second halves of other participants' messages, of the nearest lengths. Paraphrased:
+a paraphrase of the message, cut and continued in the same way, which nobody can have memorized.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.benchmarks.attunebench.run_analyses import scored_runs
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
+from attune_bench.scores.table import ScoreTable
+from attune_bench.stats.options import SamplingKeywords, begin, interval_ends
+from attune_data import Conversation, Run
+from attune_data.text import plural
+from attune_metrics.attunebench.continuation import halves, is_reproduced, run_share, words
+from attune_metrics.metric import MetricInputError, nan_to_none
+from attune_metrics.stats.cluster_means import share_of_clusters_interval
+
+CONTROLS = 5
+"""With how many messages of other participants a continuation is compared."""
+
+TEXTS = ("original", "shuffled", "paraphrased")
+
+CONTAMINATION = columns(
+    "model condition text reproduced low high similarity probes unread n clusters reason",
+    text=text("`original`, or the control: `shuffled` or `paraphrased`."),
+    reproduced=share("Share of the comparisons in which the second half is reproduced."),
+    similarity=FrameColumn(
+        "Mean length of the longest common run of words, as a share of the second half.", low=0, high=1, shown="plain"
+    ),
+    probes=whole("How many comparisons of a continuation with a second half."),
+    unread=whole("How many probes of the original have no answer that could be read."),
+    n="How many conversations these are from.",
+)
+
+
+class _Half(NamedTuple):
+    """The second half of a message, and the resampling unit that it is from."""
+
+    size: int
+    end: str
+    cluster: tuple[str, str]
+
+
+def contamination(
+    scores: ScoreTable, *, data: Iterable[Conversation], results: Iterable[Run], **options: Unpack[SamplingKeywords]
+) -> pl.DataFrame:
+    """Return which share of messages each model reproduces from their first halves, and the same of two controls.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        The scores.
+    data : iterable of Conversation
+        The conversations that were scored.
+    results : iterable of Run
+        The runs that were scored, made with probes; others do not count.
+    **options
+        ``level`` and ``unit``; see `attune_bench.stats.options.AnalysisOptions`. The intervals are by formula.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `CONTAMINATION`: for each model and mode that was probed a row for each of `TEXTS`, with the
+        interval of `attune_metrics.stats.cluster_means.share_of_clusters_interval`. A control that is not there has no
+        values, for the ``reason``.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, a conversation or run that was scored is not there, or the scores
+        are means over repeats.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> conversations = load("demo")
+    >>> runs = load_runs("demo")
+    >>> told = [conversations[run.conversation_id].turns for run in runs]
+    >>> recited = [
+    ...     run.model_copy(update={"turns": tuple(
+    ...         turn.model_copy(update={"em_continuation": own.user_message})
+    ...         for turn, own in zip(run.turns, turns)
+    ...     )})
+    ...     for run, turns in zip(runs, told)
+    ... ]
+    >>> found = contamination(score(conversations, recited), data=conversations, results=recited)
+    >>> found.select("text", "reproduced", "reason").rows()[::2][:2]
+    [('original', 1.0, None), ('paraphrased', None, 'no paraphrases were probed')]
+    """
+    chosen, series, _ = begin(scores, options)
+    cluster_of = dict(zip(series.units, series.clusters(chosen), strict=True))
+    ends = _ends(data, cluster_of)
+    pool = sorted({_Half(len(words(end)), end, cluster_of[unit]) for (unit, _), end in ends.items()})
+    told: dict[tuple[str, str | None], dict[str, list[tuple[str, str, str]]]] = {}
+    unread: dict[tuple[str, str | None], int] = {}
+    for run in scored_runs(scores, results):
+        asked = [name for name in (run.model_extra or {}).get("calls", {}) if name.endswith("/probe")]
+        said = told.setdefault((run.em_model, run.mode), {name: [] for name in TEXTS})
+        given = 0
+        for turn in run.turns:
+            key = run.conversation_id, turn.turn_number
+            if turn.em_continuation and key in ends:
+                given += 1
+                said["original"].append((key[0], ends[key], turn.em_continuation))
+                others = _others(pool, ends[key], cluster_of[key[0]])
+                said["shuffled"] += [(key[0], other, turn.em_continuation) for other in others]
+            if turn.em_paraphrase_continuation and turn.paraphrase_end:
+                said["paraphrased"].append((key[0], turn.paraphrase_end, turn.em_paraphrase_continuation))
+        group = run.em_model, run.mode
+        unread[group] = unread.get(group, 0) + max(len(asked) - given, 0)
+    rows: list[dict[str, Any]] = []
+    for group in series.groups:
+        if not told.get(group, {}).get("original"):
+            continue
+        for name in TEXTS:
+            of_text = told[group][name]
+            hits = [float(is_reproduced(end, said)) for _, end, said in of_text]
+            labels = [cluster_of[unit] for unit, *_ in of_text]
+            row: dict[str, Any] = {"model": group[0], "condition": group[1], "text": name, "probes": len(hits)}
+            units = {unit for unit, *_ in of_text}
+            clusters = series.count(series.mask(units))
+            row |= {"n": len(units), "clusters": clusters, "unread": unread[group] if name == "original" else None}
+            if not hits:
+                row["reason"] = _LACKING[name]
+            else:
+                [interval] = share_of_clusters_interval(hits, labels, level=chosen.level)
+                row["low"], row["high"], row["reason"] = interval_ends(interval, clusters, scores)
+                row["reproduced"] = nan_to_none(interval.estimate)
+                row["similarity"] = float(np.mean([run_share(end, said) for _, end, said in of_text]))
+            rows.append(row)
+    return build_frame(CONTAMINATION, [{name: row.get(name) for name in CONTAMINATION} for row in rows])
+
+
+_LACKING = {"shuffled": "no message of another participant", "paraphrased": "no paraphrases were probed"}
+
+
+def _ends(data: Iterable[Conversation], scored: Mapping[str, Any]) -> dict[tuple[str, int], str]:
+    """Return the second halves of the messages of the conversations that were scored."""
+    known = {one.id: one for one in data if one.id in scored}
+    if missing := scored.keys() - known.keys():
+        raise MetricInputError(f"conversation {min(missing)!r} was scored and is not in the data")
+    found = {}
+    for conversation in known.values():
+        for turn in conversation.turns:
+            cut = halves(turn.user_message or "")
+            if cut is not None:
+                found[conversation.id, turn.turn_number] = cut.end
+    return found
+
+
+def _others(pool: list[_Half], end: str, cluster: tuple[str, str]) -> list[str]:
+    """Return second halves of other participants' messages, those of the nearest lengths; never the same text."""
+    size = len(words(end))
+    right = bisect_left(pool, (size,))
+    left = right - 1
+    found: list[str] = []
+    while len(found) < CONTROLS and (left >= 0 or right < len(pool)):
+        nearer = left < 0 or (right < len(pool) and pool[right].size - size <= size - pool[left].size)
+        half = pool[right if nearer else left]
+        left, right = (left, right + 1) if nearer else (left - 1, right)
+        if half.cluster != cluster and half.end != end:
+            found.append(half.end)
+    return found
+
+
+def reproduced_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
+    """Say how many models reproduce significantly more than each control, by condition; nothing without intervals.
+
+    A model does where the interval of the original lies wholly above the interval of the control.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> scores = Scores.from_table(pl.DataFrame({"model": "m", "unit": "u", "metric": "hit", "value": [1.0]}))
+    >>> shares = {"text": ["original", "shuffled"], "low": [0.2, 0.0], "high": [0.4, 0.01], "reproduced": [0.3, 0.0]}
+    >>> reproduced_shown(scores, pl.DataFrame({"model": "m", "condition": None, **shares}))
+    '1 of 1 model reproduces more than the shuffled control (30.0%); paraphrases were not probed.'
+    """
+    several = frame["condition"].n_unique() > 1
+    said = []
+    for (condition,), rows in frame.group_by("condition", maintain_order=True):
+        if text := _shown({(row["model"], row["text"]): row for row in rows.to_dicts()}):
+            said.append(f"{scores.provenance.condition} {condition}: {text}" if several else text)
+    return " ".join(said)
+
+
+def _shown(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
+    parts = []
+    for control in TEXTS[1:]:
+        pairs = [(rows[model, "original"], row) for (model, name), row in rows.items() if name == control]
+        known = [(own, other) for own, other in pairs if None not in (own["low"], other["high"])]
+        if not known:
+            continue
+        above = [own["reproduced"] for own, other in known if own["low"] > other["high"]]
+        most = f" ({'at most ' if len(above) > 1 else ''}{max(above):.1%})" if above and not parts else ""
+        of = f"{len(above) or 'none'} of {plural(len(known), 'model')}"
+        verb = "reproduces" if len(above) < 2 else "reproduce"
+        parts.append(f"{of} {verb} more than the {control} control{most}")
+    if not parts:
+        return ""
+    if not any(row["reproduced"] is not None for (_, name), row in rows.items() if name == "paraphrased"):
+        parts.append("paraphrases were not probed")
+    whole_text = "; ".join(parts)
+    return f"{whole_text[:1].upper()}{whole_text[1:]}."
