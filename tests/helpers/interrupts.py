@@ -102,19 +102,23 @@ def interrupt(process: subprocess.Popen[bytes], signals: Sequence[int], *, apart
     return Ended(process.returncode, time.monotonic() - began, out, err)
 
 
+# Of a batch there are no seconds.
+_TIMED = re.compile(rb'"(run_timestamp|duration_seconds|seconds)": ("[^"]*"|null|[\d.e+-]+)')
+
+
 def run_files(folder: Path) -> dict[str, bytes]:
     """Read the run files of a folder, by name, without time stamps and durations."""
-    timed = re.compile(rb'"(run_timestamp|duration_seconds)": ("[^"]*"|null|[\d.e+-]+)')  # Of a batch there is none.
-    found = {path.name: timed.subn(b"", path.read_bytes()) for path in sorted(folder.glob("[!._]*.json"))}
-    assert all(times == 2 for _, times in found.values())
+    found = {path.name: _TIMED.subn(b"", path.read_bytes()) for path in sorted(folder.glob("[!._]*.json"))}
+    assert all(times >= 2 for _, times in found.values())
     return {name: content for name, (content, _) in found.items()}
 
 
 def results(output: Path, benchmark: str) -> dict[str, bytes]:
-    """Read what a run of a benchmark made, by name."""
+    """Read what a run of a benchmark made, by name, without time stamps and durations."""
     if benchmark == "attunebench":
         return run_files(output)
-    return {name: (output / "vendor_model" / name).read_bytes() for name in ("results.jsonl", "summary.json")}
+    made = output / "vendor_model"
+    return {name: _TIMED.sub(b"", (made / name).read_bytes()) for name in ("results.jsonl", "summary.json")}
 
 
 def recorded(output: Path, benchmark: str) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from attune_bench.analyses.cost import COST, COST_FRONT, cost, cost_front
 from attune_bench.analyses.models import (
     CONDITION_DIFFERENCES,
     METRIC_CORRELATION,
@@ -33,6 +34,8 @@ from attune_bench.stats.rank import RATINGS, ratings
 __all__ = [
     "ANALYSES",
     "condition_differences",
+    "cost",
+    "cost_front",
     "metric_correlation",
     "rank_shifts",
     "ratings",
@@ -171,6 +174,29 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             note="Mean and standard deviation over the models.",
             row="a condition, metric and unit",
             columns=UNIT_DIFFICULTY,
+        ),
+        "cost": Analysis(
+            function=cost,
+            title="Calls, tokens, cost and time",
+            note="Sums over the results, each repeat counted; further attempts count as calls. Cost is in US dollars. "
+            "A sum is empty where one result does not record the number.",
+            takes_metrics=False,
+            needs=("results",),
+            rows_need="results that record what they cost or how long they took",
+            row="a condition, model, role and kind of call",
+            columns=COST,
+        ),
+        "cost_front": Analysis(
+            function=cost_front,
+            title="Score and cost",
+            note="Cost: US dollars for the model's own calls of 1,000 units, judges not counted. Front: whether no "
+            "other model has a better or equal score at a lower or equal cost; open where that depends on costs that "
+            "are not known. Share: the resamples in which the model is on the front of the models of a known cost.",
+            needs=("results",),
+            rows_need="results of a model that record their cost",
+            estimate="value",
+            row="a condition, metric and model",
+            columns=COST_FRONT,
         ),
     }
 )

@@ -12,12 +12,13 @@ from attune_bench.cli.options import (
     mixed_option,
     option,
     output_option,
+    results_option,
     sampling_options,
     scores_option,
     verb,
 )
 from attune_bench.cli.output import UserError, check_file, emit, mistakes, warnings_on_stderr, writing
-from attune_bench.cli.scores import read_scores, sampling_of
+from attune_bench.cli.scores import read_scores, records_of, sampling_of
 from attune_bench.report import figures
 from attune_bench.report.columns import in_words, profiled
 from attune_bench.report.privacy import few_groups, hides, without_few
@@ -35,6 +36,7 @@ _OF_ONE_METRIC: Mapping[str, Callable[..., "Chart"]] = {
     "ranks": figures.ranks,
     "win_rates": figures.win_rates,
     "unit_difficulty": figures.unit_difficulty,
+    "cost_front": figures.cost_front,
 }
 _OF_METRICS: Mapping[str, Callable[..., "Chart"]] = {
     "profile": figures.profiles,
@@ -50,12 +52,14 @@ KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
 @option(
     "--kind",
     "scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
-    "metric of the models. unit_difficulty, metric_correlation, condition_differences: as analyze computes them.",
+    "metric of the models. unit_difficulty, metric_correlation, condition_differences, cost_front: as analyze computes "
+    "them.",
     KINDS,
     default="scores",
 )
 @metric_option
 @option("--condition", "Which of several conditions, such as modes, to draw.")
+@results_option("For cost_front: what was scored")
 @option("--model", "For profile: one model, with the others as ticks.")
 @option("--small-cells", "Draw values of fewer than 5 people, too.", bool, folded=True)
 @mixed_option
@@ -66,6 +70,7 @@ def figure(
     kind: str,
     metric: tuple[str, ...],
     condition: str | None,
+    results: tuple[str, ...],
     model: str | None,
     small_cells: bool,
     **given: Any,
@@ -79,14 +84,17 @@ def figure(
     check_file(output, [scores], "--output")
     if model is not None and kind != "profile":
         raise UserError(f"--model is for --kind profile, which draws one model; leave it out, or --kind {kind}")
+    if bool(results) != (kind == "cost_front"):
+        raise UserError("--kind cost_front needs --results, what was scored, and no other kind takes them")
     read = read_scores(scores, given)
     shown = without_few(read, small_cells=small_cells)
     draw = _drawing(read, kind, metric, model)
     options = {} if kind == "unit_difficulty" else sampling_of(given)
+    records = {"results": records_of(read, "results", *results)} if results else {}
     with mistakes(), warnings_on_stderr():
         chosen = _condition(read, condition)
         try:
-            chart = draw(shown, condition=chosen, **options)
+            chart = draw(shown, condition=chosen, **records, **options)
         except MetricInputError:
             raise
         except ValueError as error:

@@ -20,7 +20,8 @@ Examples
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -38,6 +39,7 @@ from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions,
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, summary
 from attune_data.io.documents import write_whole
+from attune_data.record import Record
 from attune_data.references import require
 from attune_data.text import did_you_mean, pluralize, sanitize, wrapped
 from attune_metrics.metric import Metric
@@ -440,6 +442,77 @@ def win_rate_cells(
         rows=rows, value="rate", x=("model_b", [*models]), y=("model_a", [*models]), middle=0.5, reach=0.5,
         numbers=models,
     )  # fmt: skip
+
+
+def cost_front(
+    scores: ScoreTable,
+    metric: str | None = None,
+    *,
+    results: Iterable[Record] = (),
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
+    **options: Unpack[SamplingKeywords],
+) -> "Chart":
+    """Draw cost and score of every model with their intervals; filled where no other is as good at the same cost.
+
+    Parameters, results and errors as for `scores`; the analysis is `attune_bench.analyses.cost_front`, which takes the
+    `results` that were scored.
+    """
+    of, found = _of_metric(partial(analyses.cost_front, results=results), scores, metric, frame, options)
+    alt = drawing.altair()
+    rows = drawing.rows_of(found, "cost", condition=condition, metric=of.name)
+    for row in rows:
+        of_cost = drawing.shown(row | {"low": row["cost_low"], "high": row["cost_high"]}, "cost", _DOLLARS)
+        value = drawing.shown(row, "value", of)
+        row["text"] = f"{row['model']}: {of_cost} US dollars, {value}, {drawing.sizes(scores, row)}"
+    rows = drawing.scaled(rows, of, "value", "low", "high")
+    x, y = drawing.axis("X", "cost", _cost_title(scores)), drawing.axis("Y", "value", label(of))
+    drawn = alt.Chart(drawing.data(rows))
+    bars = drawn.mark_rule(color=drawing.SKY, strokeWidth=2)
+    layers = [
+        bars.encode(alt.X("cost_low:Q"), alt.X2("cost_high:Q"), y).transform_filter("isValid(datum.cost_low)"),
+        bars.encode(x, alt.Y("low:Q"), alt.Y2("high:Q")).transform_filter("isValid(datum.low)"),
+        drawn.mark_point(color=drawing.SKY, size=80, fillOpacity=1).encode(
+            x,
+            y,
+            fill=alt.condition("datum.front == 'no'", alt.value("white"), alt.value(drawing.SKY)),
+            **drawing.hover(),
+        ),
+        drawn.mark_text(align="left", dx=8, dy=-8).encode(x, y, text="model:N"),
+    ]
+    return drawing.styled(alt.layer(*layers).properties(width=drawing.WIDTH, height=260))
+
+
+_DOLLARS = Metric(name="cost", label="US dollars", low=0)
+
+
+def _cost_title(table: ScoreTable) -> str:
+    return f"US dollars for 1,000 {pluralize(table.provenance.unit)}"
+
+
+def cost_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
+    """Return cost and score of each model, for a page; `found` has one condition of `analyses.cost_front`."""
+    of = table.metric(metric)
+    rows = sorted(drawing.rows_of(found, "cost", metric=metric), key=lambda row: (row["cost"], row["model"]))
+    of_cost = [row | {"low": row["cost_low"], "high": row["cost_high"]} for row in rows]
+    sides = [
+        ("cost", _DOLLARS, of_cost, _cost_title(table)),
+        ("value", of, rows, label(of)),
+    ]
+    marks: list[list[Mark]] = []
+    axes = []
+    for key, own, side, name in sides:
+        texts = [f"{row['model']}: {name} {drawing.shown(row, key, own)}, {drawing.sizes(table, row)}" for row in side]
+        axes.append(axis_of([*(row[end] for row in side for end in (key, "low", "high"))], own, name))
+        scaled = drawing.scaled(side, own, key, "low", "high")
+        marks.append(
+            [
+                estimate(row | {"text": text}, key, ("circle", drawing.SKY, row["front"] == "no"))
+                for row, text in zip(scaled, texts, strict=True)
+            ]
+        )
+    lines = [PlotRow(name=row["model"], marks=[[one], [two]]) for row, one, two in zip(rows, *marks, strict=True)]
+    return RowPlot(rows=lines, axes=axes, numbers=drawing.numbered(table, rows, "model"))
 
 
 def metric_correlation(

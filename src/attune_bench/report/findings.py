@@ -254,3 +254,21 @@ def of_states(ends: Mapping[str, Sequence[tuple[float, float]]], better: Mapping
         said.append(f"{axis} ends {where} {'than it began ' if not said else ''}with {number}")
     text = ", ".join(said)
     return text[:1].upper() + text[1:]
+
+
+def of_costs(rows: pl.DataFrame) -> str:
+    """Say which models of a known cost no other beats on both cost and score; without a test.
+
+    Examples
+    --------
+    >>> of_costs(pl.DataFrame({"model": ["a", "b", "c"], "cost": [1.0, 2.0, 3.0], "front": ["yes", "open", "no"]}))
+    'Of 3 models of a known cost, no other beats a and b on both cost and score'
+    """
+    known = rows.drop_nulls("cost")
+    front = known.filter(pl.col("front") != "no")["model"].to_list()
+    every = plural(known.height, "model")
+    if known.height < 2:
+        return ""
+    if len(front) > 4:
+        return f"Of {every} of a known cost, {len(front)} are beaten by no other on both cost and score"
+    return f"Of {every} of a known cost, no other beats {joined(front)} on both cost and score"

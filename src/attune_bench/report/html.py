@@ -28,7 +28,7 @@ from attune_bench.report.notes import provenance_line
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
 from attune_bench.report.ranking import ranking_element
-from attune_bench.report.sections import general_sections, lacking_units
+from attune_bench.report.sections import cost_section, general_sections, lacking_units
 from attune_bench.report.transcripts import TranscriptFolder, records_to_quote, transcript_section
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import fingerprint
@@ -161,6 +161,8 @@ def html_report(
         warnings.simplefilter("always")
         answer = answer_element(asked, benchmark)
         sections = general_sections(asked)
+        if benchmark and benchmark.row and results is not None and (costs := cost_section(asked, results)):
+            sections.append(costs)
         if benchmark and benchmark.sections:
             sections += resolve(benchmark.sections)(asked, data=data, results=results)
             sections.sort(key=lambda section: not section.is_first)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -167,9 +168,10 @@ class PageScores:
         places = [(self.table.conditions.index(group[1]), self.numbers[group]) for group in groups]
         return frame[sorted(range(len(places)), key=places.__getitem__)]
 
-    def analysis(self, name: str, metrics: Sequence[str]) -> pl.DataFrame:
+    def analysis(self, name: str, metrics: Sequence[str], **needs: Any) -> pl.DataFrame:
         """Return what an analysis gives of some metrics, the best models first, without what must not be shown."""
-        made = self.analyses[name].function(self.shown, **self.options, metrics=list(metrics))
+        chosen = {"metrics": list(metrics)} if self.analyses[name].takes_metrics else {}
+        made = self.analyses[name].function(self.shown, **needs, **self.options, **chosen)
         return self.in_order(self.hide_small_cells(made))
 
     def metrics_of(self, name: str, default: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -62,7 +62,7 @@ from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, u
 from attune_data.issues import Html, element
 from attune_data.query import Queryable
 from attune_data.text import plural, pluralize
-from attune_metrics.metric import Metric, UnreliableIntervalWarning
+from attune_metrics.metric import Metric, MetricInputError, UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
 
 if TYPE_CHECKING:
@@ -585,6 +585,34 @@ def general_sections(page: PageScores) -> list[Section]:
         _failed(page), _calls(page),
     ]  # fmt: skip
     return [section for section in found if section is not None]
+
+
+def cost_section(page: PageScores, results: Sequence[Any]) -> Section | None:
+    """Return the section of what results cost; None where they record neither calls, nor costs, nor time."""
+    table = page.table
+    try:
+        taken = page.analysis("cost", [], results=results)
+    except MetricInputError as error:
+        return Section("Cost", left_out=str(error))
+    if taken.is_empty():
+        return None
+    entry, metric = page.analyses["cost_front"], _metric_of_units(page, "cost_front")
+    parts: list[Part] = []
+    if isinstance(metric, Metric):
+        frame = page.analysis("cost_front", [metric.name], results=results)
+        caption = (
+            f"US dollars for the model's own calls of 1,000 {pluralize(table.provenance.unit)}, and {label(metric)}. "
+            "Filled: no other model is as good at the same cost or less."
+        )
+        draw = partial(figures.cost_plot, table, metric=metric.name)
+        parts += figures_of(table, frame, "cost", caption, draw, findings.of_costs)
+        if not frame.is_empty():
+            own = analysis_tables(table, "cost_front", entry, frame)
+            parts += with_note(own, analysis_note(table, entry, frame, page.chosen))
+    entry = page.analyses["cost"]
+    return Section(
+        "Cost", [*parts, *with_note(analysis_tables(table, "cost", entry, taken), in_words(table, entry.note))]
+    )
 
 
 TABLED = 300

@@ -398,6 +398,8 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     declared = {name: analysis.columns.get(name) or undeclared(dtype) for name, dtype in frame.schema.items()}
     left_out = {name for name, column in declared.items() if column.shown == "files"}
     shown = [name for name in frame.columns if name not in {*headed, *left_out, "reason", "mark"}]
+    if "below" in shown and not frame["below"].count():
+        shown.remove("below")
     if "group" in shown and frame["group"].unique().to_list() == [1]:
         shown.remove("group")
     columns = frame_columns(scores, declared, shown, estimate=analysis.estimate)

@@ -71,6 +71,7 @@ CACHE = ".cache.jsonl"
 
 _TICK = 0.5
 _DURATION = "duration_seconds"
+_COUNTED = ("prompt_tokens", "completion_tokens", "cost")
 _EXAMPLE = 100  # columns of an answer that a message quotes
 _NAMED_SETTINGS = 5  # how many of the differing settings a message names
 
@@ -270,6 +271,7 @@ class _Execution:
         """Run one job."""
         costs: dict[Role, list[float | None]] = {}
         seconds: list[float | None] = []
+        taken: dict[str, list[Response]] = {}
         incomplete: dict[str, FinishReason] = {}
         begun, last = 0, ""
 
@@ -280,6 +282,7 @@ class _Execution:
             last = _beginning(call.model, response)
             costs.setdefault(call.role, []).append(response.cost)
             seconds.append(response.seconds)
+            taken.setdefault(f"{call.role}/{call.schema_name}", []).append(response)
             if response.finish_reason is not None:
                 name = attempt_id(call.id, attempt - call.attempt)
                 incomplete[name] = response.finish_reason
@@ -292,11 +295,14 @@ class _Execution:
         meter.calls += begun - job.calls  # A conversation with a simulator may end before its last round.
         fields = {role: "api_cost" if role == "model" else f"{role}_cost" for role in job.decoding}
         noted: dict[str, Any] = {name: _sum(costs[role]) for role, name in fields.items() if role in costs}
+        # A rejudged run keeps what its drafts took; where that is not known, the judges alone would be too little.
+        before = None if "usage" in type(record).model_fields else (record.model_extra or {}).get("usage", {})
+        if isinstance(before, dict):
+            noted["usage"] = dict(sorted((before | {part: _usage(own) for part, own in taken.items()}).items()))
         # Only if records have this field, and this record does not already have the duration of the record it was made
         # from.
         if _DURATION in type(record).model_fields.keys() - record.model_fields_set:
-            total = _sum(seconds)
-            noted[_DURATION] = total and round(total, 3)
+            noted[_DURATION] = _milliseconds(seconds)
         # A rejudged run keeps the incomplete answers of the run before.
         if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
             noted["incomplete_answers"] = every
@@ -379,6 +385,18 @@ def _sum(amounts: Sequence[float | None]) -> float | None:
     """Return the sum, None if an amount is unknown; it is exact, because the order of responses depends on timing."""
     known = [amount for amount in amounts if amount is not None]
     return fsum(known) if len(known) == len(amounts) else None
+
+
+def _milliseconds(seconds: Sequence[float | None]) -> float | None:
+    """Return a sum of seconds, rounded as each of them is."""
+    total = _sum(seconds)
+    return total and round(total, 3)
+
+
+def _usage(responses: Sequence[Response]) -> dict[str, float | None]:
+    """Return what calls of one kind took; None for what one of them does not tell."""
+    counted = {name: _sum([getattr(one, name) for one in responses]) for name in _COUNTED}
+    return {"calls": len(responses), **counted, "seconds": _milliseconds([one.seconds for one in responses])}
 
 
 async def _together(works: Iterator[Any]) -> None:

@@ -29,6 +29,8 @@ ANALYSES = {**GENERAL, **OWN}
 NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_variances", "repeats_worth"}
 # What needs the names of judges, which the demo does not record.
 UNNAMED = ("judge_agreement", "judge_ranks")
+# What needs costs, which the demo does not record.
+FREE = ("cost", "cost_front")
 EMPTY = {*NO_ROWS, "metric_correlation", "skills"}
 
 
@@ -85,10 +87,11 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     given = ("--scores", conversations.scores, "--data", "demo", "--results", "demo")
     status, out, err = call("analyze", *given, *QUICK)
     assert (status, err) == (0, "")
-    needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED]
+    needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED + FREE]
     assert len(needing) == 2
     assert all(f"\n\n{title}" in out for title in needing)
     assert "needs --" not in out
+    assert "- cost_front: needs results of a model that record their cost\n" in f"{out}\n"
     assert too_wide(out) == []
 
 
@@ -98,7 +101,7 @@ def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
     status, out, _ = call(*command, *QUICK)
     assert status == 0
     found = strict_json(out)
-    needing = ("question_agreement", *UNNAMED)
+    needing = ("question_agreement", *UNNAMED, *FREE)
     assert found.pop("left_out") == dict.fromkeys(needing, "needs --results")
     assert [*found] == [name for name in ANALYSES if name not in needing]
     scores = Scores.read(conversations.scores)
@@ -149,8 +152,9 @@ def test_analyses_of_any_scores(call: Call, scored: Scorings, name: str) -> None
     status, out, err = call("analyze", "--scores", path, "--format", "json", *QUICK)
     assert (status, err) == (0, "")
     found = strict_json(out)
-    assert found.pop("left_out") == {}
-    assert list(found) == list(GENERAL)
+    left_out = found.pop("left_out")
+    assert left_out == {key: "needs --results" for key, analysis in GENERAL.items() if analysis.needs}
+    assert [*found, *left_out] == list(GENERAL)
     assert found["win_rates"]["rows"] == win_rates(Scores.read(path), resamples=200).to_dicts()
     text = call("analyze", "win_rates", "variance_split", "--scores", path, *QUICK)[1]
     assert too_wide(text) == []

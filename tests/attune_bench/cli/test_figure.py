@@ -37,6 +37,16 @@ def test_the_figure_is_of_the_library(call: Call, episodes: Scored, tmp_path: Pa
         assert (tmp_path / "found.svg").read_bytes() == (tmp_path / "expected.svg").read_bytes(), kind
 
 
+def test_a_figure_of_costs_is_of_the_results(call: Call, episodes: Scored, tmp_path: Path) -> None:
+    asked = ("figure", episodes.scores, "-o", tmp_path / "found.svg", *QUICK)
+    for more in (("--kind", "cost_front"), ("--results", "demo")):
+        assert (
+            "--kind cost_front needs --results, what was scored, and no other kind takes them" in call(*asked, *more)[2]
+        )
+    status, _, err = call(*asked, "--kind", "cost_front", "--results", episodes.results)
+    assert (status, "needs results of a model that record their cost" in err) == (2, True)
+
+
 def test_a_profile_is_of_one_model_where_it_is_named(call: Call, results_csv: Path, tmp_path: Path) -> None:
     path = tmp_path / "figure.svg"
     asked = ("figure", results_csv, "--kind", "profile", "--metric", "accuracy", "--model", "beta", "-o", path)

@@ -12,12 +12,14 @@ import pytest
 from slow_cases import slow_after
 
 import attune_bench
-from attune_bench import Scores, analyses, figures
-from attune_data import load
+from attune_bench import Scores, analyses, figures, score
+from attune_data import load, load_runs
 from attune_metrics.metric import MetricInputError
 
 OPTIONS: dict[str, Any] = {"resamples": 99, "seed": 3, "level": 0.9}
 METRICS = ("hit", "miss")
+PRICED = [run.model_copy(update={"api_cost": len(run.turns) / 100}) for run in load_runs("demo")]
+COSTED = score(load("demo"), PRICED)
 FIGURES = [
     name
     for name, one in vars(figures).items()
@@ -73,6 +75,10 @@ DRAWN: dict[str, tuple[Callable[[Scores], Any], Callable[[Scores], Any]]] = {
         lambda held: figures.unit_difficulty(
             held, frame=analyses.unit_difficulty(held, metrics=["miss"]), condition="plain"
         ),
+    ),
+    "cost_front": (
+        lambda _: figures.cost_front(COSTED, results=PRICED, **OPTIONS),
+        lambda _: figures.cost_front(COSTED, frame=analyses.cost_front(COSTED, results=PRICED, **OPTIONS)),
     ),
     "win_rates": (
         lambda held: figures.win_rates(held, condition="plain", **OPTIONS),

@@ -23,6 +23,16 @@ def test_ranks() -> None:
     )
 
 
+def test_costs() -> None:
+    rows = pl.DataFrame({"model": ["a", "b", "c"], "cost": [1.0, 2.0, None], "front": ["yes", "no", "yes"]})
+    assert findings.of_costs(rows) == "Of 2 models of a known cost, no other beats a on both cost and score"
+    both = rows.with_columns(front=pl.Series([True, True, None]))
+    assert findings.of_costs(both) == "Of 2 models of a known cost, no other beats a and b on both cost and score"
+    assert findings.of_costs(rows[1:]) == ""
+    many = pl.DataFrame({"model": list("abcdef"), "cost": [1.0] * 6, "front": ["open"] * 5 + ["no"]})
+    assert findings.of_costs(many) == "Of 6 models of a known cost, 5 are beaten by no other on both cost and score"
+
+
 def profiles(values: dict[str, dict[str, float]], **metrics: Any) -> str:
     rows = [(model, "u", name, value) for name, of in values.items() for model, value in of.items()]
     frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row")

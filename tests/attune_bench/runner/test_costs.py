@@ -13,6 +13,7 @@ import pytest
 from model_server import ModelServer, answer_to, reply, said
 from slow_cases import slow_except
 
+from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.task import TASK, AttuneBenchSettings, planned_calls
 from attune_bench.runner import Call, Price, PriceError, RunOptions, RunOutcome, endpoint, read_prices, run_sync
 from attune_bench.runner.calls import Decoding, Response, Role
@@ -26,7 +27,7 @@ from attune_bench.runner.cost import (
     estimate_text,
     most_tokens,
 )
-from attune_data import Conversation, load_runs
+from attune_data import Conversation, Run, load_runs
 
 CHEAP = 0.001
 PRICES = {"vendor/model": Price(2.0, 10.0), "judge/one": Price(1.0, 4.0)}
@@ -42,6 +43,42 @@ def run(
 
 def call(model: str = "m", content: str = "x" * 100) -> Call:
     return Call("post", model, "model", ({"role": "user", "content": content},), {}, "post")
+
+
+# What a result notes.
+
+
+def test_a_result_notes_what_each_kind_of_call_took(demo: list[Conversation], tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run(server, demo[:1], tmp_path / "runs", prices=PRICES)
+        [made] = load_runs(tmp_path / "runs")
+        responses = [json.loads(line) for line in (tmp_path / "runs/.cache.jsonl").read_bytes().splitlines()]
+        usage = (made.model_extra or {})["usage"]
+        assert {part.partition("/")[0] for part in usage} == {"model", "judge"}
+        for name in ("prompt_tokens", "completion_tokens", "cost", "seconds"):
+            assert sum(one[name] for one in usage.values()) == pytest.approx(sum(one[name] for one in responses))
+        assert sum(one["calls"] for one in usage.values()) == len(responses)
+        assert usage["judge/judge"]["calls"] == len(made.turns)
+        judged = {key: one for key, one in usage.items() if key.startswith("judge/")}
+        drafted = drafted_runs([made], demo[:1])
+        where = endpoint("local", base_url=server.url)
+        again = replace(SETTINGS, judges=("judge/one", "judge/two"))
+        run_sync(REJUDGE, drafted, again, where, output=tmp_path / "again")
+        [rejudged] = load_runs(tmp_path / "again")
+        of_both = (rejudged.model_extra or {})["usage"]
+        # What the drafts took is kept, of the judges only what these took, whose price is not known.
+        assert {key: one for key, one in of_both.items() if key not in judged} == {
+            key: one for key, one in usage.items() if key not in judged
+        }
+        assert (of_both["judge/judge"]["calls"], of_both["judge/judge"]["cost"]) == (2 * len(made.turns), None)
+        # Where a run does not say what its drafts took, the judges alone would be too little.
+        [unknown] = drafted_runs([Run.model_validate_json(_without_usage(made.to_json()))], demo[:1])
+        run_sync(REJUDGE, [unknown], again, where, output=tmp_path / "unknown")
+        assert (load_runs(tmp_path / "unknown")[0].model_extra or {})["usage"] is None
+
+
+def _without_usage(content: bytes) -> bytes:
+    return json.dumps({key: value for key, value in json.loads(content).items() if key != "usage"}).encode()
 
 
 # Prices.

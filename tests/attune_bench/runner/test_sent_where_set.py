@@ -82,7 +82,7 @@ def test_without_them_keys_and_files_are_those_of_before(tmp_path: Path) -> None
     assert written["run_key"] == "7b2b805abd2e96390a0d8de1b303ebc41438d557fb1427e0a54219d8edf07329"
     [record] = map(json.loads, (tmp_path / ".cache.jsonl").read_text(encoding="utf-8").splitlines())
     assert record["key"] == "1ef56302ab6506a649f64de11d574e31f66ae53ded16d6beab63f87c7a701ba4"
-    assert [*written] == "id says model seed temperature max_tokens answer_format api_cost run_key".split()
+    assert [*written] == "id says model seed temperature max_tokens answer_format api_cost usage run_key".split()
     assert server.bodies == [
         {"model": "m", "messages": [{"role": "user", "content": "Why q1?"}], "max_tokens": 4096, "temperature": 0.0}
     ]

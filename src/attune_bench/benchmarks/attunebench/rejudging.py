@@ -124,6 +124,7 @@ def _assemble(drafted: DraftedRun, answers: Mapping[str, str], settings: AttuneB
             turn.pop(f"{field}_by_model", None)
         turn.update(merge_judgements(by_turn.get(turn["turnNumber"], {})))
     content.setdefault("duration_seconds", None)  # The duration of the judges alone would be too short.
+    content.setdefault("usage", None)
     content["calls"] = _of_the_model(content.get("calls")) | calls
     if incomplete := _of_the_model(content.pop("incomplete_answers", None)):
         content["incomplete_answers"] = incomplete

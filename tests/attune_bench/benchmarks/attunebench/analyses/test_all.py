@@ -56,7 +56,8 @@ def _scored(data: Collection[Conversation], found: list[Run]) -> Case:
 def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = ("default",)) -> Case:
     data = Conversations(conversations(count, participants=participants, seed=1, effects=Effects(diagnosis_rate=0.6)))
     chosen = [SimulatedModel(name, emotion=0.3 + place / 9, pairwise=0.6) for place, name in enumerate(models)]
-    return _scored(data, with_judges(run for mode in modes for run in runs(data, chosen, seed=2, mode=mode)))
+    found = with_judges(run for mode in modes for run in runs(data, chosen, seed=2, mode=mode))
+    return _scored(data, [run.model_copy(update={"api_cost": len(run.turns) / 100}) for run in found])
 
 
 @pytest.fixture(scope="module")
