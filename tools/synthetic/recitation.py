@@ -70,7 +70,10 @@ def recite(
                 said = " ".join(sentence(random, 1) if random.random() < slips else word for word in cut.end.split())
             fields = {"em_continuation": said}
             if paraphrased:
-                fields |= {"em_paraphrase_continuation": sentence(random, size), "paraphrase_end": sentence(random, size)}
+                fields |= {
+                    "em_paraphrase_continuation": sentence(random, size),
+                    "paraphrase_end": sentence(random, size),
+                }
             turns.append(turn.model_copy(update=fields))
         found.append(run.model_copy(update={"turns": tuple(turns)}))
     return found

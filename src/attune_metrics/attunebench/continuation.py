@@ -15,6 +15,7 @@ References
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from attune_metrics.metric import MetricInputError
@@ -36,6 +37,7 @@ class Halves(NamedTuple):
     end: str
 
 
+@lru_cache(maxsize=2**14)
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case.
 
@@ -102,17 +104,26 @@ def common_run(reference: str, predicted: str) -> int:
     >>> common_run("since then the house is so quiet.", "and then the house was so quiet")
     3
     """
-    one, other = words(reference), words(predicted)
-    low, high = 0, min(len(one), len(other))
-    # A shared run holds shared runs of every smaller length.
-    while low < high:
-        size = (low + high + 1) // 2
-        runs = {one[place : place + size] for place in range(len(one) - size + 1)}
-        if any(other[place : place + size] in runs for place in range(len(other) - size + 1)):
-            low = size
-        else:
-            high = size - 1
-    return low
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(words(reference)):
+        places.setdefault(word, []).append(place)
+    longest = 0
+    ends: dict[int, int] = {}  # by place in the reference, the length of the run that ends there
+    for word in words(predicted):
+        ends = {place: ends.get(place - 1, 0) + 1 for place in places.get(word, ())}
+        longest = max(longest, *ends.values()) if ends else longest
+    return longest
+
+
+def is_long_run(run: int, size: int) -> bool:
+    """Tell whether a run of so many words gives back a text of `size` words: at least half of them, and 5 words.
+
+    Examples
+    --------
+    >>> is_long_run(5, 10), is_long_run(5, 11), is_long_run(4, 6)
+    (True, False, False)
+    """
+    return run >= max(_HALF * size, MIN_RUN)
 
 
 def run_share(reference: str, predicted: str) -> float:
@@ -140,10 +151,7 @@ def run_share(reference: str, predicted: str) -> float:
     >>> round(run_share("since then the house is so quiet.", "and then the house was so quiet"), 3)
     0.429
     """
-    total = len(words(reference))
-    if not total:
-        raise MetricInputError("the reference has no word; expected the second half of a message")
-    return common_run(reference, predicted) / total
+    return common_run(reference, predicted) / _size(reference)
 
 
 def is_reproduced(reference: str, predicted: str) -> bool:
@@ -158,8 +166,15 @@ def is_reproduced(reference: str, predicted: str) -> bool:
     >>> is_reproduced("since then the house is so quiet.", "and then the house was so quiet")
     False
     """
-    share = run_share(reference, predicted)
-    return share >= _HALF and common_run(reference, predicted) >= MIN_RUN
+    return is_long_run(common_run(reference, predicted), _size(reference))
+
+
+def _size(reference: str) -> int:
+    """Return the number of words, at least one."""
+    size = len(words(reference))
+    if not size:
+        raise MetricInputError("the reference has no word; expected the second half of a message")
+    return size
 
 
 def _checked(text: str) -> str:

@@ -139,9 +139,9 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
-            row = None
-        if not isinstance(row, dict):
+            entry = None
+        if not isinstance(entry, dict):
             raise ValueError(f"{path}, line {place}: no JSON object")
-        yield f"line {place}", row
+        yield f"line {place}", entry
