@@ -253,12 +253,11 @@ def _shown(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
             continue
         above = [own for own, other in known if other["p_holm"] < ALPHA and own > other["reproduced"]]
         most = f" ({'at most ' if len(above) > 1 else ''}{max(above):.1%})" if above and not parts else ""
-        of = f"{len(above) or 'none'} of {plural(len(known), 'model')}"
-        verb = "reproduces" if len(above) < 2 else "reproduce"
+        of = f"{len(above)} of {plural(len(known), 'model')}"
+        verb = "reproduces" if 1 in (len(above), len(known)) else "reproduce"
         parts.append(f"{of} {verb} more than the {control} control{most}")
     if not parts:
         return ""
     if not any(row["reproduced"] is not None for (_, name), row in rows.items() if name == "paraphrased"):
         parts.append("paraphrases were not probed")
-    whole_text = "; ".join(parts)
-    return f"{whole_text[:1].upper()}{whole_text[1:]}."
+    return f"{'; '.join(parts)}."
