@@ -129,6 +129,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Comparisons",
         "Win rates",
         "Ratings",
+        "Separation of models",
         "Subgroups",
         "Difficulty of scenarios",
         FAILED,

@@ -52,6 +52,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Comparisons",
         "Win rates: Pairwise accuracy",
         "Ratings: Pairwise accuracy",
+        "Separation of models",
         "What the metrics are about",
         "Pairwise accuracy",
         "Perspective gap",
@@ -398,7 +399,7 @@ def test_names_are_text_in_every_section(conversations: Conversations) -> None:
         ]
     )
     page = score(hostile, runs).report(format="html", data=hostile, results=runs, resamples=20)
-    assert len(headings(page)) == 18
+    assert len(headings(page)) == 19
     tags = Tags(page)
     assert tags.open == []
     assert not any(tag == "img" or "onerror" in found for tag, found in tags.found)
