@@ -55,6 +55,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Separation of models",
         "What the metrics are about",
         "Pairwise accuracy",
+        "Profile of the four branches",
         "Perspective gap",
         "Turn drift: OM accuracy",
         "Turn drift: Emotion VA",
