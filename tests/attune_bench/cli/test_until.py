@@ -70,8 +70,8 @@ def test_it_stops_where_the_difference_is_decided_and_goes_on_as_a_plain_run(cal
         results = ("--results", "results", "theirs", "--data", "demo", "--benchmark", "emobench")
         said = " ".join(call("compare", *results, "--resamples", 200)[1].split())
         warned = (
-            "m was compared with n in Accuracy while it ran; it stopped early, as the difference was decided, at look 2 "
-            "of 4, with 16 of 32 scenarios. Intervals and p-values of one look are too optimistic for it; those of "
+            "m was compared with n in Accuracy while it ran; it stopped early, as the difference was decided, at look "
+            "2 of 4, with 16 of 32 scenarios. Intervals and p-values of one look are too optimistic for it; those of "
             "attune-bench compare SCORES --metric item_accuracy --looks 4 --look 2 hold."
         )
         assert warned in said
