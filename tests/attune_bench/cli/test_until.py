@@ -186,8 +186,8 @@ def test_scores_of_another_benchmark_and_other_units_are_refused(call: Call, dem
         assert "has scores of AttuneBench, and this run is of EmoBench" in run(call, server, "m", *asked)[2]
         few = Scores.read(scores)
         few.keep(units=few.units["unit"].to_list()[:4]).write("few.parquet")
-        asked = ("--against", Path("few.parquet"), "--until-decided", METRIC, "--against-model", "n")
-        _, out, err = run(call, server, "m", *asked)
+        asked = ("--against", Path("few.parquet"), "--until-decided", METRIC)
+        _, out, err = run(call, server, "m", *asked, "--against-model", "n")
         assert "30 units left out, without scores of n" in out  # two of the four are among the first 32
         assert "fewer than 5 units of the data have scores of n, and fewer are not compared" in err
         assert server.calls == 0
