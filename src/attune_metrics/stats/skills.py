@@ -2,8 +2,7 @@
 
 References
 ----------
-.. [1] Spearman (1904), The proof and measurement of association between two things, American Journal of Psychology 15,
-   72-101: the correction for attenuation.
+.. [1] Spearman (1904), American Journal of Psychology 15, 72-101: the correction for attenuation.
 .. [2] Brennan (2001), Generalizability Theory, chapter 10: the correlation of universe scores, where the errors of two
    metrics are correlated, as both are computed on the same units.
 .. [3] Fisher (1921), On the probable error of a coefficient of correlation, Metron 1, 3-32.
