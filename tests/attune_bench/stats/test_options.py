@@ -150,12 +150,12 @@ ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "s
 # Nothing is drawn for these, or nothing where models were asked once; or the intervals are by formula.
 UNDRAWN = {
     "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
-    "separation", "skills",
+    "separation", "skills", "panas_consistency",
 }  # fmt: skip
 # What has an interval for these scores.
 DRAWN = [
     *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by", "variance_split")),
-    *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in ANALYSES),
+    *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in {*ANALYSES, *UNDRAWN}),
     *(
         (name, asked)
         for name in ("eibench", "sage")
