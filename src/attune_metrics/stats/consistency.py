@@ -68,8 +68,8 @@ def internal_consistency(items: ArrayLike, clusters: Iterable[Hashable], *, leve
     Parameters
     ----------
     items : array of float, shape (answers, items)
-        Each row is a filled form, in the unit of the items; a form with an item missing (nan) does not count. Turn items
-        that are worded the other way round before.
+        Each row is a filled form, in the unit of the items; a form with an item missing (nan) does not count. Items
+        that are worded the other way round are to be turned.
     clusters : iterable of str or int
         The label of each form's cluster, such as the person; for independent forms the id of the form.
     level : float

@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
 from attune_bench.scores.table import ScoreTable
-from attune_bench.stats.options import SamplingKeywords, begin, interval_ends
+from attune_bench.stats.options import Mask, SamplingKeywords, begin, interval_ends
 from attune_data import Conversation
 from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.attunebench.panas import Panas, prepare_panas
@@ -83,7 +83,8 @@ def panas_consistency(
         for affect, words in _AFFECTS.items():
             items = np.array([[one.get(word, np.nan) for word in words] for one in filled], dtype=np.float64)
             found = internal_consistency(items, labels, level=chosen.level)
-            clusters = series.count(~np.isnan(items).any(axis=1))
+            complete: Mask = ~np.logical_or.reduce(np.isnan(items), axis=1)
+            clusters = series.count(complete)
             row: dict[str, Any] = {"form": form, "affect": affect, "n": found.alpha.n, "clusters": clusters}
             for name, part, prefix in (("alpha", found.alpha, ""), ("omega", found.omega, "omega_")):
                 low, high, reason = interval_ends(part, clusters, scores)
