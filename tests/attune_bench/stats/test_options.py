@@ -114,7 +114,10 @@ CASES = [
     *((name, asked) for name in NAMES for asked in (*VERBS, *ANALYSES)),
     *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in ANALYSES),
 ]
-OF_THEIR_OWN_METRICS = {"report", "page", *(key.partition("/")[2] for key, one in OWN.items() if not one.takes_metrics)}
+OF_THEIR_OWN_METRICS = {
+    *("report", "page"),
+    *(key.rpartition("/")[2] for key, one in {**ANALYSES, **OWN}.items() if not one.takes_metrics),
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,19 +150,20 @@ def test_everything_refuses_what_is_no_option_of_it(name: str, options: dict[str
 
 QUICK: dict[str, Any] = {"resamples": 150, "interval": "percentile-expanded"}
 ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "share_high"))
-# Nothing is drawn for these, or nothing where models were asked once; or the intervals are by formula.
+# Nothing is drawn for these, or nothing where models were asked once, or records have no costs and probes; or the
+# intervals are by formula.
 UNDRAWN = {
     "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
-    "separation", "skills", "panas_consistency",
+    "separation", "skills", "panas_consistency", "cost", "cost_front", "contamination",
 }  # fmt: skip
 # What has an interval for these scores.
 DRAWN = [
-    *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by", "variance_split")),
+    *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by")),
     *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in {*ANALYSES, *UNDRAWN}),
     *(
         (name, asked)
         for name in ("eibench", "sage")
-        for asked in ("summary", "compare", "compare_all", "compare_by", "by", "win_rates", "variance_split")
+        for asked in ("summary", "compare", "compare_all", "compare_by", "by", "win_rates")
     ),
     *(("table", asked) for asked in (*VERBS, *ANALYSES) if asked not in UNDRAWN),
 ]
@@ -173,13 +177,12 @@ drawn = pytest.mark.parametrize(
     ],
 )
 # Ends that are ranks which occur, or of few possible values, may stay where they are.
-COARSE = {"rank", "judge_ranks", "rank_shifts", "win_rates", "ratings", "metric_correlation"}
+COARSE = {"rank", "judge_ranks", "rank_shifts", "win_rates", "ratings"}
 NO_BCA = {
     "rank": "a rank",
     "judge_ranks": "a rank",
     "rank_shifts": "a shift of ranks",
     "ratings": "a strength",
-    "metric_correlation": "a rank correlation",
 }
 
 
@@ -282,8 +285,6 @@ def test_one_resample_gives_no_interval_and_says_why(name: str, asked: str) -> N
     trials = [one.name for one in scores_named(name).metrics.values() if one.statistic == "share"]
     # A share of independent trials has Wilson's interval, which needs no resample.
     rows = frame.filter(~pl.col("metric").is_in(trials)) if asked in {"summary", "by"} else frame
-    if asked == "variance_split":
-        rows = rows.filter(source="model")  # the variances of units and of the residual have an interval by formula
     low = {"by": "difference_low"}.get(asked, "low")
     assert set(rows[low]) <= {None, 0.0}
     assert rows.filter(pl.col(low).is_null())["reason"].is_not_null().all()
