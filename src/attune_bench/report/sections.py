@@ -592,8 +592,9 @@ def cost_section(page: PageScores, results: Sequence[Any]) -> Section | None:
     table = page.table
     try:
         taken = page.analysis("cost", [], results=results)
-    except MetricInputError as error:
-        return Section("Cost", left_out=str(error))
+    except MetricInputError:
+        # Its text names a unit, which a page does not.
+        return Section("Cost", left_out="the results are not all those that were scored")
     if taken.is_empty():
         return None
     entry, metric = page.analyses["cost_front"], _metric_of_units(page, "cost_front")

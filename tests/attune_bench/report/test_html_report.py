@@ -54,6 +54,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Ratings: Pairwise accuracy",
         "What the metrics are about",
         "Pairwise accuracy",
+        "Profile of the four branches",
         "Perspective gap",
         "Turn drift: OM accuracy",
         "Turn drift: Emotion VA",
@@ -395,7 +396,7 @@ def test_names_are_text_in_every_section(conversations: Conversations) -> None:
         ]
     )
     page = score(hostile, runs).report(format="html", data=hostile, results=runs, resamples=20)
-    assert len(headings(page)) == 18
+    assert len(headings(page)) == 19
     tags = Tags(page)
     assert tags.open == []
     assert not any(tag == "img" or "onerror" in found for tag, found in tags.found)
