@@ -172,7 +172,9 @@ def test_a_description_beside_the_table_names_things(tmp_path: Path) -> None:
     beside.write_text("largest_margin = 4\n")
     assert Scores.read(path).models == ("x", "y")
     beside.write_text("largest_margin = 3\n")
-    with pytest.raises(MetricInputError, match=r"votes\.csv:3: margin is -4; the largest margin is 3, .*\(q2: x vs y\)"):
+    with pytest.raises(
+        MetricInputError, match=r"votes\.csv:3: margin is -4; the largest margin is 3, .*\(q2: x vs y\)"
+    ):
         Scores.read(path)
     beside.write_text("largest_margin = true\n")
     with pytest.raises(MetricInputError, match="largest_margin: True is no number above 0"):
