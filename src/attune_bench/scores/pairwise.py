@@ -15,7 +15,6 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from attune_bench.scores.table import KEYS, JsonColumn, Provenance, ScoreTable
-from attune_data.comparisons import misspelt
 from attune_data.text import did_you_mean, listed, plural
 from attune_metrics.comparisons import RATING, WIN_RATE
 from attune_metrics.metric import Metric, MetricInputError
@@ -143,6 +142,8 @@ def score(
         or a judge two families, an anchor is no model, or an option is unknown. The text names the comparison, with its
         place where the records know it.
     """
+    from attune_data.comparisons import misspelt
+
     fit = Fit(judges, margins, ties, penalty, anchors)
     given = list(comparisons)
     places: Mapping[str, str] = getattr(comparisons, "files", {})
