@@ -13,11 +13,12 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
+from attune_bench.scores.pairwise import misspelt_columns
 from attune_bench.scores.table_columns import ROW
 from attune_bench.scores.table_files import FileTable, read_table
 from attune_bench.scores.table_numbers import with_numbers
 from attune_data.collection import Collection
-from attune_data.comparisons import COMPARISON, Comparison, misspelt
+from attune_data.comparisons import COMPARISON, Comparison
 from attune_data.issues import SourceError
 from attune_data.repair import IssueCollector
 from attune_data.text import did_you_mean, joined, plural
@@ -196,5 +197,8 @@ def _check_twice(records: Sequence[tuple[Comparison, str]], name: str) -> None:
         key = COMPARISON.key(record)
         if (before := first.setdefault(key, place)) != place:
             rows = " and ".join(one.rpartition(":")[2] for one in (before, place))
-            mend = "; ".join(misspelt(one for one, _ in records)) or "leave one out, or number them in a column repeat"
+            mend = (
+                "; ".join(misspelt_columns([one for one, _ in records]))
+                or "leave one out, or number them in a column repeat"
+            )
             raise MetricInputError(f"{name}, rows {rows}: both are {record.id}; {mend}")

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from attune_bench.scores.table import KEYS, JsonColumn, Provenance, ScoreTable
-from attune_data.text import did_you_mean, listed, plural
+from attune_data.text import did_you_mean, listed, misspelt, plural
 from attune_metrics.comparisons import RATING, WIN_RATE
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES
@@ -142,8 +142,6 @@ def score(
         or a judge two families, an anchor is no model, or an option is unknown. The text names the comparison, with its
         place where the records know it.
     """
-    from attune_data.comparisons import misspelt
-
     fit = Fit(judges, margins, ties, penalty, anchors)
     given = list(comparisons)
     places: Mapping[str, str] = getattr(comparisons, "files", {})
@@ -169,7 +167,7 @@ def score(
         raise MetricInputError(
             f"{places.get(unnamed.id, 'a comparison')}: judge is empty; every comparison names its judge, or none does"
         )
-    notes = [f"{question[:1].upper()}{question[1:]}" for question in misspelt(given)] + _on_judges(frame, fit)
+    notes = [f"{question[:1].upper()}{question[1:]}" for question in misspelt_columns(given)] + _on_judges(frame, fit)
     if undecided := len(given) - len(decided):
         notes.append(f"Left out: {plural(undecided, 'comparison')} without a verdict.")
     if _one_order(frame):
@@ -181,6 +179,13 @@ def score(
     if left_out:
         notes.append(f"Columns left out, as they differ between the comparisons of a unit: {listed(left_out, 12)}.")
     return made.note(*notes) if notes else made
+
+
+def misspelt_columns(comparisons: "Sequence[Comparison]") -> list[str]:
+    """Return questions about columns that are nearly called as one that no comparison has."""
+    given = {name for one in comparisons for name in one.model_fields_set}
+    known = type(comparisons[0]).model_fields
+    return [f"column {name} is read as a trait of units; did you mean {near}?" for name, near in misspelt(given, known)]
 
 
 def _check_families(comparisons: "Iterable[Comparison]", places: Mapping[str, str]) -> None:

@@ -4,8 +4,7 @@ A record is one verdict, by one judge, in one order, by one criterion where ther
 programs judge alike.
 """
 
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, Strict
@@ -21,9 +20,6 @@ TIES = frozenset(
 
 SIDES = {"a": ("a", "model_a", "left"), "b": ("b", "model_b", "right")}
 """What a winner may be called in the place of a model's name, in lower case."""
-
-
-_SPELLING = 0.8  # how much alike a name and its misspelling are, of 1
 
 
 class Comparison(SnakeCaseRecord):
@@ -108,23 +104,6 @@ class Comparison(SnakeCaseRecord):
             return given
         side = given.strip().lower()
         return self.a if side in SIDES["a"] else self.b if side in SIDES["b"] else None
-
-
-def misspelt(comparisons: Iterable[Comparison]) -> list[str]:
-    """Return questions about fields of one's own that are nearly called as a field that no comparison has.
-
-    Examples
-    --------
-    >>> misspelt([Comparison(unit="q1", a="large", b="small", winner="small", jugde="me")])
-    ['column jugde is read as a trait of units; did you mean judge?']
-    """
-    given = {name for one in comparisons for name in one.model_fields_set}
-    known = Comparison.model_fields.keys()
-    return [
-        f"column {name} is read as a trait of units; did you mean {near}?"
-        for name in sorted(given - known)
-        for near in get_close_matches(name.lower(), sorted(known - given), 1, _SPELLING)
-    ]
 
 
 def _check(comparison: Comparison, findings: IssueCollector) -> None:
