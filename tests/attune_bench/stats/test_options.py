@@ -114,7 +114,10 @@ CASES = [
     *((name, asked) for name in NAMES for asked in (*VERBS, *ANALYSES)),
     *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in ANALYSES),
 ]
-OF_THEIR_OWN_METRICS = {"report", "page", *(key.partition("/")[2] for key, one in OWN.items() if not one.takes_metrics)}
+OF_THEIR_OWN_METRICS = {
+    *("report", "page"),
+    *(key.rpartition("/")[2] for key, one in {**ANALYSES, **OWN}.items() if not one.takes_metrics),
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,15 +150,16 @@ def test_everything_refuses_what_is_no_option_of_it(name: str, options: dict[str
 
 QUICK: dict[str, Any] = {"resamples": 150, "interval": "percentile-expanded"}
 ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "share_high"))
-# Nothing is drawn for these, or nothing where models were asked once; or the intervals are by formula.
+# Nothing is drawn for these, or nothing where models were asked once, or records have no costs and probes; or the
+# intervals are by formula.
 UNDRAWN = {
     "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
-    "separation", "skills",
+    "separation", "skills", "panas_consistency", "cost", "cost_front", "contamination",
 }  # fmt: skip
 # What has an interval for these scores.
 DRAWN = [
     *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by")),
-    *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in ANALYSES),
+    *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in {*ANALYSES, *UNDRAWN}),
     *(
         (name, asked)
         for name in ("eibench", "sage")
