@@ -1,4 +1,4 @@
-"""What follows within short series: does a bad value come after a bad one, and an outcome after what went before it?
+"""What follows within short series: bad values after bad ones, and outcomes after what went before them.
 
 The series, such as a conversation, is its own control: values of one series are compared with each other, as series
 differ in level. In a series of T values, the mean of the values after a bad one is then too low by chance alone: the
@@ -30,6 +30,8 @@ from attune_metrics.stats.sums import Floats, as_floats, cluster_index
 _HALVINGS = 60
 _MOST = 0.98
 """Stronger dependence is not told from series that never change."""
+FEWEST = 8
+"""Series that change have to be of so many clusters; the interval of fewer covers too rarely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,8 @@ def serial_dependence(
     -------
     Following
         ``effect`` is r, from -1 to 1: for 1 and 0, the probability of a bad value after a bad one minus that after a
-        good one. nan, with the reason, where no series changes, or where values change so rarely or so often that
-        nothing bounds r.
+        good one. nan, with the reason, where no series changes, and the ends where series change in fewer than 8
+        clusters or values change so rarely or so often that nothing bounds r.
 
     Raises
     ------
@@ -158,7 +160,7 @@ def serial_dependence(
     interval = Interval(nan, nan, nan, level, "t", len(x), len(np.unique(index)), NO_VARIATION)
     if telling.any() and sums(-_MOST).sum() > 0 > sums(_MOST).sum():
         estimate = _root(lambda r: float(sums(r).sum()), -_MOST, _MOST)
-        interval = replace(interval, estimate=estimate, **_inverted(sums, estimate, level))
+        interval = _inverted(sums, replace(interval, estimate=estimate))
     mean = float(x.mean()) if len(x) else nan
     effect = interval.estimate
     return Following(
@@ -187,23 +189,23 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def _inverted(sums: Callable[[float], Floats], estimate: float, level: float) -> dict[str, float | str | None]:
-    """Return the ends of the interval of all r that Student's t over clusters does not reject."""
-    n = len(sums(estimate))
-    if n < 2:
-        return {"reason": "all values are in one cluster"}
+def _inverted(sums: Callable[[float], Floats], found: Interval) -> Interval:
+    """Return the interval of all r that Student's t over clusters does not reject."""
+    n, estimate = found.clusters, found.estimate
+    if n < FEWEST:
+        return replace(found, reason=f"fewer than {FEWEST} clusters have a series with different values")
     from scipy.special import stdtrit
 
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * sqrt(n)
+    reach = float(stdtrit(n - 1, (1 + found.level) / 2)) * sqrt(n)
 
     def beyond(r: float, sign: int) -> float:
         own = sums(r)
         return float(own.sum()) - sign * reach * float(own.std(ddof=1))
 
     if beyond(-_MOST, 1) <= 0 or beyond(_MOST, -1) >= 0:
-        return {"reason": "so few changes bound the dependence on no side"}
-    ends = _root(lambda r: beyond(r, 1), -_MOST, estimate), _root(lambda r: beyond(r, -1), estimate, _MOST)
-    return {"low": ends[0], "high": ends[1], "reason": None}
+        return replace(found, reason="so few changes do not bound the dependence")
+    low, high = _root(lambda r: beyond(r, 1), -_MOST, estimate), _root(lambda r: beyond(r, -1), estimate, _MOST)
+    return replace(found, low=low, high=high, reason=None)
 
 
 def lagged_association(
@@ -272,6 +274,45 @@ def lagged_association(
         interval, _slope(before, after), of_outcome, of_outcome + effect * (1 - of_value),
         of_outcome - effect * of_value, len(first),
     )  # fmt: skip
+
+
+def association(
+    values: ArrayLike, outcomes: ArrayLike, clusters: Iterable[Hashable], *, level: float = 0.95
+) -> Interval:
+    """Estimate how much a step of 1 in a value goes with in the outcome of the same unit, over units.
+
+    Parameters
+    ----------
+    values, outcomes : array of float, shape (units,)
+        Finite numbers; of 1 and 0 the association is the difference of two means.
+    clusters : iterable of str or int
+        The cluster of each unit.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        The slope of least squares with Student's t over clusters; nan, with the reason, where values are equal.
+
+    Raises
+    ------
+    MetricInputError
+        If sizes differ, or a value is not finite.
+
+    Examples
+    --------
+    >>> association([0, 0, 1, 1], [1, 3, 4, 6], list("abcd")).estimate
+    3.0
+    """
+    check_level(level)
+    x, y, index = _finite(values, "values"), _finite(outcomes, "outcomes"), cluster_index(clusters)
+    if not len(x) == len(y) == len(index):
+        raise MetricInputError(f"{len(x)} values, {len(y)} outcomes and {len(index)} clusters; expected one of each")
+    step = x - x.mean() if len(x) else x
+    if not len(x) or not step.any():
+        return Interval(nan, nan, nan, level, "t", len(x), len(np.unique(index)), NO_VARIATION)
+    return _ratio(np.bincount(index, weights=step * (y - y.mean())), np.bincount(index, weights=step**2), level, len(x))
 
 
 def _ratio(products: Floats, spreads: Floats, level: float, n: int) -> Interval:

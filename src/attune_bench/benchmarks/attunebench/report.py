@@ -11,6 +11,7 @@ import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
 from attune_bench.benchmarks.attunebench.branches import METRICS_OF_BRANCHES, WHOLE, above_random
+from attune_bench.benchmarks.attunebench.following import mismatch_section, misread_section
 from attune_bench.report import drawing
 from attune_bench.report.columns import (
     UNDEFINED,
@@ -92,6 +93,8 @@ def sections(
         _branches(page),
         _gap(page),
         *(_drift(page, metric) for metric in _DRIFTING),
+        misread_section(page),
+        mismatch_section(page, data),
         _subgroups(page, data),
         _diagnoses(page, data),
         *_questions(page, data, results),
