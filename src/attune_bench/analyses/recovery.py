@@ -116,19 +116,19 @@ def recovery_of_paths(scores: ScoreTable, paths: Iterable[StatePath], options: S
             continue
         mask = np.zeros(len(series.units), dtype=np.bool_)
         mask[[*of_units]] = True
-        waits = [of_units[place][0] for place in np.flatnonzero(mask).tolist()]
-        falls = sum(map(len, waits))
-        terms = np.stack([wait_terms(own, WITHIN) for own in waits]).T
+        of_unit = [of_units[place][0] for place in np.flatnonzero(mask).tolist()]
+        every = [wait for own in of_unit for wait in own]
+        falls = len(every)
+        terms = np.stack([wait_terms(own, WITHIN) for own in of_unit]).T
         [back] = draws.intervals(bootstrap, terms[np.newaxis], mask, statistic=share_back)
         with_falls = np.zeros(len(mask), dtype=np.bool_)
         with_falls[[place for place, (own, _) in of_units.items() if own]] = True
         low, high, reason = interval_ends(back, series.count(with_falls), scores)
-        every = [wait for own in waits for wait in own]
         lost = sum(wait.end == "left" for wait in every)
         told: tuple[Any, ...] = (None, None, None, None, None)
         if falls:
             told = (nan_to_none(back.estimate), low, high, median_wait(every), lost / falls)
         why = f"{reason} with a fall" if reason == too_few(scores) else reason if falls else "the state never got worse"
-        counts = (len(waits), series.count(mask))
+        counts = (len(of_unit), series.count(mask))
         rows.append((model, condition, axis, falls, falls / replies, *told, *counts, why))
     return build_frame(STATE_RECOVERY, rows)

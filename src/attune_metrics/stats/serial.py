@@ -155,7 +155,7 @@ def serial_dependence(
     def sums(r: float) -> Floats:
         common = 2 * (counts @ r**distances) / orders
         share = held.pairs * (r - common) / (np.maximum(size - 1, 1) * (1 - common))
-        return np.bincount(index, weights=(excess - spread * share)[telling])
+        return _sums(index, (excess - spread * share)[telling])
 
     interval = Interval(nan, nan, nan, level, "t", len(x), len(np.unique(index)), NO_VARIATION)
     if telling.any() and sums(-_MOST).sum() > 0 > sums(_MOST).sum():
@@ -266,8 +266,8 @@ def lagged_association(
         compared += held.sum(np.ones(len(step)), of[lag:][apart])
     telling = spread > 1e-12
     index, weights = held.chosen(telling), (held.pairs / np.maximum(compared, 1))[telling]
-    own = np.bincount(index, weights=product[telling] * weights)
-    interval = _ratio(own, np.bincount(index, weights=spread[telling] * weights), level, len(first))
+    own = _sums(index, product[telling] * weights)
+    interval = _ratio(own, _sums(index, spread[telling] * weights), level, len(first))
     of_value, of_outcome = (float(one.mean()) if len(first) else nan for one in (before, after))
     effect = interval.estimate
     return Following(
@@ -312,7 +312,12 @@ def association(
     step = x - x.mean() if len(x) else x
     if not len(x) or not step.any():
         return Interval(nan, nan, nan, level, "t", len(x), len(np.unique(index)), NO_VARIATION)
-    return _ratio(np.bincount(index, weights=step * (y - y.mean())), np.bincount(index, weights=step**2), level, len(x))
+    return _ratio(_sums(index, step * (y - y.mean())), _sums(index, step**2), level, len(x))
+
+
+def _sums(index: NDArray[np.intp], weights: Floats) -> Floats:
+    """Return sums by position in the index."""
+    return np.bincount(index, weights=weights).astype(np.float64)
 
 
 def _ratio(products: Floats, spreads: Floats, level: float, n: int) -> Interval:

@@ -31,6 +31,7 @@ from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench.after_mismatch import AFTER_MISMATCH, after_mismatch
 from attune_bench.benchmarks.attunebench.branches import BRANCH_PROFILES, METRICS_OF_BRANCHES, branches
 from attune_bench.benchmarks.attunebench.conversation_score import CELLS, IN_COMPOSITE, POOLED
+from attune_bench.benchmarks.attunebench.detail import TURN_KEYS, record_grid
 from attune_bench.benchmarks.attunebench.run_analyses import (
     JUDGE_AGREEMENT,
     JUDGE_RANKS,
@@ -40,7 +41,6 @@ from attune_bench.benchmarks.attunebench.run_analyses import (
     judge_ranks,
     question_agreement,
 )
-from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_grid
 from attune_bench.benchmarks.attunebench.serial_misreads import READ, SERIAL_MISREADS, serial_misreads
 from attune_bench.scores.columns import Analysis, Columns, FrameColumn, build_frame, columns, share, text
 from attune_bench.scores.table import ScoreTable

@@ -6,7 +6,6 @@ from functools import partial
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.after_mismatch import AFFECT
-from attune_bench.benchmarks.attunebench.analyses import ANALYSES
 from attune_bench.report import drawing
 from attune_bench.report.columns import Part, Row, Section, counts_units, label, with_note
 from attune_bench.report.figures import estimate
@@ -26,7 +25,7 @@ _LOOKS = ("circle", drawing.SKY, False), ("diamond", drawing.ORANGE, False)
 
 
 def _said(page: PageScores, name: str, frame: pl.DataFrame) -> Sequence[Part]:
-    entry = ANALYSES[name]
+    entry = page.analyses[name]
     return with_note(
         analysis_tables(page.table, name, entry, frame), analysis_note(page.table, entry, frame, page.chosen)
     )
@@ -34,7 +33,7 @@ def _said(page: PageScores, name: str, frame: pl.DataFrame) -> Sequence[Part]:
 
 def misread_section(page: PageScores, metric: str = "avg_emotion_f1") -> Section:
     """Return the section on misreads in a row, of one metric."""
-    entry, table = ANALYSES["serial_misreads"], page.table
+    entry, table = page.analyses["serial_misreads"], page.table
     title = f"{entry.title}: {label(table.metric(metric))}"
     if why := counts_units(table, page.chosen):
         return Section(title, left_out=why)
@@ -109,7 +108,7 @@ def misread_plot(table: ScoreTable, found: pl.DataFrame) -> RowPlot:
 
 def mismatch_section(page: PageScores, data: Sequence[Conversation] | None) -> Section:
     """Return the section on what follows an unwanted or a missing behaviour of the original model."""
-    title = ANALYSES["after_mismatch"].title
+    title = page.analyses["after_mismatch"].title
     if data is None:
         return Section(title, left_out="needs the conversations (--data)")
     if why := counts_units(page.table, page.chosen):

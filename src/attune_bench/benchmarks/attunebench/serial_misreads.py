@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_grid
+from attune_bench.benchmarks.attunebench.detail import TURN_KEYS, record_grid
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, whole
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, begin, direction, interval_ends
