@@ -36,6 +36,7 @@ OF_HARNESSES = {
     ),
     "judged-pairs.md": ("--simulations",),
     "separation.md": ("--simulations",),
+    "after-a-misread.md": ("--simulations",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
 """Options of other tools, and of scripts in `benchmarks`, that a page names."""

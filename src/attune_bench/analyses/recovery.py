@@ -128,7 +128,7 @@ def recovery_of_paths(scores: ScoreTable, paths: Iterable[StatePath], options: S
         told: tuple[Any, ...] = (None, None, None, None, None)
         if falls:
             told = (nan_to_none(back.estimate), low, high, median_wait(every), lost / falls)
-        why = f"{reason} with a fall" if reason == too_few(scores) else reason if falls else "the state never got worse"
-        counts = (len(of_unit), series.count(mask))
-        rows.append((model, condition, axis, falls, falls / replies, *told, *counts, why))
+        why = f"{reason} with a fall" if reason == too_few(scores) else reason
+        counts = (len(of_unit), series.count(mask), why if falls else "the state never got worse")
+        rows.append((model, condition, axis, falls, falls / replies, *told, *counts))
     return build_frame(STATE_RECOVERY, rows)

@@ -30,6 +30,7 @@ from attune_metrics.stats.sums import Floats, as_floats, cluster_index
 _HALVINGS = 60
 _MOST = 0.98
 """Stronger dependence is not told from series that never change."""
+_UNBOUNDED = "values change so rarely, or so often, that nothing bounds the dependence"
 FEWEST = 8
 """Series that change have to be of so many clusters; the interval of fewer covers too rarely."""
 
@@ -157,7 +158,8 @@ def serial_dependence(
         share = held.pairs * (r - common) / (np.maximum(size - 1, 1) * (1 - common))
         return _sums(index, (excess - spread * share)[telling])
 
-    interval = Interval(nan, nan, nan, level, "t", len(x), len(np.unique(index)), NO_VARIATION)
+    reason = _UNBOUNDED if telling.any() else NO_VARIATION
+    interval = Interval(nan, nan, nan, level, "t", len(x), len(np.unique(index)), reason)
     if telling.any() and sums(-_MOST).sum() > 0 > sums(_MOST).sum():
         estimate = _root(lambda r: float(sums(r).sum()), -_MOST, _MOST)
         interval = _inverted(sums, replace(interval, estimate=estimate))
@@ -199,11 +201,14 @@ def _inverted(sums: Callable[[float], Floats], found: Interval) -> Interval:
     reach = float(stdtrit(n - 1, (1 + found.level) / 2)) * sqrt(n)
 
     def beyond(r: float, sign: int) -> float:
-        own = sums(r)
-        return float(own.sum()) - sign * reach * float(own.std(ddof=1))
+        at = sums(r)
+        return float(at.sum()) - sign * reach * float(at.std(ddof=1))
 
+    own = sums(estimate)
+    if own.std() <= 1e-12 * max(float(np.abs(own).max()), 1):
+        return replace(found, reason=NO_VARIATION)
     if beyond(-_MOST, 1) <= 0 or beyond(_MOST, -1) >= 0:
-        return replace(found, reason="so few changes do not bound the dependence")
+        return replace(found, reason=_UNBOUNDED)
     low, high = _root(lambda r: beyond(r, 1), -_MOST, estimate), _root(lambda r: beyond(r, -1), estimate, _MOST)
     return replace(found, low=low, high=high, reason=None)
 

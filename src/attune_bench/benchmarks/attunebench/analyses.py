@@ -431,10 +431,12 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             function=serial_misreads,
             title="Misreads in a row",
             note="Bad: worse than the median of all models' turns. Difference: bad turns after a bad turn minus after "
-            "a good one, each within its conversation; the interval is Student's t over participants. Back in 3: "
-            "stretches of bad turns that are over three turns after the first one; the end of a conversation censors. "
-            "The models predict on a fixed transcript: what they misread changes nothing in it.",
+            "a good one, each within its conversation, with Student's t over participants. Back in 3: stretches of bad "
+            "turns that are over three turns after the first one; the end of a conversation censors. This interval "
+            "resamples participants. The models predict on a fixed transcript: what they misread changes nothing in "
+            "it.",
             metrics=READ,
+            by_formula=True,
             estimate="difference",
             row="a model, mode and metric",
             columns=SERIAL_MISREADS,
@@ -442,6 +444,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "after_mismatch": Analysis(
             function=after_mismatch,
             title="After an unwanted or a missing behaviour",
+            by_formula=True,
             note="What goes with a behaviour of the original model that the person did not want, or missed: in the "
             "next turn, within the conversation, and in the conversation as a whole. Difference: an association, with "
             "Student's t over participants, without correction for several tests. People who meet such behaviours may "

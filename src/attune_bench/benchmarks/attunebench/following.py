@@ -5,9 +5,9 @@ from functools import partial
 
 import polars as pl
 
-from attune_bench.benchmarks.attunebench.after_mismatch import AFFECT
+from attune_bench.benchmarks.attunebench.after_mismatch import AFFECT, BEHAVIOURS, WANTED
 from attune_bench.report import drawing
-from attune_bench.report.columns import Part, Row, Section, counts_units, label, with_note
+from attune_bench.report.columns import Folded, Part, Row, Section, counts_units, label, with_note
 from attune_bench.report.figures import estimate
 from attune_bench.report.findings import models_of, not_counted
 from attune_bench.report.page_scores import PageScores
@@ -41,8 +41,8 @@ def misread_section(page: PageScores, metric: str = "avg_emotion_f1") -> Section
         return Section(title, left_out="needs the records of the runs, which these scores lack")
     frame = page.analysis("serial_misreads", [metric])
     caption = (
-        "Share of badly read turns after a good and after a bad turn, within conversations; in the middle the "
-        "difference, at the right the stretches of bad turns that are over three turns later, with intervals."
+        "Share of badly read turns after a good and after a bad turn, within conversations; in the middle the share of "
+        "the stretches of bad turns that are over three turns later, at the right the difference, with intervals."
     )
     return drawn_section(
         page, title, frame, "difference", caption, partial(misread_plot, table),
@@ -89,21 +89,17 @@ def misread_plot(table: ScoreTable, found: pl.DataFrame) -> RowPlot:
         )
         over = row | {"low": row["back_low"], "high": row["back_high"]}
         over["text"] = f"{row['model']}: over in 3 {drawing.shown(over, 'back', _SHARE)}"
-        marks = [
-            dumbbell([row[kind] for kind in kinds], _LOOKS, row["text"], row["model"]),
-            [estimate(row, "difference")],
-        ]
-        drawn.append(
-            PlotRow(name=row["model"], marks=[*marks, [estimate(over, "back")] if row["back"] is not None else []])
-        )
+        over_soon = [] if row["back"] is None else [estimate(over, "back")]
+        read = dumbbell([row[kind] for kind in kinds], _LOOKS, row["text"], row["model"])
+        drawn.append(PlotRow(name=row["model"], marks=[read, over_soon, [estimate(row, "difference")]]))
     differences = [0, *(row[end] for row in rows for end in ("difference", "low", "high"))]
     axes = [
         axis_of([row[kind] for row in rows for kind in kinds], _SHARE, "read badly"),
-        axis_of(differences, _DIFFERENCE, "bad minus good"),
         axis_of([0, 1], _SHARE, "over in 3 turns"),
+        axis_of(differences, _DIFFERENCE, "bad minus good"),
     ]
-    return RowPlot(rows=drawn, axes=axes, key=key_of(kinds.values(), _LOOKS),
-                   numbers=drawing.numbered(table, rows, "model"))  # fmt: skip
+    numbers = drawing.numbered(table, rows, "model")
+    return RowPlot(rows=drawn, axes=axes, lines={"": 0}, key=key_of(kinds.values(), _LOOKS), numbers=numbers)
 
 
 def mismatch_section(page: PageScores, data: Sequence[Conversation] | None) -> Section:
@@ -123,8 +119,32 @@ def mismatch_section(page: PageScores, data: Sequence[Conversation] | None) -> S
     )
     return drawn_section(
         page, title, repeated.filter(condition=page.table.conditions[0]), "difference", caption, mismatch_plot,
-        others=_said(page, "after_mismatch", frame),
+        others=[Folded("All numbers", _said(page, "after_mismatch", frame))], finding=of_outcomes,
     )  # fmt: skip
+
+
+def of_outcomes(rows: pl.DataFrame) -> str:
+    """Say which outcomes of the next turn go with a behaviour, by their own intervals.
+
+    Examples
+    --------
+    >>> known = {"behaviour": "missing", "outcome": "negative emotion", "low": 0.1, "high": 0.3}
+    >>> of_outcomes(pl.DataFrame([known]))
+    'After a missing behaviour, negative emotion is more frequent in the next turn, by its own interval'
+    >>> of_outcomes(pl.DataFrame([known | {"low": -0.1}]))
+    'No outcome of the next turn goes with such a behaviour by more than its interval allows for chance'
+    """
+    found = []
+    for row in rows.drop_nulls("low").iter_rows(named=True):
+        if row["low"] > 0 or row["high"] < 0:
+            verb = "are" if row["outcome"] == WANTED else "is"
+            how = "more" if row["low"] > 0 else "less"
+            said = f"{row['outcome']} {verb} {how} frequent in the next turn"
+            whose = "their" if row["outcome"] == WANTED else "its"
+            found.append(f"after {BEHAVIOURS[row['behaviour']]} behaviour, {said}, by {whose} own interval")
+    nothing = "no outcome of the next turn goes with such a behaviour by more than its interval allows for chance"
+    text = "; ".join(found) or nothing
+    return text[:1].upper() + text[1:]
 
 
 def mismatch_plot(found: pl.DataFrame) -> RowPlot:

@@ -30,8 +30,10 @@ SERIAL_MISREADS = columns(
     "turns_back pairs n clusters reason",
     bad=share("Share of the turns that the model read badly: worse than the median of all models' turns.")
     ._replace(shown="files"),
-    after_bad=share("Share of bad turns after a bad turn, in a conversation of average level."),
-    after_good=share("Share of bad turns after a good turn, in a conversation of average level."),
+    after_bad=share("Share of bad turns after a bad turn, in a conversation of average level.")
+    ._replace(head="if bad"),
+    after_good=share("Share of bad turns after a good turn, in a conversation of average level.")
+    ._replace(head="if good"),
     difference=FrameColumn(
         "After a bad turn minus after a good one, within conversations.", low=-1, high=1, shown="plain", signed=True
     ),
@@ -44,8 +46,8 @@ SERIAL_MISREADS = columns(
     back_low=share("Lower end of the interval of this share."),
     back_high=share("Upper end of the interval of this share."),
     turns_back=whole("Turns until half of the stretches are over. Empty where that was not observed.")
-    ._replace(head="half back"),
-    pairs=whole("Pairs of neighbouring turns."),
+    ._replace(shown="files"),
+    pairs=whole("Pairs of neighbouring turns.")._replace(shown="files"),
 )  # fmt: skip
 
 
