@@ -34,6 +34,7 @@ OF_HARNESSES = {
         *("--include_path", "--tasks", "--apply_chat_template", "--model_args", "--metadata", "--output_path"),
         *("--log_samples", "--gen_kwargs", "--cache_requests"),
     ),
+    "early.md": ("--simulations",),
     "judged-pairs.md": ("--simulations",),
     "separation.md": ("--simulations",),
     "after-a-misread.md": ("--simulations",),

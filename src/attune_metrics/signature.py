@@ -59,6 +59,8 @@ class Signature:
         ``percentile-expanded_logit-t`` where shares have a method of their own).
     margin : str, optional
         Smallest difference of interest, of all metrics or of each.
+    look : str, optional
+        Which look at growing data, ``2 of 4`` or ``any``; without it the only one.
     level : float, optional
         Confidence level, between 0 and 1.
     boot, exchanges, seed : int, optional
@@ -100,6 +102,7 @@ class Signature:
     weight: str | None = None
     interval: str | None = None
     margin: str | None = None
+    look: str | None = None
     level: float | None = None
     boot: int | None = None
     exchanges: int | None = None

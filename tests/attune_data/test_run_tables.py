@@ -35,6 +35,7 @@ PREDICTED: dict[str, dict[str, Any]] = {
         "em_drafted_response": TEXT, "em_response_reasoning": TEXT, "em_emotion_reasoning": TEXT,
         **{f"em_draft_{name}": NUMBER
            for name in ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")},
+        "em_continuation": TEXT, "em_paraphrase_continuation": TEXT, "em_paraphrase_end": TEXT,
     },
     "mood_tags": {"em_intensity": RATING},
     "binary": dict.fromkeys(BINARY, ANSWER),

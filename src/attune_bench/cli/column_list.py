@@ -15,10 +15,10 @@ import polars as pl
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.scores.columns import Columns, Frame, FrameColumn, columns, share, text, true_false, whole
-from attune_bench.stats.compare import COMPARISONS, SAME
+from attune_bench.stats.compare import COMPARISONS, LOOK, SAME
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
 from attune_bench.stats.judges import JUDGES, RATER_PAIRS
-from attune_bench.stats.planning import PLAN
+from attune_bench.stats.planning import EXPECTED, PLAN
 from attune_bench.stats.rank import RANKS
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, EXPECTED_CHANCE, RANDOM_ANSWERS, SUMMARY
@@ -123,7 +123,7 @@ FRAMES: Mapping[str, Frame] = {
     "comparisons": Frame(
         "`compare`, `scores.compare()`, `scores.compare_all()`",
         "a pair of models, condition and metric; with `--by`, in a stratum",
-        columns("stratum") | COMPARISONS | SAME | _SIGNED,
+        columns("stratum") | COMPARISONS | SAME | LOOK | _SIGNED,
     ),
     "ranks": Frame("`rank`, `scores.rank()`", "a condition, metric and model", RANKS | _SIGNED),
     "distribution": Frame(
@@ -132,7 +132,7 @@ FRAMES: Mapping[str, Frame] = {
     "plan": Frame(
         "`plan`, `scores.plan()`",
         "a pair of models, condition and metric of the pilot; one row where assumptions are stated",
-        PLAN,
+        PLAN | EXPECTED,
     ),
     "judged models": Frame(
         "`judge correct` (`debias`), `scores.debias()`", "a rated model and condition", JUDGED_MODELS | _SIGNED

@@ -8,7 +8,7 @@ from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -488,6 +488,26 @@ margin_option = many(
     "--margin",
     "Are two models practically the same? The smallest difference that matters, in the unit of the file of scores: "
     "VALUE, METRIC=VALUE, or declared, for the margin that the metric declares.",
+)
+
+
+def _number_of_looks(text: str) -> int | Literal["any"]:
+    """Return the value of `--looks`."""
+    try:
+        return "any" if text == "any" else int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a whole number nor any") from None
+
+
+looks_options = all_of(
+    option(
+        "--looks",
+        "Where the models are compared while the data come in: how often, up to 20 times, each after an equal part of "
+        "the participants; or any, for any number of times.",
+        _number_of_looks,
+        folded=True,
+    ),
+    option("--look", "Which of the --looks this is, from 1.", int, folded=True),
 )
 
 

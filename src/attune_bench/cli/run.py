@@ -65,7 +65,15 @@ from attune_bench.runner.calls import (
     endpoint,
     provider_name,
 )
-from attune_bench.runner.cost import PriceError, calls_within, check_limited, estimate, estimate_text, read_prices
+from attune_bench.runner.cost import (
+    PROBE,
+    PriceError,
+    calls_within,
+    check_limited,
+    estimate,
+    estimate_text,
+    read_prices,
+)
 from attune_bench.runner.pairs import Judged, Pairing, judge_pairs, matches_with, planned_calls
 from attune_bench.runner.running import listed_settings, prepare, roles_of
 from attune_bench.runner.task import Task
@@ -275,6 +283,9 @@ def print_estimate(
     say(f"{plural(len(units), task.unit)}{conditions}{times}: {plural(len(calls), 'call')} at most{more}")
     decoding, prices, limit = each[0].decoding, options.prices, options.max_cost
     say(estimate_text(estimate(calls, decoding), prices))
+    if probes := [call for call in calls if call.schema_name == PROBE]:
+        say("of these, probes, on which no score depends:")
+        say(estimate_text(estimate(probes, decoding), prices))
     if limit is None or not {call.model for call in calls} <= prices.keys():
         return
     within = calls_within(calls, decoding, prices, limit)

@@ -21,6 +21,7 @@ from attune_bench.cli.options import (
     data_option,
     format_option,
     labels_option,
+    looks_options,
     margin_of,
     margin_option,
     metric_option,
@@ -316,6 +317,7 @@ def report(
 @pair_option
 @option("--by", "A trait: compare within each of its values too, each corrected for itself.")
 @margin_option
+@looks_options
 @option("--full", "Print every pair, whatever the number of models, with p min and mde too.", bool)
 @mixed_option
 @analysis_options
@@ -334,7 +336,7 @@ def compare(
 
     JSON: under comparisons model_a, model_b, the condition, metric, difference, low, high, p, p_min, p_holm,
     significant, n, clusters, mde, reason (with --by, stratum before these; with --margin, margin, p_same, p_same_holm,
-    verdict behind them); under significant how many pairs differ.
+    verdict behind them; with --looks, look); under significant how many pairs differ.
     """
     check_pair(model)
     if scores is not None and given["results"]:
@@ -343,6 +345,7 @@ def compare(
         raise UserError("--data is for --by; leave it out, or name a trait")
     read, scored = scores_given(scores, {**given, "data": data})
     options = {**_options(read, metric, given), "margin": margin_of(margin)}
+    options |= {name: given[name] for name in ("looks", "look")}
     with mistakes():
         check_shared_units(read, model or None)
     if by is None:
@@ -619,7 +622,7 @@ def _distribution(scores: Scores, metric: Sequence[str]) -> Document:
 _DISTRIBUTION = Analysis(function=distribution, title="Distribution", note="", columns=DISTRIBUTION)
 
 
-_ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
+_ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2}
 
 
 @verb("plan scores.json --difference 2", "plan --difference 2 --sd 10 --correlation 0.5 --icc 0.2", variants=True)
@@ -639,7 +642,13 @@ _ASSUMED = {"power": 0.8, "alpha": 0.05, "sided": 2, "looks": 1}
     float,
     folded=True,
 )
-@option("--looks", "How often the data are tested; once only.", int, default=1, folded=True)
+@option(
+    "--looks",
+    "How often the models are compared while the participants come in, up to 20; see compare --looks.",
+    int,
+    default=1,
+    folded=True,
+)
 @mixed_option
 @own_benchmark_option
 @format_option()
@@ -649,9 +658,12 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
     From a pilot, SCORES of two models or more; or from assumptions, --sd, --correlation and --icc.
 
     JSON: under plan model_a, model_b, the condition, metric, difference, participants, units, sd, correlation, icc,
-    units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot.
+    units_per_participant, units_cv, n, clusters, mde, reason; the last four are of the pilot. With --looks,
+    participants_expected is behind them.
     """
     asked = {name: given.pop(name) for name in ("difference", "participants", "looks")}
+    looks = asked["looks"]
+    assumed = _ASSUMED | {"looks": looks}
     names = ("sd", "correlation", "icc", "units_per_participant", "units_cv")
     stated = {name: value for name in names if (value := given.pop(name)) is not None}
     if (asked["difference"] is None) == (asked["participants"] is None):
@@ -665,8 +677,8 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
         read = read_scores(scores, given)
         metrics = list(metric) or [read.primary]
         frame, warned = with_warnings(lambda: read.plan(models=model or None, metrics=metrics, **asked))
-        notes = [nothing_to_compare(read)] if frame.is_empty() else pilot_notes(read)
-        made = document(read, pilot_tables(read, frame), notes=notes, warnings=warned, metadata=_ASSUMED)
+        notes = [nothing_to_compare(read)] if frame.is_empty() else pilot_notes(read, looks)
+        made = document(read, pilot_tables(read, frame), notes=notes, warnings=warned, metadata=assumed)
         print_document(made, format)
         return
     for name, value in {"metric": metric, "model": model, **given}.items():
@@ -676,4 +688,4 @@ def plan(scores: Path | None, metric: tuple[str, ...], model: tuple[str, ...], f
         raise UserError("how many? Name the scores of a pilot, or state --sd, --correlation and --icc")
     with mistakes():
         frame = plan_from_assumptions(**stated, **asked)
-    print_document(Document([assumed_table(frame)], notes=assumed_notes(), metadata=_ASSUMED), format)
+    print_document(Document([assumed_table(frame)], notes=assumed_notes(looks), metadata=assumed), format)

@@ -213,7 +213,8 @@ def p_value(value: float | None, *, is_bound: bool = False) -> str:
 def is_p_bound(row: Row) -> bool:
     """Tell whether the p-values of a row are as small as so many resamples can give, so that they are bounds.
 
-    The least p-value of a test that evaluates all exchanges, a number of 2^k-ths, is exact.
+    The least p-value of a test that evaluates all exchanges, a number of 2^k-ths, is exact; the test of a look draws
+    none.
 
     Examples
     --------
@@ -221,7 +222,13 @@ def is_p_bound(row: Row) -> bool:
     (True, False)
     """
     p, least = row.get("p"), row.get("p_min")
-    return p is not None and least is not None and p <= least and least.as_integer_ratio()[1] > MOST_RESAMPLES
+    return (
+        row.get("look") is None
+        and p is not None
+        and least is not None
+        and p <= least
+        and least.as_integer_ratio()[1] > MOST_RESAMPLES
+    )
 
 
 def row_p(row: Row, key: str = "p_holm") -> str:

@@ -73,7 +73,7 @@ def comparison_tables(
         within = f"{count['stratum']}: " if "stratum" in count else ""
         named = f"{within}{label(table.metrics[count['metric']])}{under_condition(table, count['condition'])}"
         title = f"{named}: {significant_words(table, count, own)}"
-        made = Table("comparisons", title, columns, own.to_dicts(), caption=_caption(named, count))
+        made = Table("comparisons", title, columns, own.to_dicts(), caption=_caption(named, count, _look_of(own)))
         if not full:
             # Why there is no mde is of no use without its column.
             reason = pl.when(pl.any_horizontal(pl.col("low", "p").is_null())).then("reason")
@@ -84,12 +84,29 @@ def comparison_tables(
     return with_frame("comparisons", comparisons, tables)
 
 
-def _caption(named: str, count: Row) -> str:
+def _caption(named: str, count: Row, look: str | None) -> str:
     """Return what a paper says a table of pairs shows."""
     family = count["family"]
     corrected = f", Holm-corrected over {plural(family, 'pair')}" if family > 1 else ""
-    tested = f" and p-values of paired permutation tests{corrected}" if family else ""
+    tests = "paired permutation tests" if look is None else f"Student's t over clusters, over {_looks_words(look)}"
+    tested = f" and p-values of {tests}{corrected}" if family else ""
     return f"Differences between models in {named}, with uncorrected intervals{tested}."
+
+
+def _look_of(comparisons: pl.DataFrame) -> str | None:
+    """Return which look at the data comparisons are, such as ``2 of 4`` or ``any``; None where there is one look."""
+    return comparisons["look"].first() if "look" in comparisons.columns else None  # type: ignore[return-value]  # A text.
+
+
+def _looks_words(look: str) -> str:
+    """Return what the looks of a look are called.
+
+    Examples
+    --------
+    >>> _looks_words("2 of 4"), _looks_words("any")
+    ('4 looks', 'any number of looks')
+    """
+    return "any number of looks" if look == "any" else f"{look.rpartition(' ')[2]} looks"
 
 
 def _families(comparisons: pl.DataFrame) -> Iterator[tuple[Row, pl.DataFrame]]:
@@ -140,7 +157,24 @@ def comparison_note(
     """
     units = pluralize(table.provenance.unit)
     are_matrices = [False] if full else matrices(comparisons)
+    look, of_clusters = _look_of(comparisons), pluralize(drawn(table, options))
     intervals = f"Uncorrected intervals: {interval_words(table, options)}."
+    test = (
+        f"p: paired permutation test, exchanging the two models within each {drawn(table, options)}, on the {units} of "
+        f"both{random_words(exchanges, options)}."
+    )
+    if look is not None:
+        level = f"{100 * options.level:g}%"
+        intervals = (
+            f"Uncorrected intervals: by Student's t over {of_clusters}, so wide that those of {_looks_words(look)} "
+            f"hold together with {level}."
+        )
+        test = (
+            f"p: the likelihood ratio of Student's t over {of_clusters}, which holds at any number of looks."
+            if look == "any"
+            else f"p: Student's t over {of_clusters}, corrected for {_looks_words(look)}, each after an equal part of "
+            f"the planned {of_clusters} (O'Brien and Fleming); this is look {look.partition(' ')[0]}."
+        )
     if not all(are_matrices):
         intervals = f"Difference: A minus B, on the {units} of both. In brackets, u{intervals[1:]}"
     signs = (
@@ -155,20 +189,20 @@ def comparison_note(
     said = [
         *([signs] if any(are_matrices) else []),
         intervals,
-        f"p: paired permutation test, exchanging the two models within each {drawn(table, options)}, on the {units} of "
-        f"both{random_words(exchanges, options)}.",
-        *([_BOUND] if any(map(is_p_bound, comparisons.iter_rows(named=True))) else []),
+        test,
+        *([_BOUND] if look is None and any(map(is_p_bound, comparisons.iter_rows(named=True))) else []),
         *(["p min: the smallest p that the test could give."] if full else []),
         "Holm p: corrected for the family, the pairs that are corrected together; two models differ where it is below "
         "0.05.",
         *([] if for_paper else ["By the uncorrected interval: pairs with an interval that excludes 0."]),
-        *([_MDE] if full else []),
+        *([_MDE if look is None else _MDE_OF_LOOK] if full else []),
         *([same] if "margin" in comparisons.columns else []),
     ]
     return " ".join(said)
 
 
 _BOUND = "<: no random exchange gave a difference as large."
+_MDE_OF_LOOK = "mde: minimum detectable effect, the smallest true difference that this look alone finds with 80% power."
 _MDE = "mde: minimum detectable effect, the smallest true difference found with 80% power at an uncorrected 0.05."
 
 
@@ -231,8 +265,9 @@ def _quote(table: ScoreTable, row: Row, family: Row, options: AnalysisOptions) -
     said = f"{_both_means(table, row, options)}: difference {number(difference, metric)}"
     if within:
         said += f", {'uncorrected ' if corrected else ''}{100 * options.level:g}% interval {within}"
-    p = row_p(row)
-    said += f", p {f'< {p[1:]}' if p.startswith('<') else f'= {p}'} (paired permutation test{corrected})"
+    p, look = row_p(row), row.get("look")
+    test = "paired permutation test" if look is None else f"Student's t, over {_looks_words(look)}"
+    said += f", p {f'< {p[1:]}' if p.startswith('<') else f'= {p}'} ({test}{corrected})"
     size = plural(row["n"], held.unit)
     if has_clusters(table) and row["clusters"] != row["n"]:
         size += f" by {plural(row['clusters'], held.cluster)}"

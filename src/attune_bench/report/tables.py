@@ -38,7 +38,7 @@ from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import EQUAL, enough_exchanges
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, points, sorted_groups
-from attune_bench.stats.planning import PLAN
+from attune_bench.stats.planning import EXPECTED, PLAN
 from attune_bench.stats.rank import RANKS, in_tiers
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, coverage, z_scores
@@ -617,18 +617,27 @@ def rows_under(frame: pl.DataFrame, condition: str | None) -> list[dict[str, Any
     return under(frame, condition).to_dicts()
 
 
-_TEST = (
-    "Power 80%: if the true difference is this large, four of five such studies find it, by the two-sided permutation "
-    "test of compare at 0.05. This is for one pair: where several are corrected for each other, more {0} are needed. "
-    "Test once, when all {0} are there."
-)
+def _power_words(clusters: str, looks: int) -> str:
+    """Return what the power of a plan means, and when to test; `clusters` in the plural."""
+    found, test = "find it", "the two-sided permutation test of compare at 0.05"
+    when = f"Test once, when all {clusters} are there."
+    if looks > 1:
+        found, test = f"find it at one of {looks} looks", f"compare --looks {looks} at 0.05 over all looks"
+        when = (
+            f"Look {looks} times, each after an equal part of the {clusters}, and stop where the models differ. "
+            f"expected: how many {clusters} that takes on average, if the true difference is this large."
+        )
+    return (
+        f"Power 80%: if the true difference is this large, four of five such studies {found}, by {test}. This is for "
+        f"one pair: where several are corrected for each other, more {clusters} are needed. {when}"
+    )
 
 
 def pilot_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
     """Return a table for each metric and condition of `frame`, from `attune_bench.stats.planning.plan`."""
     cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
     shown, heads = "model_a model_b n clusters mde difference".split(), {"n": "pilot", "mde": "mde of pilot"}
-    columns = [*frame_columns(table, PLAN, shown, heads=heads), *_sizes(cluster, unit)]
+    columns = [*frame_columns(table, PLAN, shown, heads=heads), *_sizes(cluster, unit, frame)]
     marked = frame.with_columns(mark=pl.when(pl.col("clusters") < FEW).then(pl.lit("few")).otherwise(pl.lit("")))
     groups = marked.group_by("metric", "condition", maintain_order=True)
 
@@ -642,13 +651,20 @@ def assumed_table(frame: pl.DataFrame) -> Table:
     """Return the table of a plan from assumptions, as from `plan_from_assumptions`."""
     stated = [("sd", "sd"), ("r", "correlation"), ("ICC", "icc"), ("units of each", "units_per_participant")]
     columns = [_plain_number(*one) for one in (*stated, ("CV", "units_cv"), ("difference", "difference"))]
-    return Table("plan", "Plan", [*columns, *_sizes("participant", "unit")], frame.to_dicts(), frame)
+    return Table("plan", "Plan", [*columns, *_sizes("participant", "unit", frame)], frame.to_dicts(), frame)
 
 
-def _sizes(cluster: str, unit: str) -> list[Column]:
-    """Return the columns of how many are planned."""
-    participants = count_column(pluralize(cluster), "participants")
-    return [participants] if cluster == unit else [participants, count_column(pluralize(unit), "units")]
+def _sizes(cluster: str, unit: str, frame: pl.DataFrame) -> list[Column]:
+    """Return the columns of how many are planned, and how many are expected where the plan has several looks."""
+    sizes = [count_column(pluralize(cluster), "participants")]
+    sizes += [] if cluster == unit else [count_column(pluralize(unit), "units")]
+    if EXPECTED.keys() <= {*frame.columns}:
+        sizes.append(Column("expected", lambda row: _rounded(row["participants_expected"])))
+    return sizes
+
+
+def _rounded(value: float | None) -> Cell:
+    return Cell(UNDEFINED if value is None else f"{value:.0f}", value=value)
 
 
 def _plain_number(head: str, key: str) -> Column:
@@ -656,24 +672,24 @@ def _plain_number(head: str, key: str) -> Column:
     return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:g}", value=row[key]))
 
 
-def pilot_notes(table: ScoreTable) -> list[str]:
-    """Return the sentences below a plan from a pilot."""
+def pilot_notes(table: ScoreTable, looks: int = 1) -> list[str]:
+    """Return the sentences below a plan from a pilot, with a number of looks."""
     cluster, unit = drawn(table, AnalysisOptions()), table.provenance.unit
     each = f", and have as many {pluralize(unit)} each, as unequally many" if cluster != unit else ""
     within = f" ({pluralize(cluster)})" if cluster != unit else ""
     return [
         f"pilot: {pluralize(unit)} that both models have{within}. mde of pilot: the smallest true difference that the "
-        f"pilot would have found. {pluralize(cluster)}: how many in all. {_TEST.format(pluralize(cluster))}",
+        f"pilot would have found. {pluralize(cluster)}: how many in all. {_power_words(pluralize(cluster), looks)}",
         f"Assumed: new {pluralize(cluster)} are as unlike each other as the {pluralize(cluster)} of the pilot{each}; "
         f"both models answer the same {pluralize(unit)}. A pilot says this only roughly: plan for more. few: a pilot "
         f"of fewer than {FEW} {pluralize(cluster)}.",
     ]
 
 
-def assumed_notes() -> list[str]:
-    """Return the sentences below a plan from assumptions."""
+def assumed_notes(looks: int = 1) -> list[str]:
+    """Return the sentences below a plan from assumptions, with a number of looks."""
     return [
-        f"participants: how many in all. {_TEST.format('participants')}",
+        f"participants: how many in all. {_power_words('participants', looks)}",
         "Assumed: sd, the standard deviation of a unit's score; r, the correlation of both models' scores on a unit; "
         "ICC, the share of the variance of the two models' difference that is between participants; CV, the standard "
         "deviation of the number of units of a participant, over its mean: 0 if all have equally many. Both models "

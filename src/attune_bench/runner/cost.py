@@ -241,6 +241,10 @@ class Estimate:
         self.most_completion += limit
 
 
+PROBE = "probe"
+"""The kind (``schema_name``) of calls on which no score depends."""
+
+
 def estimate(calls: Iterable[Call], decoding: Mapping[Role, Decoding]) -> dict[str, Estimate]:
     """Return the estimate of each model that calls are for.
 

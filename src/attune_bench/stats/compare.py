@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, count, islice
 from math import ceil, comb, nan
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -40,7 +40,7 @@ from attune_bench.stats.options import (
 )
 from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.metric import Metric, MetricInputError, UndefinedMetricWarning, nan_to_none
-from attune_metrics.stats.bootstrap import MOST_RESAMPLES, STATISTICS, Interval, mean_of_sums
+from attune_metrics.stats.bootstrap import MOST_RESAMPLES, NO_VARIATION, STATISTICS, Interval, mean_of_sums
 from attune_metrics.stats.cluster_means import cluster_means, mean_of_clusters_interval
 from attune_metrics.stats.comparison import (
     Pairs,
@@ -50,7 +50,9 @@ from attune_metrics.stats.comparison import (
     holm,
     permutation_test_of_pairs,
 )
+from attune_metrics.stats.early import Looking, early_differences
 from attune_metrics.stats.equivalence import check_margin, equivalence_of_pairs, verdict
+from attune_metrics.stats.looks import check_looks
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
 from attune_metrics.stats.sums import Floats, Statistic, coefficient_of_variation, jackknife_error
 
@@ -79,6 +81,9 @@ SAME = columns(
     ),
 )
 """The further columns of a table of differences with a margin."""
+
+LOOK = columns("look", look=text("Which look at the data this is: `2 of 4`, or `any`."))
+"""The further column of differences that are looked at while the data come in."""
 
 
 class Paired(NamedTuple):
@@ -216,6 +221,52 @@ def paired(
                 None if low is None else p_same,
             )
     return [found[place] for place in range(len(both))]
+
+
+def paired_early(
+    draws: ResampleCache, values: Floats, places: ArrayLike, looking: Looking, statistic: Statistic, *, of: str
+) -> list[Paired]:
+    """Compare two series of `values` for each pair in `places` at a look; arguments as for `paired`.
+
+    p-values and intervals hold at all looks together. An effect is detectable by this look alone.
+    """
+    series, options = draws.series, draws.options
+    both = np.asarray(places, dtype=np.intp).reshape(-1, 2)
+    present = have_values(values)
+    labels = draws.labels(np.ones(len(series.units), dtype=np.bool_))
+    sides, shown = both, values
+    if options.weighs_clusters(series.table):
+        shown, labels, sides = _means_of_clusters(values[both, 0], labels)
+    drawn, found = pluralize(draws.drawn), []
+    tested = early_differences(Pairs(shown, sides, labels), looking, statistic=statistic, level=options.level)
+    for (first, second), one in zip(both.tolist(), tested, strict=True):
+        common = present[first] & present[second]
+        clusters = series.count(common)
+        reason = f"all {drawn} have the same difference" if one.reason == NO_VARIATION else one.reason
+        low, high, mde = nan_to_none(one.low), nan_to_none(one.high), nan_to_none(one.mde)
+        if one.differing == 0 and one.difference == 0:
+            reason = f"{EQUAL} {draws.drawn}"
+        elif one.clusters < MIN_CLUSTERS:
+            low, high, reason = None, None, f"fewer than {MIN_CLUSTERS} {drawn}"
+        elif mde is None and reason is None:
+            few = one.clusters < MDE_MIN_CLUSTERS
+            why = (
+                f"fewer than {MDE_MIN_CLUSTERS} {drawn}" if few else f"{plural(one.differing, draws.drawn)} that differ"
+            )
+            reason = f"no minimum detectable effect with {why}"
+        if statistic is mean_of_sums and low is not None:
+            gap = np.where(common, values[first, 0] - values[second, 0], np.nan)
+            draws.skewed.add([gap[common]], draws.labels(common), of=of, drawn=draws.drawn)
+        first_value, second_value, difference = map(nan_to_none, (one.first, one.second, one.difference))
+        p, p_min = nan_to_none(one.p_value), nan_to_none(one.p_min)
+        size = int(common.sum())
+        found.append(
+            Paired(
+                first_value, second_value, difference, low, high, p, p_min, size, clusters, mde, reason, one.differing,
+                exact=True,
+            )
+        )  # fmt: skip
+    return found
 
 
 class _Part(NamedTuple):
@@ -380,14 +431,19 @@ def _undetectable(test: PermutationTest, drawn: str) -> str | None:
     return f"only {plural(test.differing, drawn)} that {'differs' if test.differing == 1 else 'differ'}"
 
 
-def tested(found: Sequence[Paired], families: Sequence[str], draws: ResampleCache) -> list[tuple[Any, ...]]:
+def tested(
+    found: Sequence[Paired],
+    families: Sequence[str],
+    draws: ResampleCache,
+    looking: Looking | None = None,  # noqa: PT028 - no test of pytest
+) -> list[tuple[Any, ...]]:
     """Return the columns `TESTED` of each pair, with Holm-corrected p-values; pairs with the same label are one family.
 
-    Warns of a family in which no corrected p-value could have been below 0.05.
+    Warns of a family in which no corrected p-value could have been below 0.05, at the look `looking`.
     """
     corrected = holm_by_family([one.p for one in found], families)
     for family in dict.fromkeys(families):
-        _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws)
+        _warn([one for one, label in zip(found, families, strict=True) if label == family], family, draws, looking)
     return [
         (one.low, one.high, one.p, one.p_min, p, None if p is None else p < ALPHA, one.n, one.clusters, one.mde,
          one.reason)
@@ -425,7 +481,7 @@ def holm_by_family(p_values: Sequence[float | None], families: Sequence[str]) ->
     return corrected.tolist()
 
 
-def _warn(found: Sequence[Paired], family: str, draws: ResampleCache) -> None:
+def _warn(found: Sequence[Paired], family: str, draws: ResampleCache, looking: Looking | None) -> None:
     """Warn if a family's smallest possible p-value times its size is 0.05 or more, unless all pairs are equal."""
     made = [one for one in found if one.p is not None]
     smallest = len(made) * min((one.p_min for one in made if one.p_min is not None), default=0)
@@ -436,7 +492,10 @@ def _warn(found: Sequence[Paired], family: str, draws: ResampleCache) -> None:
     more = next(number for number in count(1) if smallest / 2**number < ALPHA)
     limit = f"{plural(most, draws.drawn)} with a difference {'is' if most == 1 else 'are'}"
     advice = f"{more} more would be needed"
-    if not all(one.exact for one in made):
+    if looking is not None and looking.looks is not None:
+        is_last = looking.look == looking.looks
+        advice = f"more {pluralize(draws.drawn)} are needed" if is_last else "a later look can decide more"
+    elif not all(one.exact for one in made):
         advice += "; more resamples do not help"
     warn_out_of_reach(limit, len(made), family, smallest, advice, stacklevel=5)
 
@@ -542,7 +601,10 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
         Models. A model compared with itself differs by exactly 0.
     **options
         As for `attune_bench.stats.summary.summary`; and ``margin``, the smallest difference of interest in the unit of
-        the values: a number for all metrics, a mapping by metric, or ``"declared"`` for what their entries state.
+        the values: a number for all metrics, a mapping by metric, or ``"declared"`` for what their entries state. Where
+        the models are compared while the data come in, ``looks`` is the number of planned looks, 1 to 20, each after an
+        equal part of the clusters, and ``look`` which of them this is; or ``looks`` is ``"any"``, for any number of
+        looks at any time. See `attune_metrics.stats.early`.
 
     Returns
     -------
@@ -555,7 +617,9 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
         0.05 or more. ``reason`` says why there is no interval or no ``mde``, or that the two are equal everywhere. With
         a margin, the table also has the columns `SAME`: ``p_same`` is from
         `attune_metrics.stats.equivalence.equivalence`, null without an interval, and ``verdict`` (``different``,
-        ``practically the same`` or ``undecided``) follows from both corrected p-values.
+        ``practically the same`` or ``undecided``) follows from both corrected p-values. With ``looks``, ``p`` and
+        ``p_min`` are over all looks, of Student's t over clusters; the intervals of all looks hold together; ``mde`` is
+        of this look alone; and the table also has the column `LOOK`.
 
     Raises
     ------
@@ -563,7 +627,7 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
         As `summary`, and if a model is not in the scores, or if the two models have no condition or no unit in common.
         With a margin, if the margin of a metric is missing, is not a number above 0 or is as large as the range of the
         metric, if it names a metric that is not compared, or if ``weight`` is a cluster: a test against a margin counts
-        each unit once.
+        each unit once. With ``looks``, if there is also a margin, or if the look is missing or out of range.
     MixedSettingsError
         If the runs differ in a setting that changes answers; see `attune_bench.stats.comparability`.
 
@@ -578,9 +642,9 @@ def compare(table: ScoreTable, a: str, b: str, **options: Unpack[ComparisonKeywo
     >>> found["p"].item() < 0.01, found["difference"].item() > found["mde"].item()
     (True, True)
     """
-    chosen, margin = options_and_margin(options)
+    chosen, margin, looking = comparison_options(options)
     skewed = SkewedMeans()
-    found = compare_pairs(table, pairs_of(table, a, b), chosen, margin, skewed)
+    found = compare_pairs(table, pairs_of(table, a, b), chosen, margin, skewed, looking=looking)
     skewed.warn_of_differences(table.metrics, between="models", has_margin=margin is not None)
     return found
 
@@ -619,9 +683,9 @@ def compare_all(table: ScoreTable, **options: Unpack[ComparisonKeywords]) -> pl.
     >>> found["model_a"], found["model_b"], round(found["difference"], 2), found["significant"]
     ('synthetic/attentive', 'synthetic/hasty', 17.17, True)
     """
-    chosen, margin = options_and_margin(options)
+    chosen, margin, looking = comparison_options(options)
     skewed = SkewedMeans()
-    found = compare_pairs(table, all_pairs(table, chosen), chosen, margin, skewed)
+    found = compare_pairs(table, all_pairs(table, chosen), chosen, margin, skewed, looking=looking)
     skewed.warn_of_differences(table.metrics, between="models", has_margin=margin is not None)
     return found
 
@@ -681,11 +745,40 @@ def check_shared_units(table: ScoreTable, models: Sequence[str] | None = None) -
     )
 
 
-def options_and_margin(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None]:
-    """Split the keywords of a comparison into the options that every analysis has, and the margin."""
+def comparison_options(options: ComparisonKeywords) -> tuple[AnalysisOptions, Margin | None, Looking | None]:
+    """Split the keywords of a comparison into the options that every analysis has, the margin, and the look."""
     others: dict[str, Any] = {**options}
-    margin = others.pop("margin", None)
-    return AnalysisOptions(**others), margin
+    margin, looking = others.pop("margin", None), looking_at(others.pop("looks", None), others.pop("look", None))
+    if margin is not None and looking is not None:
+        raise MetricInputError("a test against a margin is made once, of all data; leave out margin or looks")
+    return AnalysisOptions(**others), margin, looking
+
+
+def looking_at(looks: int | Literal["any"] | None, look: int | None) -> Looking | None:
+    """Return which look at the data a comparison is; None where the data are looked at once.
+
+    Raises
+    ------
+    MetricInputError
+        If only one of them is given, or one is out of range.
+
+    Examples
+    --------
+    >>> str(looking_at(4, 2)), str(looking_at("any", None)), looking_at(1, 1), looking_at(None, None)
+    ('2 of 4', 'any', None, None)
+    """
+    if looks == "any":
+        if look is not None:
+            raise MetricInputError(f"look {look} of any number of looks; leave out look")
+        return Looking()
+    if looks is None and look is None:
+        return None
+    if looks is None:
+        raise MetricInputError(f"look {look} of how many? Give looks, the planned number")
+    if look is None and looks != 1:
+        raise MetricInputError(f"looks {looks}: which of them is this? Give look, a number from 1")
+    found = Looking(1 if look is None else look, check_looks(looks))
+    return None if found.looks == 1 else found
 
 
 def all_pairs(table: ScoreTable, options: AnalysisOptions) -> list[Pair]:
@@ -726,11 +819,12 @@ def compare_pairs(
     within: str = "",
     checked_from: int = MIN_CLUSTERS,
     only_tests: bool = False,
+    looking: Looking | None = None,
 ) -> pl.DataFrame:
     """Compare pairs (model, model, condition), given in the order of their conditions.
 
     `within` names the stratum of the units in messages. `checked_from` and `only_tests` are as for `paired`, which adds
-    the mean differences to `skewed`.
+    the mean differences to `skewed`. `looking` is the look, None where there is only one.
     """
     series = ScoreSeries(table)
     draws = ResampleCache(series, options, weighted=True)
@@ -751,18 +845,23 @@ def compare_pairs(
     margins = margins_of(table, margin, names)
     for name in names:
         of_metric = margins.get(name)
-        found = paired(
-            draws, series.values(name), sides, families, series.statistic(name), margin=of_metric, of=name,
-            checked_from=checked_from, only_tests=only_tests,
-        )  # fmt: skip
-        columns_of = tested(found, families, draws)
+        values, statistic = series.values(name), series.statistic(name)
+        if looking is None:
+            found = paired(
+                draws, values, sides, families, statistic, margin=of_metric, of=name, checked_from=checked_from,
+                only_tests=only_tests,
+            )  # fmt: skip
+        else:
+            found = paired_early(draws, values, sides, looking, statistic, of=name)
+        columns_of = tested(found, families, draws, looking)
         if of_metric is not None:
             same = tested_same(found, families, of_metric)
             columns_of = [(*first, *more) for first, more in zip(columns_of, same, strict=True)]
         for pair, one, cells in zip(pairs, found, columns_of, strict=True):
             rows.setdefault((pair[2], name), []).append((*pair, name, one.difference, *cells))
     ordered = [rows[condition, name] for condition in table.conditions for name in names if (condition, name) in rows]
-    return build_frame(COMPARISONS | (SAME if margins else {}), [row for family in ordered for row in family])
+    frame = build_frame(COMPARISONS | (SAME if margins else {}), [row for family in ordered for row in family])
+    return frame if looking is None else frame.with_columns(look=pl.lit(str(looking)))
 
 
 def count_significant(comparisons: pl.DataFrame) -> pl.DataFrame:

@@ -90,6 +90,8 @@ class ComparisonKeywords(AnalysisKeywords, total=False):
     """The keywords of a comparison."""
 
     margin: Margin | None
+    looks: int | Literal["any"] | None
+    look: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

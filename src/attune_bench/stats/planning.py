@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from math import ceil, isnan
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,11 +15,11 @@ from attune_bench.stats.compare import check_below_range, check_shared_units, co
 from attune_bench.stats.options import AnalysisKeywords, AnalysisOptions, ScoreSeries, have_values
 from attune_data.text import pluralize
 from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, check_whole, nan_to_none
+from attune_metrics.stats.looks import check_looks, plan_of_looks
 from attune_metrics.stats.power import (
     MDE_MIN_CLUSTERS,
     MOST_UNITS,
     check_difference,
-    check_looks,
     effect_after_pilot,
     participants_after_pilot,
     participants_needed,
@@ -43,6 +44,14 @@ PLAN = columns(
     clusters="How many clusters the pilot has.",
     mde="Minimum detectable effect of the pilot itself.",
 )
+
+EXPECTED = columns(
+    "participants_expected",
+    participants_expected=FrameColumn(
+        "Mean number of participants until one of the looks finds the difference, where that is its true size.", low=0
+    ),
+)
+"""The further column of a plan with several looks."""
 
 
 def plan(
@@ -70,7 +79,8 @@ def plan(
     models : pair of str, optional
         Two models; by default every two of a condition.
     looks : int
-        How often the data are tested while they are collected; only 1 can be planned.
+        How often the two models are compared while the participants come in, each time after an equal part of them,
+        1 to 20; see `attune_metrics.stats.looks`.
     **options
         As for `compare`.
 
@@ -81,13 +91,14 @@ def plan(
         ``units_per_participant`` and ``units_cv`` (the coefficient of variation of the number of units of a
         participant) describe the pilot, as do ``n, clusters, mde``, which are as from `compare`. ``reason`` says why
         nothing can be planned. New participants are assumed to have as many units as the participants of the pilot,
-        distributed as unequally.
+        distributed as unequally. With several looks, ``participants`` are of all looks together, and
+        ``participants_expected`` is the mean number until the difference is found.
 
     Raises
     ------
     MetricInputError
-        As `compare`; also if not exactly one of `difference` and `participants` is given, if it is out of range, if the
-        difference is as large as the range of a metric, or if `looks` is above 1.
+        As `compare`; also if not exactly one of `difference` and `participants` is given, if one of these or `looks` is
+        out of range, or if the difference is as large as the range of a metric.
     MixedSettingsError
         As `compare`.
 
@@ -135,10 +146,12 @@ def plan(
         if row["mde"] is None or of_each is None:
             reason = row["reason"]
         elif difference is not None:
-            pilot_has = {"mde": row["mde"], "pilot_participants": size, "units_cv": units_cv}
+            pilot_has = {"mde": row["mde"], "pilot_participants": size, "units_cv": units_cv, "looks": looks}
             needed = int(participants_after_pilot(difference, **pilot_has, units_per_participant=of_each))
         elif participants is not None and participants >= MDE_MIN_CLUSTERS:
-            found = effect_after_pilot(participants, mde=row["mde"], pilot_participants=size, units_cv=units_cv)
+            found = effect_after_pilot(
+                participants, mde=row["mde"], pilot_participants=size, units_cv=units_cv, looks=looks
+            )
         else:
             reason = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} {pluralize(called)}"
         units = _units(needed, of_each)
@@ -146,7 +159,7 @@ def plan(
             (row["model_a"], row["model_b"], row["condition"], row["metric"], found, needed, units, None, None, None,
              of_each, units_cv if size else None, row["n"], row["clusters"], row["mde"], reason)
         )  # fmt: skip
-    return build_frame(PLAN, rows)
+    return _frame(rows, looks)
 
 
 def plan_from_assumptions(
@@ -200,7 +213,16 @@ def plan_from_assumptions(
     reason = str(caught[0].message).partition("; ")[2] if caught else None
     units = _units(participants, units_per_participant)
     row = (None, None, None, None, difference, participants, units, *stated.values(), None, None, None, reason)
-    return build_frame(PLAN, [row])
+    return _frame([row], looks)
+
+
+def _frame(rows: Sequence[tuple[Any, ...]], looks: int) -> pl.DataFrame:
+    """Return the table of a plan; with several looks it has the expected number of participants."""
+    if looks == 1:
+        return build_frame(PLAN, rows)
+    planned, place = plan_of_looks(looks), [*PLAN].index("participants")
+    share = planned.expected / planned.most
+    return build_frame(PLAN | EXPECTED, [(*row, row[place] and row[place] * share) for row in rows])
 
 
 def _check_asked(difference: float | None, participants: int | None) -> None:

@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 from attune_bench._version import __version__
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import settings_mark
-from attune_bench.stats.compare import margins_of
+from attune_bench.stats.compare import looking_at, margins_of
 from attune_bench.stats.options import (
     AnalysisKeywords,
     AnalysisOptions,
@@ -34,6 +34,8 @@ def sign(
     models: Sequence[str] | None = None,
     labels: str | None = None,
     margin: Margin | None = None,
+    looks: int | Literal["any"] | None = None,
+    look: int | None = None,
     exchanges: int | None = None,
     of: Literal["values", "differences", "ranks"] = "values",
     **options: Unpack[AnalysisKeywords],
@@ -54,6 +56,8 @@ def sign(
         The hash of people's ratings, where these corrected a judge; see `attune_bench.stats.debias`.
     margin : float, mapping of str to float or "declared", optional
         The margin of a comparison.
+    looks, look : optional
+        Which look at the data a comparison is, as for `attune_bench.stats.compare.compare`; its intervals are ``t``.
     exchanges : int, optional
         How many random exchanges a comparison made; named where these are more than the resamples.
     of : {"values", "differences", "ranks"}
@@ -80,7 +84,7 @@ def sign(
     >>> sign(scores, metrics=["composite_score"]).split("|")[1:4]
     ['benchmark:attunebench', 'metric:composite_score', 'protocol:documented']
     """
-    chosen = AnalysisOptions(**options)
+    chosen, looking = AnalysisOptions(**options), looking_at(looks, look)
     series = ScoreSeries(table)
     names = chosen.names(table)
     within = None if within is None else set(within)
@@ -117,8 +121,9 @@ def sign(
         unit=held.cluster if chosen.draws_clusters(table) else held.unit,
         draw="poisson" if draws_poisson(table, chosen, within=within) else None,
         weight=held.cluster if weighs else None,
-        interval=_interval(series, names, kept, chosen, of),
+        interval=_interval(series, names, kept, chosen, of) if looking is None else "t",
         margin=_margins(margins_of(table, margin, list(margin) if isinstance(margin, Mapping) else names)),
+        look=None if looking is None else str(looking),
         level=float(chosen.level),
         boot=chosen.resamples,
         exchanges=None if exchanges == chosen.resamples else exchanges,

@@ -28,7 +28,7 @@ from typing_extensions import Unpack
 from attune_bench.scores.columns import build_frame, columns
 from attune_bench.scores.pairwise import is_fitted, on_units
 from attune_bench.scores.table import UNIT_KEYS, ScoreTable
-from attune_bench.stats.compare import all_pairs, compare_pairs, options_and_margin, pairs_of
+from attune_bench.stats.compare import all_pairs, compare_pairs, comparison_options, pairs_of
 from attune_bench.stats.options import (
     ALPHA,
     FEW,
@@ -444,7 +444,7 @@ def compare_by(
     >>> found.select("stratum", "n").rows()[:2]
     [('overall', 40), ('Family', 8)]
     """
-    chosen, margin = options_and_margin(options)
+    chosen, margin, looking = comparison_options(options)
     pairs = all_pairs(table, chosen) if models is None else pairs_of(table, *models)
     strata = strata_of(asked(table, data), trait)
     parts, warned, skewed = [], set[type[Warning]](), SkewedMeans()
@@ -453,7 +453,9 @@ def compare_by(
         common = [(a, b, one) for a, b, one in pairs if {(a, one), (b, one)} <= {*part.groups}]
         within, fewest = ("", MIN_CLUSTERS) if units is None else (f", {trait} {name!r}", FEW)
         with warn_once(warned):
-            found = compare_pairs(part, common, chosen, margin, skewed, within=within, checked_from=fewest)
+            found = compare_pairs(
+                part, common, chosen, margin, skewed, within=within, checked_from=fewest, looking=looking
+            )
         parts.append(found.select(pl.lit(name).alias("stratum"), pl.all()))
     skewed.warn_of_differences(table.metrics, between="models", has_margin=margin is not None)
     return pl.concat(parts)

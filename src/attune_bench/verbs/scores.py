@@ -563,14 +563,16 @@ class Scores(ScoreTable):
         models: Sequence[str] | None = None,
         labels: str | None = None,
         margin: Margin | None = None,
+        looks: int | Literal["any"] | None = None,
+        look: int | None = None,
         exchanges: int | None = None,
         of: Literal["values", "differences", "ranks"] = "values",
         **options: Unpack[AnalysisKeywords],
     ) -> str:
         """Return the signature of an analysis; see `attune_bench.stats.signing.sign`."""
         return sign(
-            self, within=within, question=question, models=models, labels=labels, margin=margin, exchanges=exchanges,
-            of=of, **options,
+            self, within=within, question=question, models=models, labels=labels, margin=margin, looks=looks, look=look,
+            exchanges=exchanges, of=of, **options,
         )  # fmt: skip
 
 

@@ -331,6 +331,13 @@ class RunTurn(SnakeCaseRecord):
     em_draft_binary_assessment_by_model: ByKey[Any] = Field(
         default_factory=dict, description="Each judge's answers by its name; not scored."
     )
+    em_continuation: Text = Field(
+        "", description="How the model continued the first half of the person's message; of runs with probes."
+    )
+    em_paraphrase_continuation: Text = Field(
+        "", description="How it continued the first half of a paraphrase of the message; of runs with paraphrases."
+    )
+    paraphrase_end: Text = Field("", description="The second half of this paraphrase.")
 
     def _repr_html_(self) -> str:
         return page(f"Turn {self.turn_number}, predicted", *parts_html(fields_parts(self, extra=False)))

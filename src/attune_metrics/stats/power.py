@@ -26,8 +26,7 @@ References
 .. [4] Kish (1965), Survey Sampling, section 11.7: the effective number of a sample with unequal weights.
 .. [5] Kish (1965), Survey Sampling, section 5.4: the design effect of clusters.
 .. [6] Miller (2024), Adding error bars to evals, arXiv:2411.00640, section 5.
-.. [7] Armitage, McPherson, Rowe (1969), Repeated significance tests on accumulating data, J. R. Stat. Soc. A 132,
-   235-244.
+.. [7] Jennison, Turnbull (2000), Group Sequential Methods with Applications to Clinical Trials, chapter 2.
 .. [8] Eldridge, Ashby, Kerry (2006), Sample size for cluster randomized trials: effect of coefficient of variation of
    cluster size and analysis method, Int. J. Epidemiol. 35, 1292-1300.
 .. [9] Davison, Hinkley (1997), Bootstrap Methods and their Application, section 5.6.
@@ -53,6 +52,7 @@ from attune_metrics.metric import (
     warn_undefined,
 )
 from attune_metrics.stats.bootstrap import Interval, Method, bca_correction
+from attune_metrics.stats.looks import plan_of_looks
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -292,7 +292,8 @@ def planned_effect(
         CV, the coefficient of variation of the number of units of a participant, from 0. With 0, all have equally many;
         0.5 to 1 is usual where people choose how much they take part.
     looks : int
-        How often the data are tested while they come in; only 1 is planned for.
+        K, how often the models are compared while participants come in, each time after an equal part of them: 1 to 20.
+        The effect is the root of `attune_metrics.stats.looks.plan_of_looks` times larger [7]_.
 
     Returns
     -------
@@ -302,7 +303,7 @@ def planned_effect(
     Raises
     ------
     MetricInputError
-        If a number is out of its range, or `looks` is above 1: see `check_looks`.
+        If a number is out of its range.
 
     Examples
     --------
@@ -314,13 +315,17 @@ def planned_effect(
     >>> [round(planned_effect(30, sd=20, correlation=0.5, icc=1, units_per_participant=m), 2) for m in (1, 4)]
     [10.59, 10.59]
 
+    With five looks:
+
+    >>> round(planned_effect(30, sd=20, correlation=0.5, icc=0.3, units_per_participant=4, looks=5), 2)
+    7.4
+
     With four units on average, where some participants have many:
 
     >>> round(planned_effect(30, sd=20, correlation=0.5, icc=0.3, units_per_participant=4, units_cv=1), 2)
     9.68
     """
-    check_looks(looks)
-    error = _error_of_one(sd, correlation, icc, units_per_participant, units_cv)
+    error = _error_of_one(sd, correlation, icc, units_per_participant, units_cv) * sqrt(plan_of_looks(looks).most)
     if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
         warn_undefined("planned_effect", _FEW)
         return nan
@@ -366,16 +371,17 @@ def participants_needed(
     >>> participants_needed(5, sd=20, correlation=0.5, icc=0.3, units_per_participant=4)
     62.0
     """
-    check_looks(looks)
     difference = check_difference(difference)
-    error = _error_of_one(sd, correlation, icc, units_per_participant, units_cv)
+    error = _error_of_one(sd, correlation, icc, units_per_participant, units_cv) * sqrt(plan_of_looks(looks).most)
     if error == 0:
         warn_undefined("participants_needed", _PERFECTLY_CORRELATED)
         return nan
     return float(clusters_needed(error, 1, difference, units=units_per_participant, units_cv=units_cv))
 
 
-def effect_after_pilot(participants: int, *, mde: float, pilot_participants: int, units_cv: float = 0) -> float:
+def effect_after_pilot(
+    participants: int, *, mde: float, pilot_participants: int, units_cv: float = 0, looks: int = 1
+) -> float:
     """Compute the smallest true difference that so many participants show with 80% power, from a pilot.
 
     ``mde mde_factor(G, units_cv=CV) / mde_factor(g, units_cv=CV) sqrt(g / G)``.
@@ -390,6 +396,8 @@ def effect_after_pilot(participants: int, *, mde: float, pilot_participants: int
         g, from 7.
     units_cv : float
         CV of the pilot, as for `planned_effect`; its `mde` has the spread of sizes in its standard error already.
+    looks : int
+        As for `planned_effect`.
 
     Returns
     -------
@@ -408,7 +416,7 @@ def effect_after_pilot(participants: int, *, mde: float, pilot_participants: int
     >>> effect_after_pilot(12, mde=10, pilot_participants=12)
     10.0
     """
-    error = _error_of_pilot(mde, pilot_participants, units_cv)
+    error = _error_of_pilot(mde, pilot_participants, units_cv) * sqrt(plan_of_looks(looks).most)
     if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
         warn_undefined("effect_after_pilot", _FEW)
         return nan
@@ -417,7 +425,13 @@ def effect_after_pilot(participants: int, *, mde: float, pilot_participants: int
 
 
 def participants_after_pilot(
-    difference: float, *, mde: float, pilot_participants: int, units_per_participant: float = 1, units_cv: float = 0
+    difference: float,
+    *,
+    mde: float,
+    pilot_participants: int,
+    units_per_participant: float = 1,
+    units_cv: float = 0,
+    looks: int = 1,
 ) -> float:
     """Compute with how many participants a comparison shows `difference` with 80% power, from a pilot.
 
@@ -427,7 +441,7 @@ def participants_after_pilot(
     ----------
     difference : float
         The difference of means to find, above 0, in the unit of the scores.
-    mde, pilot_participants, units_cv
+    mde, pilot_participants, units_cv, looks
         As for `effect_after_pilot`.
     units_per_participant : float
         Of the pilot, from 1; a mean may be broken.
@@ -448,40 +462,13 @@ def participants_after_pilot(
     42.0
     >>> participants_after_pilot(10, mde=10, pilot_participants=12)
     12.0
+    >>> participants_after_pilot(5, mde=10, pilot_participants=12, looks=5)
+    43.0
     """
     difference = check_difference(difference)
-    error = _error_of_pilot(mde, pilot_participants, units_cv)
+    error = _error_of_pilot(mde, pilot_participants, units_cv) * sqrt(plan_of_looks(looks).most)
     units = check_number(units_per_participant, "units_per_participant", 1, inf)
     return float(clusters_needed(error, pilot_participants, difference, units=units, units_cv=units_cv))
-
-
-def check_looks(value: object) -> int:
-    """Return the number of looks at the data, which is 1.
-
-    Parameters
-    ----------
-    value : int
-        How often the data are tested while they come in.
-
-    Raises
-    ------
-    MetricInputError
-        If it is not a whole number from 1, or is above 1: five tests at 0.05 on growing data reject 14% of true
-        hypotheses [7]_.
-
-    Examples
-    --------
-    >>> check_looks(1)
-    1
-    """
-    looks = check_whole(value, "looks", 1)
-    if looks > 1:
-        raise MetricInputError(
-            f"looks {looks}: testing at several looks, and stopping at the first that is significant, rejects true "
-            "hypotheses more often than alpha, and the library plans one look; collect the planned number first and "
-            "test once, or plan by a group-sequential design with other software"
-        )
-    return looks
 
 
 def _error_of_one(

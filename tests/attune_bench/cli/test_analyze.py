@@ -31,6 +31,8 @@ NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_varia
 UNNAMED = ("judge_agreement", "judge_ranks")
 # What needs costs, which the demo does not record.
 FREE = ("cost", "cost_front")
+# What needs runs with probes, which the demo has none of.
+UNPROBED = ("contamination",)
 EMPTY = {*NO_ROWS, "metric_correlation", "skills"}
 
 
@@ -87,10 +89,11 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     given = ("--scores", conversations.scores, "--data", "demo", "--results", "demo")
     status, out, err = call("analyze", *given, *QUICK)
     assert (status, err) == (0, "")
-    needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED + FREE]
+    needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED + FREE + UNPROBED]
     assert len(needing) == 2
     assert all(f"\n\n{title}" in out for title in needing)
     assert "needs --" not in out
+    assert "- contamination: needs runs with probes (attune-bench run --probes)\n" in out
     assert "- cost_front: needs results of a model that record their cost\n" in f"{out}\n"
     assert too_wide(out) == []
 
@@ -101,7 +104,7 @@ def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
     status, out, _ = call(*command, *QUICK)
     assert status == 0
     found = strict_json(out)
-    needing = ("question_agreement", *UNNAMED, *FREE)
+    needing = ("question_agreement", *UNNAMED, *UNPROBED, *FREE)
     assert found.pop("left_out") == dict.fromkeys(needing, "needs --results")
     assert [*found] == [name for name in ANALYSES if name not in needing]
     scores = Scores.read(conversations.scores)

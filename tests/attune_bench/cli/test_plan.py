@@ -79,6 +79,25 @@ def test_from_assumptions(call: Call) -> None:
     assert "[1] no difference is detectable with fewer than 7 participants." in out
 
 
+def test_looks_are_planned(call: Call) -> None:
+    status, out, err = call("plan", "--difference", "5", *STATED, "--looks", "5")
+    assert (status, err, too_wide(out)) == (0, "", [])
+    said = " ".join(out.split())
+    assert "units expected" in said
+    assert "5 64 256 51" in said
+    assert "four of five such studies find it at one of 5 looks, by compare --looks 5 at 0.05 over all looks." in said
+    assert "Look 5 times, each after an equal part of the participants, and stop where the models differ." in said
+    assert "expected: how many participants that takes on average, if the true difference is this large." in said
+    assert "Test once" not in said
+    content = strict_json(call("plan", "--difference", "5", *STATED, "--looks", "5", "--format", "json")[1])
+    assert content["metadata"]["looks"] == 5
+    assert content["plan"][0]["participants_expected"] == pytest.approx(50.9, abs=0.1)
+    once = " ".join(call("plan", "--difference", "5", *STATED)[1].split())
+    assert "by the two-sided permutation test of compare at 0.05." in once
+    assert "Test once, when all participants are there." in once
+    assert "expected" not in once
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -91,8 +110,8 @@ def test_from_assumptions(call: Call) -> None:
         (("--difference", "1", "--scores", "SCORES", "--icc", "1"), "leave out --icc, or "),
         (("--difference", "1", "--scores", "SCORES", "--model", "a"), "--model names a; name two models"),
         (("--difference", "200", "--scores", "SCORES"), "is as large as its range, 0 to 100"),
-        (("--difference", "1", "--scores", "SCORES", "--looks", "2"), "looks 2: testing at several looks"),
-        (("--difference", "1", *STATED, "--looks", "5"), "looks 5: testing at several looks"),
+        (("--difference", "1", "--scores", "SCORES", "--looks", "0"), "looks 0 is not a whole number from 1 to 20"),
+        (("--difference", "1", *STATED, "--looks", "21"), "looks 21 is not a whole number from 1 to 20"),
         (("--difference", "1", *STATED, "--metric", "x"), "--metric is of a pilot; name its SCORES"),
         (("--difference", "1", *STATED, "--allow-mixed"), "--allow-mixed is of a pilot; name its SCORES"),
         (("--difference", "-1", *STATED), "difference -1.0 is not above 0"),

@@ -76,11 +76,12 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
         "subgroups": [scores.by("category", data=data, compare=True, **ONE), flat["subgroups"]],
         "comparisons": [
             scores.compare_all(margin=1.0, **ONE),
+            scores.compare_all(looks=2, look=1, **ONE),
             compare_by(scores, "category", data=data, models=None, **ONE),
         ],
         "ranks": [scores.rank(**ONE)],
         "distribution": [distribution(scores)],
-        "plan": [scores.plan(difference=1.0, metrics=["composite_score"])],
+        "plan": [scores.plan(difference=1.0, looks=looks, metrics=["composite_score"]) for looks in (1, 2)],
         "judged models": [debias(scores, labels, **QUICK)],
         "judged differences": [debias_pairs(scores, labels, **QUICK)],
         "ratings needed": [plan_labels(scores, labels, width=5)],

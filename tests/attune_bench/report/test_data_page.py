@@ -34,7 +34,12 @@ def measured(records: Conversations) -> Measures:
 
 
 def asked_of(records: Conversations, traits: dict[str, list[str]] | None = None, **options: Any) -> MeasuredGroup:
-    return measured_group(records, traits or {}, measures=measured(records), **{**FEW_RESAMPLES, **options})
+    return group_of(records, json.dumps(traits or {}), **{**FEW_RESAMPLES, **options})
+
+
+@cache
+def group_of(records: Conversations, traits: str, **options: Any) -> MeasuredGroup:
+    return measured_group(records, json.loads(traits), measures=measured(records), **options)
 
 
 def frames(asked: MeasuredGroup) -> dict[str, pl.DataFrame]:

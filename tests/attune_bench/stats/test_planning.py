@@ -138,14 +138,28 @@ def test_from_assumptions() -> None:
         ({"participants": -1}, "participants -1 is not a whole number from 0"),
         ({"participants": 2.5}, r"participants 2\.5 is not a whole number"),
         ({"participants": 10**400}, "participants of hundreds of digits is not a whole number"),
-        ({"difference": 1, "looks": 2}, "looks 2: testing at several looks"),
-        ({"participants": 9, "looks": 2}, "looks 2: testing at several looks"),
+        ({"difference": 1, "looks": 21}, "looks 21 is not a whole number from 1 to 20"),
+        ({"participants": 9, "looks": 0}, "looks 0 is not a whole number from 1 to 20"),
     ],
 )
 def test_refusals(asked: dict[str, Any], message: str) -> None:
     for plan in (pilot().plan, lambda **asked: plan_from_assumptions(**asked, **STATED)):
         with pytest.raises(MetricInputError, match=message):
             plan(**asked)
+
+
+def test_looks_take_a_few_more_participants_and_fewer_on_average() -> None:
+    for plan in (pilot().plan, lambda **asked: plan_from_assumptions(**asked, **STATED)):
+        [alone], [looking] = (plan(difference=1, looks=looks).to_dicts() for looks in (1, 5))
+        assert "participants_expected" not in alone
+        # 1.028 and 0.818 of one look's, see test_looks; whole numbers.
+        assert alone["participants"] <= looking["participants"] <= 1.028 * alone["participants"] + 1
+        share = looking["participants_expected"] / looking["participants"]
+        assert share == pytest.approx(0.8176 / 1.0284, abs=1e-3)
+        [shown] = plan(participants=looking["participants"], looks=5).to_dicts()
+        assert shown["difference"] <= 1
+    [few] = pilot().plan(participants=3, looks=2).to_dicts()
+    assert few["reason"] == "no difference is detectable with fewer than 7 participants"
 
 
 def test_refusals_of_a_pilot() -> None:

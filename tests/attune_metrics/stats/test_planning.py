@@ -9,7 +9,6 @@ import pytest
 from attune_metrics import MetricInputError, UndefinedMetricWarning
 from attune_metrics.metric import Metric
 from attune_metrics.stats.power import (
-    check_looks,
     effect_after_pilot,
     mde_factor,
     minimum_detectable_effect,
@@ -103,8 +102,8 @@ def test_undefined() -> None:
         ("icc", -0.1, "icc -0.1 is outside 0-1"),
         ("units_per_participant", 0.5, "units_per_participant 0.5 is outside 1-inf"),
         ("units_cv", -0.5, "units_cv -0.5 is outside 0-inf"),
-        ("looks", 0, "looks 0 is not a whole number from 1"),
-        ("looks", 2, "rejects true hypotheses more often than alpha, and the library plans one look; collect"),
+        ("looks", 0, "looks 0 is not a whole number from 1 to 20"),
+        ("looks", 21, "looks 21 is not a whole number from 1 to 20"),
     ],
 )
 def test_ranges(option: str, value: Any, message: str) -> None:
@@ -142,8 +141,6 @@ def test_more_refusals() -> None:
         participants_needed(1e-9, **USUAL)
     with pytest.raises(MetricInputError, match=r"participants 7\.5 is not a whole number"):
         planned_effect(7.5, **USUAL)  # type: ignore[arg-type]
-    with pytest.raises(MetricInputError, match="looks 5"):
-        check_looks(5)
 
 
 def test_a_smallest_difference_has_a_source() -> None:

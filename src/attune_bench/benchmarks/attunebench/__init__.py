@@ -66,6 +66,19 @@ BENCHMARK = Benchmark(
             kind=Path,
         ),
         PROMPTS_OPTION,
+        Option(
+            name="probes",
+            help="Also ask for the rest of each message of a participant, cut in half, to look for contamination.",
+            verbs=("run",),
+            kind=bool,
+        ),
+        Option(
+            name="paraphrases",
+            help="Paraphrases of messages, which --probes cuts in half too: CSV or JSONL with conversationId, "
+            "turnNumber and text.",
+            verbs=("run",),
+            kind=Path,
+        ),
     ),
     task=f"{_ROOM}.task:TASK",
     baselines=f"{_ROOM}.baselines:BASELINES",

@@ -30,6 +30,7 @@ from typing_extensions import Unpack
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench.after_mismatch import AFTER_MISMATCH, after_mismatch
 from attune_bench.benchmarks.attunebench.branches import BRANCH_PROFILES, METRICS_OF_BRANCHES, branches
+from attune_bench.benchmarks.attunebench.contamination import CONTAMINATION, contamination, reproduced_shown
 from attune_bench.benchmarks.attunebench.conversation_score import CELLS, IN_COMPOSITE, POOLED
 from attune_bench.benchmarks.attunebench.detail import TURN_KEYS, record_grid
 from attune_bench.benchmarks.attunebench.run_analyses import (
@@ -454,6 +455,22 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="difference",
             row="a behaviour and outcome",
             columns=AFTER_MISMATCH,
+        ),
+        "contamination": Analysis(
+            function=contamination,
+            title="Contamination",
+            note="Reproduced: the share of messages of which the model, shown the first half, gives back at least half "
+            "of the second half in one run of words. Controls: second halves of other participants' messages "
+            "(shuffled), and paraphrases. Similarity: the mean length of the longest common run, as a share of the "
+            "second half.",
+            takes_metrics=False,
+            needs=("data", "results"),
+            rows_need="runs with probes (attune-bench run --probes)",
+            estimate="reproduced",
+            by_formula=True,
+            finding=reproduced_shown,
+            row="a model, mode and text",
+            columns=CONTAMINATION,
         ),
         "metric_correlation": replace(GENERAL["metric_correlation"], metrics=IN_COMPOSITE),
         "condition_differences": replace(GENERAL["condition_differences"], metrics=IN_COMPOSITE),

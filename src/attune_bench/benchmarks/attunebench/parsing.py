@@ -93,8 +93,8 @@ class Tally(IssueCollector):
 
 def read_draft(answer: Json, tally: Tally) -> Fields:
     """Read a drafted reply."""
-    fields = _text(answer, "drafted_response", "em_drafted_response", tally)
-    return fields and fields | _text(answer, "response_reasoning", "response_reasoning", tally)
+    fields = read_text(answer, "drafted_response", "em_drafted_response", tally)
+    return fields and fields | read_text(answer, "response_reasoning", "response_reasoning", tally)
 
 
 def read_emotions(answer: Json, tally: Tally, questions: Iterable[str], codebook: Codebook) -> Fields:
@@ -111,7 +111,7 @@ def read_emotions(answer: Json, tally: Tally, questions: Iterable[str], codebook
         fields["em_emotion_tags"] = [
             {"emotion": known[word], "intensity": tag.get("intensity")} for tag, word in named if word in known
         ]
-    return fields and fields | _text(answer, "emotion_reasoning", "emotion_reasoning", tally)
+    return fields and fields | read_text(answer, "emotion_reasoning", "emotion_reasoning", tally)
 
 
 def read_questions(answer: Json, tally: Tally, questions: Iterable[str], suffix: str = "") -> Fields:
@@ -270,7 +270,8 @@ def _fixed(given: Fields, fix: Fix, tally: Tally) -> Fields:
     return _present({name: fix(value, "", tally) for name, value in given.items()})
 
 
-def _text(answer: Json, key: str, field: str, tally: Tally) -> Fields:
+def read_text(answer: Json, key: str, field: str, tally: Tally) -> Fields:
+    """Read a text of an answer into a field; no field where the text is missing or blank."""
     said = text(answer.get(key), "", tally)
     return {field: said} if said and said.strip() else {}
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
 from attune_bench.benchmarks.attunebench.branches import METRICS_OF_BRANCHES, WHOLE, above_random
+from attune_bench.benchmarks.attunebench.contamination import TEXTS, reproduced_shown
 from attune_bench.benchmarks.attunebench.following import mismatch_section, misread_section
 from attune_bench.report import drawing
 from attune_bench.report.columns import (
@@ -26,6 +27,7 @@ from attune_bench.report.columns import (
     interval_words,
     label,
     number,
+    p_value,
     text_column,
     with_note,
     words_under,
@@ -98,6 +100,7 @@ def sections(
         _subgroups(page, data),
         _diagnoses(page, data),
         *_questions(page, data, results),
+        _contamination(page, data, results),
     ]
 
 
@@ -235,6 +238,31 @@ def _questions(page: PageScores, data: Collection[Conversation] | None, results:
     if not tables:
         return [Section(title, left_out=f"needs {in_words(page.table, entry.rows_need)}")]
     return [Section(title, with_note(tables, _question_note(frame)))]
+
+
+def _contamination(page: PageScores, data: Collection[Conversation] | None, results: Sequence[Run] | None) -> Section:
+    entry = ANALYSES["contamination"]
+    if data is None or results is None:
+        return Section(entry.title, left_out="needs the conversations and the run files (--data, --results)")
+    if not any(turn.em_continuation for run in results for turn in run.turns):
+        return Section(entry.title, left_out=f"needs {entry.rows_need}")
+    if why := counts_units(page.table, page.chosen):
+        return Section(entry.title, left_out=why)
+    try:
+        frame = entry.function(page.table, data=data, results=results, **page.options)
+    except MetricInputError:
+        # Its text names a conversation, which a page does not.
+        return Section(entry.title, left_out="the conversations or run files are not all those that were scored")
+    frame = page.in_order(page.hide_small_cells(frame))
+    caption = (
+        "Share of messages whose second half a model gives back when it is shown the first, with its "
+        f"{100 * page.chosen.level:g}% interval by formula; controls: second halves of other participants' messages "
+        "(shuffled), and paraphrases."
+    )
+    return drawn_section(
+        page, entry.title, frame, "reproduced", caption, partial(contamination_cells, page.table, numbers=page.numbers),
+        rows_need=entry.rows_need, finding=lambda rows: reproduced_shown(page.table, rows).rstrip("."),
+    )  # fmt: skip
 
 
 def _question_table(page: PageScores, frame: pl.DataFrame, condition: str | None) -> Table:
@@ -377,6 +405,33 @@ def perspective_gap(table: ScoreTable, gaps: pl.DataFrame) -> RowPlot:
 _SHARE = replace(drawing.RATIO, low=0, high=1)
 _THIRDS = ("circle", drawing.SKY, False), ("circle", drawing.MUTED, True), ("diamond", drawing.ORANGE, False)
 _ENDS = _THIRDS[::2]
+
+
+def contamination_cells(
+    table: ScoreTable, found: pl.DataFrame, *, numbers: Mapping[tuple[str, str | None], int] | None = None
+) -> drawing.Cells:
+    """Return the share of messages that each model reproduces, with its interval, beside the shares of the controls.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    found : polars.DataFrame
+        What `attune_bench.benchmarks.attunebench.contamination.contamination` gives, of one condition.
+    numbers : mapping, optional
+        As for `attune_bench.report.drawing.numbered`.
+    """
+    rows = drawing.rows_of(found, "reproduced")
+    models = drawing.numbered(table, rows, "model", numbers=numbers)
+    for row in rows:
+        row["of"], row["shown"] = row["text"], drawing.shown(row, "reproduced", drawing.RATIO)
+        test = "" if row["p_holm"] is None else f"Holm p {p_value(row['p_holm'])}, "
+        row["text"] = f"{test}{drawing.sizes(table, row)}"
+    given = {row["of"] for row in rows}
+    return drawing.Cells(
+        rows=rows, value="reproduced", x=("of", [name for name in TEXTS if name in given]), y=("model", [*models]),
+        middle=0, reach=1, numbers=models,
+    )  # fmt: skip
 
 
 def turn_drift(table: ScoreTable, drift: pl.DataFrame, metric: str) -> RowPlot:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from attune_bench.benchmarks.attunebench import parsing
 from attune_bench.benchmarks.attunebench.baselines import MASKS, SeenTurn, see
 from attune_bench.benchmarks.attunebench.parsing import Tally
+from attune_bench.benchmarks.attunebench.probes import Paraphrases, probe_hash, probes, read_paraphrases
 from attune_bench.runner.calls import Call, Complete, Decoding, Message, Role, in_repeat, message, unit_file_name
 from attune_bench.runner.judge import Judge
 from attune_bench.runner.prompts import Fence, Prompts, load_prompts, read_prompts
@@ -78,10 +79,16 @@ class AttuneBenchSettings:
         Sent with the calls of the model where set, see `attune_bench.runner.Decoding`.
     judges_alone : bool
         Whether judges alone are asked, for drafts that exist; then they are sent what the model would be.
+    probes : bool
+        Whether the model is also asked to continue the first half of each message, see
+        `attune_bench.benchmarks.attunebench.probes`. No other answer changes by it.
+    paraphrases : mapping
+        Paraphrases of messages, which are probed as well.
 
     Raises
     ------
     ValueError
+        Paraphrases without probes.
         A mode or strategy that the codebook does not have, an unknown answer format, an empty name, a judge that is
         named twice, a temperature or a number of tokens out of range, or further parameters that cannot be sent.
 
@@ -105,6 +112,8 @@ class AttuneBenchSettings:
     reasoning_effort: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
     judges_alone: bool = False
+    probes: bool = False
+    paraphrases: Paraphrases = field(default_factory=dict, hash=False)
     # Kept, as every conversation asks for it.
     _codebook_hash: str = field(init=False, repr=False, compare=False)
 
@@ -118,6 +127,8 @@ class AttuneBenchSettings:
             raise ValueError(f"panas_strategy is {self.panas_strategy!r}; expected one of {known}")
         if len(set(self.judges)) != len(self.judges):
             raise ValueError(f"a judge is named twice among {', '.join(self.judges)}")
+        if self.paraphrases and not self.probes:
+            raise ValueError("paraphrases are for probes, and there are none; add --probes")
         check_answer_format(self.answer_format)
         _ = self.decoding  # Checks the parameters of requests.
         object.__setattr__(self, "_codebook_hash", _hash(self.codebook))
@@ -153,7 +164,9 @@ class AttuneBenchSettings:
             ``mode``, ``seed``, ``temperature``, ``max_tokens``, ``answer_format``, ``prompt_version``,
             ``prompt_hash``, ``codebook_hash``; ``reasoning_effort`` and ``extra_body`` where set.
         """
-        left_out = ("model", "judges", "panas_strategy", "codebook", "judges_alone", "_codebook_hash")
+        # Probes change no other answer, which is not paid again.
+        of_probes = ("probes", "paraphrases")
+        left_out = ("model", "judges", "panas_strategy", "codebook", "judges_alone", *of_probes, "_codebook_hash")
         told = settings_as_json(self, *left_out) | {"codebook_hash": self._codebook_hash}
         return told | self.decoding["model"].where_set()
 
@@ -571,6 +584,8 @@ class _Plan:
             parsing.read_post, codebook=settings.codebook, strategy=settings.panas_strategy, pre_items=calls.pre_items
         )
         self._post = _step(calls.post(), reader)
+        asked = probes(calls.id, calls.turns, settings.model, settings.paraphrases) if settings.probes else ()
+        self._probes = [_step(probe.call, probe.read, probe.turn) for probe in asked]
         self._judging: dict[int, list[Step]] = {}
         self._readings: dict[str, Reading] = {}
 
@@ -601,6 +616,7 @@ class _Plan:
                     self._judging[turn.number] = [Step(call, judge.answer.read, turn) for call in calls]
                 yield from self._judging[turn.number]
             yield from others
+        yield from self._probes
         yield self._post
 
     def all_calls(self) -> list[Call]:
@@ -612,7 +628,7 @@ class _Plan:
                 request = self._calls.judge_request(turn, "")
                 calls += self._calls.judge(turn).calls(f"turn-{turn.number}", request, pending=1)
             calls += [step.call for step in others]
-        return [*calls, self._post.call]
+        return [*calls, *(step.call for step in self._probes), self._post.call]
 
     def calls_to_make(self, answers: Mapping[str, str]) -> list[Call]:
         """Return the calls that can be made where these answers are known."""
@@ -663,11 +679,15 @@ def settings_of(
     panas_strategy: Strategy = "absolute",
     codebook: Path | None = None,
     prompts: Path | None = None,
+    probes: bool = False,
+    paraphrases: Path | None = None,
     **decoding: Any,
 ) -> list[AttuneBenchSettings]:
     """Return the settings of each mode that a command line names.
 
-    `codebook` is a data set's own, as a file, and `prompts` a wording of one's own, as a folder.
+    `codebook` is a data set's own, as a file, and `prompts` a wording of one's own, as a folder. Probes do not depend
+    on the mode, and are asked in the first one alone; `paraphrases` is a file, see
+    `attune_bench.benchmarks.attunebench.probes.read_paraphrases`.
 
     Examples
     --------
@@ -675,11 +695,14 @@ def settings_of(
     ['default', 'verbose', 'omniscient', 'verbose_omniscient']
     """
     shared = {"codebook": load_codebook(codebook), "prompts": read_prompts(prompts, bundled_prompts()), **decoding}
-    return [
+    found = [
         AttuneBenchSettings(model, mode, tuple(judge_model), panas_strategy, **shared)
         for mode in get_args(Mode)
         if "all" in modes or mode in modes
     ]
+    if probes or paraphrases is not None:
+        found[:1] = [replace(own, probes=probes, paraphrases=read_paraphrases(paraphrases)) for own in found[:1]]
+    return found
 
 
 def _fields(_conversation: Conversation, settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
@@ -689,7 +712,13 @@ def _fields(_conversation: Conversation, settings: AttuneBenchSettings, source: 
         "provider": source.providers["model"],
         "panas_strategy": settings.panas_strategy,
         "judge_models": list(settings.judges),
+        # A file without them is as it was before there were probes.
+        **(_probed(settings) if settings.probes else {}),
     }
+
+
+def _probed(settings: AttuneBenchSettings) -> dict[str, Any]:
+    return {"probes": settings.probes, "paraphrase_hash": probe_hash(settings.paraphrases)}
 
 
 def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any]:
@@ -700,6 +729,7 @@ def _recorded(settings: AttuneBenchSettings, source: Source) -> Mapping[str, Any
         "provider": source.providers["model"],
         "panas_strategy": settings.panas_strategy,
         "judge_models": list(settings.judges),
+        **_probed(settings),
     }
 
 

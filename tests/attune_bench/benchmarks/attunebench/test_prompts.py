@@ -258,7 +258,7 @@ def test_every_file_of_the_wording_is_used(conversation: Json) -> None:
 
 
 def test_an_unknown_version_is_named() -> None:
-    with pytest.raises(ValueError, match=r"unknown prompts 'v0'; expected one of profile-v1, v2"):
+    with pytest.raises(ValueError, match=r"unknown prompts 'v0'; expected one of probe-v1, profile-v1, v2"):
         load_prompts("attune_bench.benchmarks.attunebench", "v0")
 
 

@@ -45,6 +45,7 @@ def test_rejudging_changes_the_judgements_only(call: Invoke, tmp_path: Path) -> 
             assert any(f"/judge/{judge}" in name for name in content["calls"])
             content["calls"] = {name: value for name, value in content["calls"].items() if "/judge/" not in name}
             assert content.pop("judge_models") == [judge]
+            content["usage"] = {name: one for name, one in content["usage"].items() if not name.startswith("judge/")}
             for name in ("run_key", "judge_cost", "judge_settings"):
                 content.pop(name, None)
             for turn in content["turns"]:

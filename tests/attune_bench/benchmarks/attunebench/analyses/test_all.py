@@ -11,6 +11,7 @@ import pytest
 from judged_runs import with_judges
 from synthetic.conversations import conversations
 from synthetic.participants import Effects
+from synthetic.recitation import recite
 from synthetic.runs import SimulatedModel, runs
 
 from attune_bench import Scores, score
@@ -56,7 +57,9 @@ def _scored(data: Collection[Conversation], found: list[Run]) -> Case:
 def _case(count: int, participants: int, models: str, modes: tuple[Any, ...] = ("default",)) -> Case:
     data = Conversations(conversations(count, participants=participants, seed=1, effects=Effects(diagnosis_rate=0.6)))
     chosen = [SimulatedModel(name, emotion=0.3 + place / 9, pairwise=0.6) for place, name in enumerate(models)]
-    found = with_judges(run for mode in modes for run in runs(data, chosen, seed=2, mode=mode))
+    made = (run for mode in modes for run in runs(data, chosen, seed=2, mode=mode))
+    # With probes, of which a part is recited.
+    found = with_judges(recite(made, {one.id: one for one in data}, memorized=0.4, paraphrased=True, seed=3))
     return _scored(data, [run.model_copy(update={"api_cost": len(run.turns) / 100}) for run in found])
 
 
