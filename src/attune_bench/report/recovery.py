@@ -6,12 +6,11 @@ import polars as pl
 
 from attune_bench.analyses.recovery import WITHIN
 from attune_bench.report import drawing
-from attune_bench.report.columns import Folded, Section, with_note
+from attune_bench.report.columns import Section
 from attune_bench.report.figures import estimate
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.plots import PlotRow, RowPlot, axis_of
 from attune_bench.report.sections import drawn_section
-from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.table import ScoreTable
 from attune_data.text import plural
 from attune_metrics.metric import Metric
@@ -27,11 +26,9 @@ def recovery_section(page: PageScores, frame: pl.DataFrame) -> Section:
         f"Share of the falls after which the state is as good as before within {WITHIN} replies, with its interval. "
         "Conversations that end before are censored."
     )
-    tables = analysis_tables(page.table, "state_recovery", entry, found)
-    numbers = Folded("All numbers", with_note(tables, analysis_note(page.table, entry, found, page.chosen)))
     return drawn_section(
         page, entry.title, found, "back", caption, partial(recovery_plot, page.table), rows_need=entry.rows_need,
-        others=[numbers], finding=_finding,
+        finding=_finding,
     )  # fmt: skip
 
 
@@ -50,7 +47,8 @@ def recovery_plot(table: ScoreTable, rows: pl.DataFrame) -> RowPlot:
     models = list(dict.fromkeys(rows["model"]))
     marks = {}
     for row in drawing.rows_of(rows, "back"):
-        said = f"{row['model']}, {row['axis']}: {drawing.shown(row, 'back', _SHARE)}, {plural(row['falls'], 'fall')}"
+        falls = f"{plural(row['falls'], 'fall')} in {plural(row['n'], table.provenance.unit)}"
+        said = f"{row['model']}, {row['axis']}: {drawing.shown(row, 'back', _SHARE)}, {falls}"
         marks[row["model"], row["axis"]] = estimate(row | {"text": said}, "back")
     drawn = [
         PlotRow(name=model, marks=[[marks[model, axis]] if (model, axis) in marks else [] for axis in axes])

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from benchmark_scores import NAMES, TRAITS, predictions, scores_named
+from benchmark_scores import NAMES, TRAITS, dialogues, episodes, predictions, scores_named
 from judged_runs import with_judges
 from pages import text_of
 from slow_cases import slow_except
@@ -96,6 +96,10 @@ def records_of(name: str) -> Mapping[str, Any]:
     """Return what the scores of a benchmark are about, for analyses that need it."""
     if name == "emobench":
         return {"data": load_records("demo", ITEM), "results": predictions()}
+    if name == "eibench":
+        return episodes()
+    if name == "sage":
+        return {"results": dialogues()}
     return {"data": load("demo"), "results": with_judges(load_runs("demo"))}
 
 
@@ -114,7 +118,10 @@ CASES = [
     *((name, asked) for name in NAMES for asked in (*VERBS, *ANALYSES)),
     *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in ANALYSES),
 ]
-OF_THEIR_OWN_METRICS = {"report", "page", *(key.partition("/")[2] for key, one in OWN.items() if not one.takes_metrics)}
+OF_THEIR_OWN_METRICS = {
+    *("report", "page"),
+    *(key.rpartition("/")[2] for key, one in {**OWN, **ANALYSES}.items() if not one.takes_metrics),
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -150,12 +157,18 @@ ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "s
 # Nothing is drawn for these, or nothing where models were asked once; or the intervals are by formula.
 UNDRAWN = {
     "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
-    "separation", "skills",
+    "separation", "skills", "cost", "cost_front",
 }  # fmt: skip
+UNDEFINED = "state_recovery"
+"""Whether its share is defined in enough resamples depends on the level."""
 # What has an interval for these scores.
 DRAWN = [
     *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by", "variance_split")),
-    *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in ANALYSES),
+    *(
+        (name, asked)
+        for name, asked in (key.split("/") for key in OWN)
+        if asked not in ANALYSES and not OWN[f"{name}/{asked}"].by_formula and asked != UNDEFINED
+    ),
     *(
         (name, asked)
         for name in ("eibench", "sage")

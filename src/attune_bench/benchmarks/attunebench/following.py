@@ -7,11 +7,11 @@ import polars as pl
 
 from attune_bench.benchmarks.attunebench.after_mismatch import AFFECT, BEHAVIOURS, WANTED
 from attune_bench.report import drawing
-from attune_bench.report.columns import Folded, Part, Row, Section, counts_units, label, with_note
+from attune_bench.report.columns import Part, Row, Section, counts_units, label, with_note
 from attune_bench.report.figures import estimate
 from attune_bench.report.findings import models_of, not_counted
 from attune_bench.report.page_scores import PageScores
-from attune_bench.report.plots import PlotRow, RowPlot, axis_of, dumbbell, key_of
+from attune_bench.report.plots import PlotRow, RowPlot, axis_of
 from attune_bench.report.sections import drawn_section
 from attune_bench.report.tables import analysis_note, analysis_tables
 from attune_bench.scores.table import ScoreTable
@@ -19,9 +19,7 @@ from attune_data import Conversation
 from attune_data.text import joined, plural
 from attune_metrics.metric import Metric
 
-_SHARE = Metric(name="share", label="share", low=0, high=1)
 _DIFFERENCE = Metric(name="difference", label="difference")
-_LOOKS = ("circle", drawing.SKY, False), ("diamond", drawing.ORANGE, False)
 
 
 def _said(page: PageScores, name: str, frame: pl.DataFrame) -> Sequence[Part]:
@@ -41,8 +39,8 @@ def misread_section(page: PageScores, metric: str = "avg_emotion_f1") -> Section
         return Section(title, left_out="needs the records of the runs, which these scores lack")
     frame = page.analysis("serial_misreads", [metric])
     caption = (
-        "Share of badly read turns after a good and after a bad turn, within conversations; in the middle the share of "
-        "the stretches of bad turns that are over three turns later, at the right the difference, with intervals."
+        "Share of badly read turns after a badly read turn minus after a well read one, within conversations. Badly "
+        "read: worse than the median of all models' turns."
     )
     return drawn_section(
         page, title, frame, "difference", caption, partial(misread_plot, table),
@@ -78,28 +76,19 @@ def of_following(rows: Iterable[Row]) -> str:
 
 
 def misread_plot(table: ScoreTable, found: pl.DataFrame) -> RowPlot:
-    """Return how likely a turn is read badly after a good and a bad one, the difference, and what is over soon."""
+    """Return how much likelier a turn is read badly after a bad turn than after a good one, for each model."""
     rows = sorted(drawing.rows_of(found, "difference"), key=lambda row: (-row["difference"], row["model"]))
-    kinds = {"after_good": "after a good turn", "after_bad": "after a bad turn"}
-    drawn = []
     for row in rows:
-        shares = ", ".join(f"{name} {row[kind]:.2f}" for kind, name in kinds.items())
         row["text"] = (
-            f"{row['model']}: {shares}, difference {drawing.shown(row, 'difference', _DIFFERENCE, signed=True)}"
+            f"{row['model']}: {row['after_bad']:.2f} after a bad turn, {row['after_good']:.2f} after a good one, "
+            f"{drawing.shown(row, 'difference', _DIFFERENCE, signed=True)}"
         )
-        over = row | {"low": row["back_low"], "high": row["back_high"]}
-        over["text"] = f"{row['model']}: over in 3 {drawing.shown(over, 'back', _SHARE)}"
-        over_soon = [] if row["back"] is None else [estimate(over, "back")]
-        read = dumbbell([row[kind] for kind in kinds], _LOOKS, row["text"], row["model"])
-        drawn.append(PlotRow(name=row["model"], marks=[read, over_soon, [estimate(row, "difference")]]))
-    differences = [0, *(row[end] for row in rows for end in ("difference", "low", "high"))]
-    axes = [
-        axis_of([row[kind] for row in rows for kind in kinds], _SHARE, "read badly"),
-        axis_of([0, 1], _SHARE, "over in 3 turns"),
-        axis_of(differences, _DIFFERENCE, "bad minus good"),
-    ]
-    numbers = drawing.numbered(table, rows, "model")
-    return RowPlot(rows=drawn, axes=axes, lines={"": 0}, key=key_of(kinds.values(), _LOOKS), numbers=numbers)
+    ends = [0, *(row[end] for row in rows for end in ("difference", "low", "high"))]
+    return RowPlot(
+        rows=[PlotRow(name=row["model"], marks=[[estimate(row, "difference")]]) for row in rows],
+        axes=[axis_of(ends, _DIFFERENCE, "after a bad turn minus after a good one")], lines={"": 0},
+        numbers=drawing.numbered(table, rows, "model"),
+    )  # fmt: skip
 
 
 def mismatch_section(page: PageScores, data: Sequence[Conversation] | None) -> Section:
@@ -119,7 +108,7 @@ def mismatch_section(page: PageScores, data: Sequence[Conversation] | None) -> S
     )
     return drawn_section(
         page, title, repeated.filter(condition=page.table.conditions[0]), "difference", caption, mismatch_plot,
-        others=[Folded("All numbers", _said(page, "after_mismatch", frame))], finding=of_outcomes,
+        others=_said(page, "after_mismatch", frame.filter(pl.col("outcome").str.contains(AFFECT))), finding=of_outcomes,
     )  # fmt: skip
 
 
