@@ -24,11 +24,13 @@ from attune_bench.scores.pairwise import (
     comparisons_of,
     fit_of,
     fitted,
+    in_both_orders,
     judged_by,
     largest_group,
     rating_line,
     whole_verdicts,
 )
+from attune_bench.scores.pairwise import ORDERS as OUTCOMES
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, interval_ends
 from attune_bench.stats.summary import summary
@@ -182,6 +184,8 @@ def _fit(part: pl.DataFrame, scores: ScoreTable, terms: Terms) -> tuple[Comparis
             [(group, size)] = Counter(fit.groups.tolist()).most_common(1)
             reason = fit.reasons[fit.groups.tolist().index(group)]
             why[name] = reason if size > 1 and reason else "no two models are joined by chains of wins"
+            if name == "position":  # what the position decides would be put down to the other terms
+                return None, why | dict.fromkeys(set(terms) - {name}, "cannot be told from the position, which decides")
     return found, why
 
 
@@ -270,7 +274,6 @@ ORDERS = columns(
     value_high=share("Upper end of the interval of the share."),
     n="How many pairs of answers were judged in both orders.",
 )
-_OUTCOMES = ("same verdict", "first both times", "second both times", "a tie once")
 
 
 def orders(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
@@ -291,30 +294,10 @@ def orders(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.DataFr
     MetricInputError
         As `bias`.
     """
-    frame = comparisons_of(scores).drop_nulls("shown")
-    keys = ["condition", "judge", "criterion", "unit", "one", "other", "repeat"]
-    one = pl.min_horizontal("a", "b")
-    sided = frame.with_columns(
-        one.alias("one"),
-        pl.max_horizontal("a", "b").alias("other"),
-        pl.when(pl.col("a") == one).then("outcome").otherwise(1 - pl.col("outcome")).alias("won"),
-    )
-    first = pl.col("shown") == pl.col("one")
-    both = (
-        sided.group_by(keys, maintain_order=True)
-        .agg(pl.col("won").filter(first).first().alias("x"), pl.col("won").filter(~first).first().alias("y"))
-        .drop_nulls(["x", "y"])
-    )
-    x, y = pl.col("x"), pl.col("y")
-    found = both.with_columns(
-        (x == y).alias(_OUTCOMES[0]),
-        ((x == 1) & (y == 0)).alias(_OUTCOMES[1]),
-        ((x == 0) & (y == 1)).alias(_OUTCOMES[2]),
-        ((x - y).abs() == 1 / 2).alias(_OUTCOMES[3]),
-    ).with_row_index("pair")
+    found = in_both_orders(comparisons_of(scores)).with_row_index("pair")
     if found.is_empty():
         return build_frame(ORDERS, [])
-    made = summary(_of_pairs(scores, found, _OUTCOMES), **options)
+    made = summary(_of_pairs(scores, found, OUTCOMES), **options)
     rows = [
         (row["condition"], row["metric"], *(row[name] for name in ("value", "low", "high", "n", "clusters", "reason")))
         for condition in scores.conditions
@@ -478,13 +461,14 @@ def _known(strength: float) -> float:
 
 
 NEXT_PAIRS = columns(
-    "condition model_a model_b difference difference_low difference_high comparisons reason",
+    "condition model_a model_b difference difference_low difference_high comparisons left reason",
     difference=FrameColumn(
         "Strength of A minus strength of B, in points of Elo, without anchors.", shown="rank", signed=True
     ),
     difference_low=FrameColumn("Lower end of the interval of the difference.", shown="rank", signed=True),
     difference_high=FrameColumn("Upper end of the interval of the difference.", shown="rank", signed=True),
     comparisons=whole("How often the two were compared so far."),
+    left=whole("On how many units of the scores the two were not compared; with 0 only new units can decide."),
 )
 _MOST_PAIRS = 20
 
@@ -514,13 +498,17 @@ def next_pairs(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.Da
     """
     chosen = AnalysisOptions(**options)
     rows: list[tuple[Any, ...]] = []
+    clusters = scores.units.select("unit", pl.coalesce("cluster", "unit").alias("cluster"))
     for condition, part in _parts(scores):
-        met = Counter(frozenset(pair) for pair in part.select("a", "b").iter_rows())
-        for one in planned_pairs(fitted(part, fit_of(scores)), n=_MOST_PAIRS, level=chosen.level):
+        met = part.group_by(pl.concat_list("a", "b").list.sort().alias("pair")).agg("unit")
+        compared = {tuple(pair): units for pair, units in met.iter_rows()}
+        fit = fitted(part.join(clusters, on="unit").with_columns(unit="cluster"), fit_of(scores))
+        for one in planned_pairs(fit, n=_MOST_PAIRS, level=chosen.level):
             ends = [ELO * end if isfinite(end) else None for end in (one.difference, one.low, one.high)]
             why = "one of the two has no rating" if ends[0] is None else None
             pair = str(one.first), str(one.second)
-            rows.append((condition, *pair, *ends, met[frozenset(pair)], why))
+            units = compared.get(tuple(sorted(pair)), [])
+            rows.append((condition, *pair, *ends, len(units), clusters.height - len({*units}), why))
     return build_frame(NEXT_PAIRS, rows)
 
 
@@ -530,8 +518,8 @@ ANALYSES: Mapping[str, Analysis] = {
     "bias": Analysis(
         function=bias,
         title="Bias of judges",
-        note="Value: what the term adds to the side that has it, in points of Elo (400 are odds of 10 to 1), in one "
-        "fit with the models. Chance: how often that side wins against an equal answer.",
+        note="Value: what the term adds to the side that has it, in points of Elo (400 are odds of 10 to 1) also with "
+        "anchors, in one fit with the models. Chance: how often that side wins against an equal answer.",
         takes_metrics=False,
         estimate="value",
         row="a judge and term",
@@ -542,9 +530,10 @@ ANALYSES: Mapping[str, Analysis] = {
         title="Ratings without bias",
         note="Value: the rating of equally long answers, each shown first as often, by judges of other families, as "
         "far as Bias of judges has these terms; they are estimated in the same fit. Shift: the rating without bias "
-        "minus the rating as judged.",
+        "minus the rating as judged, which alone goes through the anchors.",
         takes_metrics=False,
-        rows_need="comparisons that say which answer was shown first, how long the answers are, or the families",
+        rows_need="comparisons that say which answer was shown first, how long the answers are, or the families, and "
+        "in which the order does not decide alone",
         estimate="value",
         row="a judge and model",
         columns=WITHOUT_BIAS,
@@ -583,7 +572,8 @@ ANALYSES: Mapping[str, Analysis] = {
         title="Pairs to judge next",
         note="Pairs of models without a decided order, the least decided first: judge each on units on "
         "which it was not judged, and ask again. Difference: A minus B in points of Elo; its interval is by Student's "
-        "t over units.",
+        "t over clusters, with the standard error of independent comparisons where this is larger. Left: units of the "
+        "scores on which the two were not compared; with 0 left, only new units can decide.",
         takes_metrics=False,
         rows_need="two models without a decided order",
         row="a judge and pair of models",

@@ -138,9 +138,9 @@ ANALYSES: Mapping[str, Analysis] = {
         row="a model",
         columns=PROTOCOLS,
     ),
-    **{name: one for name, one in comparisons.ANALYSES.items() if name != "judges"},
+    **comparisons.ANALYSES,
 }
-"""The two protocols, and what any comparisons in pairs say of their judge. Files of comparisons do not name judges."""
+"""The two protocols, and what any comparisons in pairs say of their judges."""
 
 
 def sections(page: PageScores, *, data: object, results: Iterable[EQBench3Verdict] | None) -> list[Section]:
@@ -154,5 +154,4 @@ def sections(page: PageScores, *, data: object, results: Iterable[EQBench3Verdic
         frame = page.hide_small_cells(protocols(page.table, results=results, **page.options))
         tables = analysis_tables(page.table, "protocols", entry, frame)
         own = Section(entry.title, with_note(tables, analysis_note(page.table, entry, frame, page.chosen)))
-    others = comparisons.sections(page, data=data, results=results)
-    return [own, *(one for one in others if one.title != comparisons.ANALYSES["judges"].title)]
+    return [own, *comparisons.sections(page, data=data, results=results)]

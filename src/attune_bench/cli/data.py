@@ -59,6 +59,7 @@ from attune_bench.cli.sources import (
     scored_benchmark,
     subgroup,
 )
+from attune_bench.cli.stops import with_stops
 from attune_bench.report.data_page import data_document, data_html
 from attune_bench.report.measures import MeasuredGroup, measured_group
 from attune_bench.scores.benchmark import Benchmark
@@ -370,7 +371,7 @@ def score(
                     benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
                 )
             check_belongs(streamed.scores.values, streamed.results, results, data)
-            scored = Scored(chosen, streamed.scores, streamed.data, streamed.results)
+            scored = Scored(chosen, with_stops(streamed.scores, results), streamed.data, streamed.results)
         else:
             scored = score_sources(chosen, results, data, phase, name=benchmark, baselines=baselines, options=options)
     scores = scored.scores

@@ -491,7 +491,7 @@ margin_option = many(
 )
 
 
-def _number_of_looks(text: str) -> int | Literal["any"]:
+def number_of_looks(text: str) -> int | Literal["any"]:
     """Return the value of `--looks`."""
     try:
         return "any" if text == "any" else int(text)
@@ -504,7 +504,7 @@ looks_options = all_of(
         "--looks",
         "Where the models are compared while the data come in: how often, up to 20 times, each after an equal part of "
         "the participants; or any, for any number of times.",
-        _number_of_looks,
+        number_of_looks,
         folded=True,
     ),
     option("--look", "Which of the --looks this is, from 1.", int, folded=True),

@@ -11,14 +11,17 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import click
 
+from attune_bench import Scores
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.cli.options import (
     all_of,
     benchmark_option,
+    mixed_option,
+    number_of_looks,
     option,
     output_option,
     own_options,
@@ -52,6 +55,7 @@ from attune_bench.cli.sources import (
     score_sources,
 )
 from attune_bench.cli.stopping import process
+from attune_bench.cli.until import Until, until
 from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings
 from attune_bench.runner import run as run_task
 from attune_bench.runner.cache import ReplaceError, note_server, note_source
@@ -393,15 +397,24 @@ def ask(
     repeats: int = 1,
     report: Callable[[RunOutcome], object] | None = None,
     seen: Callable[[RunOutcome], object] = lambda _: None,
+    stops: Until | None = None,
 ) -> int:
     """Run a task with the options of a command, say what came of it, and return the exit status.
 
     What was made is called `made`, and is scored as results of `benchmark`, where it is given. `report` is called with
     the outcome; without it the command that scores the results is named. `seen` is called with the outcome too.
+    With `stops`, the run ends where a difference is decided.
     """
     options = replace(options, command=_command(ctx, servers, output))
-    asking = partial(run_task, task, units, settings, servers, output=output, repeats=repeats)
-    outcome = _execute(asking, options)
+
+    def execute(part: Any) -> RunOutcome:
+        return _execute(partial(run_task, task, part, settings, servers, output=output, repeats=repeats), options)
+
+    if stops is None or benchmark is None:
+        outcome = execute(units)
+    else:
+        forced = None if benchmark in BENCHMARKS else ctx.params["benchmark"]
+        outcome = stops.run(cast("Collection[Any]", units), execute, partial(_scores_of, benchmark, source, forced))
     if outcome.finished:
         note_source(output, source)
         # `rejudge` asks the servers of the run's judges, or else the server of its model.
@@ -417,6 +430,12 @@ def ask(
         line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
         emit(f"next: {line}")
     return status
+
+
+def _scores_of(benchmark: Benchmark, data: str, name: str | None, folder: Path) -> Scores:
+    """Return the scores of the results in a folder."""
+    with progress() as phase:
+        return score_sources(benchmark, [str(folder)], data, phase, name=name).scores
 
 
 def _execute(asking: Callable[..., Coroutine[Any, Any, T]], options: RunOptions) -> T:
@@ -507,6 +526,29 @@ def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path)
     click.IntRange(min=2),
     folded=True,
 )
+@option(
+    "--against",
+    "Scores of another model on the same data, with which a run --until-decided is compared.",
+    Path,
+    metavar="SCORES",
+    folded=True,
+)
+@option(
+    "--until-decided",
+    "A metric: run participants in a random order, compare MODEL with the model of --against as --looks says, and stop "
+    "where the difference is decided.",
+    metavar="METRIC",
+    folded=True,
+)
+@option("--against-model", "Which model of --against, where there are several.", folded=True)
+@option(
+    "--looks",
+    "For --until-decided: how often the models are compared, up to 20 times, or any, for any number of times; by "
+    "default 4.",
+    number_of_looks,
+    folded=True,
+)
+@mixed_option
 @option("--dry-run", "Print the number of calls, tokens and the cost, and send nothing.", bool)
 @option("--html", "Score what the folder has in the end, and write this page of it.", Path)
 @baselines_option
@@ -524,6 +566,11 @@ def run(
     benchmark: str | None,
     repeats: int,
     pairs: int | None,
+    against: Path | None,
+    until_decided: str | None,
+    against_model: str | None,
+    looks: int | Literal["any"] | None,
+    allow_mixed: bool,
     dry_run: bool,
     html: Path | None,
     baselines: bool,
@@ -550,6 +597,9 @@ def run(
         check_baselines(chosen)
         if html is None:
             raise UserError("--baselines is for the page; give --html FILE too")
+    stops = until(model, against, until_decided, against_model, looks, chosen, allow_mixed=allow_mixed)
+    if stops is not None and pairs is not None:
+        raise UserError("--pairs judges answers to all units, and --until-decided may leave some out; leave one out")
     with usage_errors():
         of_servers = take_server_options(chosen, own)
         check_output(output, data)
@@ -561,6 +611,8 @@ def run(
                 judge = pairing.settings(each[0])
         options = run_options(given)
         units = load_units(data, chosen, limit, **where_traits(where))
+        if stops is not None:
+            units = stops.scored_units(units)
         if dry_run:
             providers_of(provider, roles, of_servers)  # Checks them.
             print_estimate(task, units, each, options=options, output=output, repeats=repeats)
@@ -574,7 +626,7 @@ def run(
         report = None if html is None else partial(_write_report, html, data, chosen, benchmark, baselines)
         status = ask(
             ctx, task, units, each, servers, options=options, output=output, source=data, made=made.noun,
-            benchmark=chosen, repeats=repeats, report=report, seen=outcomes.append,
+            benchmark=chosen, repeats=repeats, report=report, seen=outcomes.append, stops=stops,
         )  # fmt: skip
         if pairing is None or outcomes[0].stopped:
             return status

@@ -28,6 +28,7 @@ from attune_bench.cli.output import (
     say,
     validate_command,
 )
+from attune_bench.cli.stops import with_stops
 from attune_bench.report.document import render
 from attune_bench.report.text import ranking_document
 from attune_bench.scores.benchmark import Benchmark
@@ -409,7 +410,7 @@ def score_sources(
             progress=phase("scoring", len(made)),
             **(options or {}),
         )
-        scores = _as_described(scores, results)
+        scores = with_stops(_as_described(scores, results), results)
     models = pl.col("model").is_in([*_models(benchmark, found)]) if predicted else True
     check_belongs(scores.values.filter(models), found, results, data)
     return Scored(benchmark, scores, given, found, predicted)

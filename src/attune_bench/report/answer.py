@@ -313,9 +313,14 @@ def title(page: PageScores) -> str:
     if not shared:
         each = [f"{_marked_name(answer.best[0])} in {answer.condition}" for answer in answers]
         return f"Which model has the {_extreme(metric)} {metric.label} depends on the {condition}: {_first(each)}"
-    ahead = sum(answer.all_worse for answer in answers)
+    if all(answer.rows[0]["value"] == answer.rows[-1]["value"] for answer in answers):
+        return f"All have the same {metric.label} in every {condition}"
     among = next((answer.among for answer in answers if answer.among), "")
-    found = f"{_marked_name(shared[0])} has the {_extreme(metric)} {metric.label}{among} in every {condition}"
+    found = f"{_are(shared, 'has', 'have')} the {_extreme(metric)} {metric.label}{among} in every {condition}"
+    if len(shared) > 1:
+        return found
+    if not (ahead := sum(answer.all_worse for answer in answers)):
+        return f"{found}, but is significantly better than all others in no {condition}"
     return f"{found}, and is significantly better than all others in {ahead} of {plural(len(answers), condition)}"
 
 

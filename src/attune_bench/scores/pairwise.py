@@ -174,6 +174,7 @@ def score(
             "Each pair of models was shown in one order only, so that what the order adds cannot be separated from the "
             "models."
         )
+    notes += _orders_that_decide(frame)
     if left_out:
         notes.append(f"Columns left out, as they differ between the comparisons of a unit: {listed(left_out, 12)}.")
     return made.note(*notes) if notes else made
@@ -192,6 +193,44 @@ def _check_families(comparisons: "Iterable[Comparison]", places: Mapping[str, st
                 raise MetricInputError(
                     f"{place}: the family of {name} is {said}; it is the same in all rows ({one.id})"
                 )
+
+
+ORDERS = ("same verdict", "first both times", "second both times", "a tie once")
+"""What a judge says of two answers in both orders: which of them won, or the place in which both won."""
+
+
+def in_both_orders(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs of answers that a judge compared in both orders, with a column of true and false for `ORDERS`.
+
+    `frame` is as from `comparison_frame` or `comparisons_of`.
+    """
+    keys = [name for name in ("condition", "judge", "criterion", "unit", "repeat") if name in frame.columns]
+    one = pl.min_horizontal("a", "b")
+    sided = frame.drop_nulls("shown").with_columns(
+        one.alias("one"),
+        pl.max_horizontal("a", "b").alias("other"),
+        pl.when(pl.col("a") == one).then("outcome").otherwise(1 - pl.col("outcome")).alias("won"),
+    )
+    first, x, y = pl.col("shown") == pl.col("one"), pl.col("x"), pl.col("y")
+    found = (x == y, (x == 1) & (y == 0), (x == 0) & (y == 1), (x - y).abs() == 1 / 2)
+    return (
+        sided.group_by([*keys, "one", "other"], maintain_order=True)
+        .agg(pl.col("won").filter(first).first().alias("x"), pl.col("won").filter(~first).first().alias("y"))
+        .drop_nulls(["x", "y"])
+        .with_columns(is_so.alias(name) for name, is_so in zip(ORDERS, found, strict=True))
+    )
+
+
+def _orders_that_decide(frame: pl.DataFrame) -> list[str]:
+    """Return a sentence on each judge for whom the place of an answer decides most pairs of answers."""
+    return [
+        f"{f'Judge {judge}: the' if judge else 'The'} answer shown {place} won in both orders in {count} of "
+        f"{plural(pairs.height, 'pair')} of answers, whichever it was: these verdicts say more about the order than "
+        "about the models."
+        for [judge], pairs in in_both_orders(frame).group_by("judge", maintain_order=True)
+        for place in ("first", "second")
+        if (count := pairs[f"{place} both times"].sum()) > pairs.height / 2
+    ]
 
 
 def judged_by() -> pl.Expr:

@@ -329,6 +329,12 @@ def test_a_title_of_several_conditions() -> None:
     every = "a has the highest hit in every condition, and is significantly better than all others in"
     assert title(("plain", ahead), ("terse", ahead)) == f"{every} 2 of 2 conditions"
     assert title(("plain", ahead), ("terse", level)) == f"{every} 1 of 2 conditions"
+    none = every.replace(", and is significantly better than all others in", ", but is significantly better than all")
+    tied = {"a": 3.0, "b": 3.0, "c": 1.0}
+    assert title(("plain", tied), ("terse", {**tied, "b": 1.0, "c": 3.0})) == f"{none} others in no condition"
+    assert title(("plain", tied), ("terse", tied)) == "a and b have the highest hit in every condition"
+    same = dict.fromkeys(tied, 2.0)
+    assert title(("plain", same), ("terse", same)) == "All have the same hit in every condition"
     beaten = title(("plain", {**ahead, "baseline/x": 3.0}), ("terse", ahead))
     assert beaten.startswith("a has the highest hit of the models in every condition, and is significantly better")
     assert title(("plain", ahead), ("terse", ahead), higher_is_better=None).startswith("No model is the best:")

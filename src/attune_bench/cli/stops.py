@@ -1,0 +1,70 @@
+"""What `run --until-decided` notes in its folder, and the sentence that scores of the folder then have."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from attune_bench import Scores
+from attune_bench.cli.output import command_line
+from attune_bench.runner.calls import safe_part
+from attune_data.io.documents import write_whole
+from attune_data.text import pluralize
+from attune_metrics.metric import Metric
+
+_PREFIX = "_until_decided_"
+
+
+def write_stop(
+    folder: Path,
+    *,
+    model: str,
+    against: str,
+    metric: Metric,
+    looks: int | Literal["any"],
+    look: int | None,
+    clusters: int,
+    of_clusters: int,
+    units: int,
+    decided: bool,
+) -> None:
+    """Write into a folder of results at which look, after how many clusters, a model was last compared."""
+    content = {
+        "model": model, "against": against, "metric": metric.name, "label": metric.label, "looks": looks, "look": look,
+        "clusters": clusters, "of_clusters": of_clusters, "units": units, "decided": decided,
+    }  # fmt: skip
+    path = folder / f"{_PREFIX}{safe_part(model)[:100]}.json"
+    write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
+
+
+def _stops(folders: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield what runs in folders have noted of their looks."""
+    for folder in map(Path, folders):
+        for path in sorted(folder.glob(f"{_PREFIX}*.json")) if folder.is_dir() else ():
+            try:
+                content = json.loads(path.read_bytes())
+            except (OSError, ValueError):
+                continue
+            if isinstance(content, dict) and {"model", "against", "metric", "clusters", "units"} <= content.keys():
+                yield content
+
+
+def with_stops(scores: Scores, folders: Sequence[str]) -> Scores:
+    """Return scores with a sentence on each model in them that was compared while it ran, and not run further."""
+    for one in _stops(folders):
+        own = scores.values.filter(model=one["model"])
+        if not 0 < own["unit"].n_unique() <= one["units"]:
+            continue
+        held = scores.provenance
+        planned = one["looks"] != "any"
+        look = f"look {one['look']} of {one['looks']}" if planned else "one of any number of looks"
+        size = f"{one['clusters']} of {one['of_clusters']} {pluralize(held.cluster)}"
+        how = "it stopped early, as the difference was decided," if one["decided"] else "the last comparison was"
+        options: dict[str, Any] = {"--metric": one["metric"], "--looks": one["looks"]}
+        options |= {"--look": one["look"]} if planned else {}
+        line = command_line("compare", ("SCORES",), options)
+        scores = scores.note(
+            f"{one['model']} was compared with {one['against']} in {one['label']} while it ran; {how} at {look}, with "
+            f"{size}. Intervals and p-values of one look are too optimistic for it; those of {line} hold."
+        )
+    return scores
