@@ -13,6 +13,7 @@ from typing_extensions import Unpack
 
 from attune_bench.benchmarks.attunebench.detail import TURN_KEYS, record_grid
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, whole
+from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, begin, direction, interval_ends
 from attune_metrics.metric import MetricInputError, nan_to_none
@@ -54,7 +55,8 @@ SERIAL_MISREADS = columns(
 def serial_misreads(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return how likely each model reads a turn badly after a bad turn and after a good one, and how long that lasts.
 
-    A turn is read badly where its value is worse than the median over the turns of all models in the condition. The
+    A turn is read badly where its value is worse than the median over the turns of all models in the condition, people
+    and baselines left out. The
     conversation is its own control, see `attune_metrics.stats.serial.serial_dependence`. A stretch of bad turns that
     the end of the conversation cuts off is censored, see `attune_metrics.stats.recovery_times.share_back`.
 
@@ -98,7 +100,9 @@ def serial_misreads(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
         for metric in metrics:
             sign = direction(scores.metrics[metric])
             values = [[_turns(record, TURN_KEYS[metric], sign) for record in grid[group]] for group in groups]
-            every = [value for of_group in values for turns in of_group for _, value in turns]
+            is_model = [kind_of_group(series.groups[group][0]) == "model" for group in groups]
+            judged = [own for own, counts in zip(values, is_model, strict=True) if counts or not any(is_model)]
+            every = [value for of_group in judged for turns in of_group for _, value in turns]
             if not every:
                 continue
             limit = float(np.median(every))

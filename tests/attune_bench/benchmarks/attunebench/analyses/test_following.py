@@ -64,6 +64,11 @@ def test_bad_is_worse_than_the_median_of_all_models(scores_of: Build, make_recor
         ("a", 0.25, 1.0, 1, 18),
         ("b", 0.75, None, None, 18),
     ]
+    # A baseline that is always wrong changes nothing for the models.
+    more = {"a": table(0.9, 0.8, 0.7, 0.9), "b": table(0.9, 0.1, 0.2, 0.6), "baseline/none": table(0.0, 0.0, 0.0, 0.0)}
+    with_baseline = serial_misreads(scores_of(more), metrics=[F1])
+    assert with_baseline.filter(pl.col("model") != "baseline/none").equals(found)
+    assert with_baseline.filter(model="baseline/none")["bad"].to_list() == [1.0]
     assert found["reason"][0] == "fewer than 8 clusters have a series with different values"
 
 
