@@ -9,7 +9,7 @@ writes ``boards.md``, by the template ``boards_page.md`` beside this file, and a
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import fsum
@@ -22,13 +22,16 @@ from typing import Any
 import polars as pl
 
 from attune_bench import Scores
+from attune_bench.analyses import separation, skills
 from attune_bench.report import figures
 from attune_bench.report.figures import save
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.rank import tiers
 from attune_metrics.emobench import majority_accuracy
 from attune_metrics.eqbench import eqbench_score, score_run
 from attune_metrics.eqbench3 import ability_scores, anchored_ratings
 from attune_metrics.stats.agreement import spearman_rho
+from attune_metrics.stats.separation import separation as separation_of
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -85,24 +88,28 @@ def emobench(task: str, said: str) -> Board:
     return Board(f"emobench-{task.lower()}", f"EmoBench {task}", scores, published, about)
 
 
-def eqbench() -> Board:
-    """Return EQ-Bench v2's board of the result files in its repository."""
+def eqbench_passes() -> Iterator[tuple[str, dict[str, dict[str, float]]]]:
+    """Yield each model of EQ-Bench v2 with the scores of its parseable questions, by pass."""
     folder = GOLDEN / "eqbench"
     reference = json.loads((folder / "reference.json").read_text())
     expected = json.loads((folder / "expected.json").read_text())
-    answers = pl.read_parquet(folder / "answers.parquet")
-    rows: list[tuple[str, str, float]] = []
-    for (file,), own in sorted(answers.group_by("file")):
+    for (file,), own in sorted(pl.read_parquet(folder / "answers.parquet").group_by("file")):
         passes: dict[str, dict[str, float]] = {"first_pass": {}, "revised": {}}
         for (which, question), said in own.group_by("which", "question"):
             given = dict(said.select("emotion", "score").iter_rows())
             known = reference[str(question)]
             if given.keys() == known.keys():
                 passes[str(which)][f"{question:03}"] = eqbench_score(known, given)
+        yield str(expected[file]["model"]), passes
+
+
+def eqbench() -> Board:
+    """Return EQ-Bench v2's board of the result files in its repository."""
+    rows: list[tuple[str, str, float]] = []
+    for model, passes in eqbench_passes():
         counts = score_run([*passes["first_pass"].values()], [*passes["revised"].values()]).counts
-        rows += [
-            (str(expected[file]["model"]), question, 10 * value) for question, value in sorted(passes[counts].items())
-        ]
+        rows += [(model, question, 10 * value) for question, value in sorted(passes[counts].items())]
+    expected = json.loads((GOLDEN / "eqbench" / "expected.json").read_text())
     published = {str(one["model"]): one["benchmark_score"] for one in expected.values()}
     scores = _scores(rows, "EQ-Bench v2", "question", "Score", high=100, digits=1)
     about = (
@@ -171,7 +178,9 @@ def page(found: Mapping[str, tuple[Board, Found]]) -> str:
     ]
     head = "| board | models | tiers | neighbours that differ | as the only pair | smallest difference |"
     boards = "\n".join([head, "| --- " * 6 + "|", *rows])
-    sections = "\n\n".join([*(_section(board, one) for board, one in found.values()), eqbench3_section()])
+    sections = "\n\n".join(
+        [*(_section(board, one) for board, one in found.values()), eqbench3_section(), separation_section()]
+    )
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(boards=boards, sections=sections)
 
 
@@ -293,6 +302,103 @@ $rows
 - **Normalisation.** The $rated ratings of 2025 follow from the raw ones, `o3` at 1500 and `meta-llama/llama-3.2-1b-instruct` at 200, within $rated_off. Raw ratings are published with one digit, which is 0.23 points here. A new rating of one of the two moves all others.
 - **Abilities.** The $abilities abilities of 2025 are means of the published means of criteria, within $abilities_off.
 - **Two judges.** On the $both models of both boards the mean rubric score fell from $before to $after. The order of these models agrees by $of_rubric (Spearman) in the rubric and by $of_rating in the rating. Models moved $moved. Whether the two judges read the same answers is not published."""  # noqa: E501
+
+
+def emobench_metrics() -> Scores:
+    """Return the metrics of EmoBench by item, of its models without the random one, asked without reasoning."""
+    answers = pl.read_parquet(GOLDEN / "emobench" / "predictions.parquet").filter(
+        pl.col("model") != "random", cot=False
+    )
+    asked = ("model", "task", "item", "language", "order")
+    parts = answers.sort(*asked, "part").select(*asked, "part", "label", "predictions").iter_rows()
+    right: dict[tuple[str, str, str], list[float]] = {}
+    for (model, task, item, *_), own in groupby(parts, key=itemgetter(0, 1, 2, 3, 4)):
+        said = [row[-3:] for row in own]
+        metrics = {task: said} if len(said) == 1 else {task: said, **{f"{task} {one[0]}": [one] for one in said}}
+        for metric, of_metric in metrics.items():
+            _, labels, predictions = zip(*of_metric, strict=True)
+            right.setdefault((model, f"{task} {item:03}", metric), []).append(majority_accuracy(labels, predictions))
+    return _of_metrics((*key, 100 * fsum(values) / len(values)) for key, values in right.items())
+
+
+def eqbench_metrics() -> Scores:
+    """Return both passes of EQ-Bench v2, of the models with a parseable answer to every question in both."""
+    whole = {
+        model: passes for model, passes in eqbench_passes() if min(len(scores) for scores in passes.values()) == 171
+    }
+    return _of_metrics(
+        (model, question, which.replace("_", " "), 10 * value)
+        for model, passes in whole.items()
+        for which, scores in passes.items()
+        for question, value in sorted(scores.items())
+    )
+
+
+def _of_metrics(rows: Iterable[tuple[str, str, str, float]]) -> Scores:
+    schema = {"model": str, "unit": str, "metric": str, "value": float}
+    return Scores.from_table(pl.DataFrame([*rows], schema=schema, orient="row"))
+
+
+def empathy() -> list[tuple[str, str, float]]:
+    """Return data set, dimension, and how reliably three experts tell 50 responses apart, the most reliable first."""
+    ratings = pl.read_parquet(GOLDEN / "empathy" / "ratings.parquet").filter(pl.col("rater").str.starts_with("expert"))
+    found = []
+    for (data, dimension), own in ratings.group_by("dataset", "dimension", maintain_order=True):
+        wide = own.pivot("rater", index="item", values="rating").drop("item").to_numpy()
+        found.append((str(data), str(dimension), separation_of(wide, range(wide.shape[1])).reliability.estimate))
+    return sorted(found, key=lambda row: -row[-1])
+
+
+def separation_section() -> str:
+    """Return the section on which metrics tell models apart."""
+    eqbench = eqbench_metrics()
+    best = eqbench.rank(metrics=["first pass"], resamples=1)["model"].to_list()[:10]
+    boards: dict[str, tuple[ScoreTable, str]] = {
+        "EmoBench": (emobench_metrics(), "items"),
+        "EQ-Bench v2": (eqbench, "questions"),
+        "EQ-Bench v2, ten best": (eqbench.keep(groups=[(model, None) for model in best]), "questions"),
+    }
+    rows = [
+        f"| {board}: {row['metric']} | {row['models']} | {row['n']} {units} | {row['reliability']:.3f} "
+        f"[{row['low']:.3f}, {row['high']:.3f}] | {row['differ']:.0%} | {row['models_share']:.0%} "
+        f"| {row['units_share']:.0%} | {row['units_needed']} |"
+        for board, (scores, units) in boards.items()
+        for row in separation(scores).iter_rows(named=True)
+    ]
+    pairs = [
+        f"| {board}: {row['metric_a']} and {row['metric_b']} | {row['models']} | {row['observed']:.3f} "
+        f"| {row['corrected']:.3f} [{row['low']:.3f}, {row['high']:.3f}] | {row['within']:.2f} |"
+        for board, (scores, _) in boards.items()
+        for row in skills(scores).iter_rows(named=True)
+        if row["corrected"] is not None and "EU" not in (row["metric_a"], row["metric_b"])
+    ]
+    ratings = "\n".join(f"| {data} | {name.replace('_', ' ')} | {value:.2f} |" for data, name, value in empathy())
+    return Template(SEPARATION).substitute(rows="\n".join(rows), pairs="\n".join(pairs), ratings=ratings)
+
+
+SEPARATION = """## Which metrics tell models apart?
+
+Where a board publishes an answer for each question, [`separation`](separation.md) says how much of the difference between the models other questions of the same kind would show again (reliability), which share of the pairs differs (Holm), how much of the variance of one score lies between models and between units, and how many units a reliability of 0.9 takes. EmoBench without its random model; EQ-Bench v2 with the models that answered all 171 questions parseably in both passes.
+
+| metric | models | units | reliability | pairs that differ | between models | between units | units for 0.9 |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+$rows
+
+Every metric orders these models reliably, since the models lie far apart. The ten best models of EQ-Bench v2 (by the first pass) lie closer, and need three to four times as many questions for the same reliability. A reliable order of all models does not mean that neighbours differ: the table at the top says how few do.
+
+The correlation over models, observed and [without the noise](separation.md#one-skill-or-several) of both metrics, and over the units of a model. EmoBench's two tasks share no items, and so have no number; EU itself is made of its two parts.
+
+| metrics | models | observed | corrected | within models |
+| --- | --- | --- | --- | --- |
+$pairs
+
+The [empathy ratings](judges.md) name no models. They say how well three experts tell 50 responses apart: the responses take the place of the models, the experts the place of the units. Three experts are too few for an interval.
+
+| data | dimension | reliability of the mean of three experts |
+| --- | --- | --- |
+$ratings
+
+It cannot be done for EQ-Bench 3, whose boards publish ratings and means only. Of SAGE the repository has three models and one metric, too few to say which metric to trust."""  # noqa: E501
 
 
 def main(docs: Path = DOCS) -> None:

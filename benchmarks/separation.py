@@ -1,13 +1,14 @@
 """How often the intervals of `separation` and `skills` cover the truth, and how often the planted skills are counted.
 
+    PYTHONPATH=tools python benchmarks/separation.py [--full]
+
 Scores of two units of each participant: unit effects and errors of variance 1, of errors 0.3 the participant's; models
 as far apart as their reliability says. Reliability: how often its interval covers each of three reliabilities; then,
-over all three, the intervals of the shares between models, between units and within, where there is one. *uneven*: the
-errors of models have standard deviations of 0.5 to 1.5, and two families of models share errors. Correlation of two
-skills with the true correlation rho, of two metrics of one reliability and errors that correlate 0.4: how often the
-interval covers rho, how often it is refused, and its median width with rho 0.6. Dimensions: in which share of data sets
-of six metrics with a reliability of 0.8 so many skills are counted.
-``python benchmarks/separation.py`` takes about two minutes; ``--full`` has every cell and more data sets.
+over all three, the intervals of the shares between models, between units and within. *uneven*: the errors of models
+have standard deviations of 0.5 to 1.5, and two families of models share errors. Correlation of two skills with the true
+correlation rho, of two metrics of one reliability and errors that correlate 0.4: how often the interval covers rho, how
+often it is refused, and its median width with rho 0.6. Dimensions: in which share of data sets of six metrics with a
+reliability of 0.8 so many skills are counted. It takes about two minutes; ``--full`` has every cell and more data sets.
 """
 
 import argparse

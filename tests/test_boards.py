@@ -6,6 +6,7 @@ from pathlib import Path
 import boards
 import pytest
 
+from attune_bench.analyses import separation
 from attune_metrics.sage import round_half_up
 
 PAGE = Path(__file__).parents[1] / "docs" / "boards.md"
@@ -68,3 +69,21 @@ def test_the_page_is_what_the_script_writes(tmp_path: Path) -> None:
     assert (tmp_path / "boards.md").read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
     figures = sorted(path.name for path in (tmp_path / "boards").iterdir())
     assert figures == sorted(path.name for path in (PAGE.parent / "boards").iterdir())
+
+
+def test_reliabilities_of_boards_are_cronbachs_alpha() -> None:
+    # Models as persons and questions as items, from the answers alone.
+    scores = boards.emobench_metrics()
+    found = dict(separation(scores, resamples=20).select("metric", "reliability").iter_rows())
+    assert sorted(found) == ["EA", "EU", "EU cause", "EU emotion"]
+    for metric, reliability in found.items():
+        wide = scores.values.drop_nulls(metric).pivot("unit", index="model", values=metric).drop("model").to_numpy()
+        assert wide.shape == (12, 200)
+        alpha = 200 / 199 * (1 - wide.var(axis=0, ddof=1).sum() / wide.sum(axis=1).var(ddof=1))
+        assert reliability == pytest.approx(alpha, abs=1e-12)
+    assert len(boards.empathy()) == 21
+
+
+@pytest.mark.slow
+def test_the_section_on_separation_is_on_the_page() -> None:
+    assert boards.separation_section() in PAGE.read_text(encoding="utf-8")

@@ -53,7 +53,7 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
         "calls": ("batch/calls.jsonl",),
         "answers": ("batch/answers.jsonl",),
         "filter": ("who_5 < 13", "n_turns > 3 and category in ('Health', 'Family')"),
-        "name": ("metric_correlation", "gaps", "drift", "questions", "rank_shifts"),
+        "name": ("separation", "gaps", "drift", "questions", "rank_shifts"),
     },
     "eibench": {
         "data": ("data/scenarios.jsonl", "data/scenarios.jsonl.gz"),
@@ -65,7 +65,7 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
         "by": ("scene",),
         "where": ("scene=charm",),
         "filter": ("scene = 'charm'",),
-        "name": ("metric_correlation", "rank_shifts"),
+        "name": ("separation", "rank_shifts"),
     },
     "sage": {
         "data": ("results/dialogues.jsonl",),
@@ -75,7 +75,7 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
         "id": ("demo_move",),
         "kind": ("dialogue",),
         "model": ("synthetic/hasty",),
-        "name": ("metric_correlation",),
+        "name": ("separation",),
     },
     "emobench": {
         "data": ("data/items.jsonl",),
@@ -99,7 +99,7 @@ _BENCHMARKS: dict[str, dict[str, tuple[str, ...]]] = {
         "by": ("topic",),
         "where": ("topic=easy",),
         "filter": ("topic = 'easy'",),
-        "name": ("metric_correlation", "condition_differences"),
+        "name": ("separation", "condition_differences"),
     },
 }
 _OTHERS = {

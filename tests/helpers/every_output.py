@@ -169,7 +169,8 @@ def _figures(folder: Path, scores: Scores) -> None:
         "profile": lambda: figures.profile(scores, scores.models[0], condition=condition, **chosen),
         "unit_difficulty": lambda: figures.unit_difficulty(scores, condition=condition),
         "win_rates": lambda: figures.win_rates(scores, condition=condition, **chosen),
-        "metric_correlation": lambda: figures.metric_correlation(scores, condition=condition, **chosen),
+        "separation": lambda: figures.separation(scores, condition=condition, **chosen),
+        "skills": lambda: figures.skills(scores, condition=condition, **chosen),
         "condition_differences": lambda: figures.condition_differences(scores, **chosen),
     }
     for name, draw in drawn.items():

@@ -6,11 +6,9 @@ from types import MappingProxyType
 from attune_bench.analyses.cost import COST, COST_FRONT, cost, cost_front
 from attune_bench.analyses.models import (
     CONDITION_DIFFERENCES,
-    METRIC_CORRELATION,
     RANK_SHIFTS,
     WIN_RATES,
     condition_differences,
-    metric_correlation,
     rank_shifts,
     win_rates,
 )
@@ -19,12 +17,10 @@ from attune_bench.analyses.repeats import (
     REPEAT_VARIANCES,
     REPEATS_WORTH,
     UNIT_DIFFICULTY,
-    VARIANCE_SPLIT,
     repeat_ranks,
     repeat_variances,
     repeats_worth,
     unit_difficulty,
-    variance_split,
 )
 from attune_bench.analyses.separation import SEPARATION, advice, separation
 from attune_bench.analyses.skills import SKILLS, skills, skills_shown
@@ -36,7 +32,6 @@ __all__ = [
     "condition_differences",
     "cost",
     "cost_front",
-    "metric_correlation",
     "rank_shifts",
     "ratings",
     "repeat_ranks",
@@ -45,22 +40,12 @@ __all__ = [
     "separation",
     "skills",
     "unit_difficulty",
-    "variance_split",
     "win_rates",
 ]
 
 
 ANALYSES: Mapping[str, Analysis] = MappingProxyType(
     {
-        "metric_correlation": Analysis(
-            function=metric_correlation,
-            title="Correlation of metrics across models",
-            note="rho: Spearman's, of the models' values. The models are not resampled.",
-            rows_need="scores of at least six models in one condition, and two metrics",
-            estimate="rho",
-            row="a condition and pair of metrics",
-            columns=METRIC_CORRELATION,
-        ),
         "separation": Analysis(
             function=separation,
             title="Separation of models",
@@ -127,16 +112,6 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="strength",
             row="a condition, metric and model",
             columns=RATINGS,
-        ),
-        "variance_split": Analysis(
-            function=variance_split,
-            title="Variance between units and between models",
-            note="Method of moments on the units that every model has; models are fixed. The residual holds both error "
-            "and what one unit adds for one model only: the data do not separate these. A small variance may "
-            "come out below 0.",
-            estimate="variance",
-            row="a condition, metric and source of variance",
-            columns=VARIANCE_SPLIT,
         ),
         "repeat_variances": Analysis(
             function=repeat_variances,

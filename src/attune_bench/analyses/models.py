@@ -9,7 +9,7 @@ model's reference: the reference condition of the scores where the model has it,
 alphabet.
 """
 
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text
-from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, check_within_conditions
 from attune_bench.stats.compare import TESTED, paired, tested
@@ -32,102 +31,8 @@ from attune_bench.stats.options import (
 )
 from attune_bench.stats.summary import per_unit
 from attune_metrics.metric import nan_to_none
-from attune_metrics.stats.agreement import correlation_of_ranks, spearman_rho_rows
 from attune_metrics.stats.bootstrap import bootstrap, bootstrap_distribution, point_estimate
-from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
-
-# Of five models, unrelated metrics have a correlation of 0.6 or more, either way, in 35% of all orders.
-_MIN_MODELS = 6
-
-
-METRIC_CORRELATION = columns(
-    "condition metric_a metric_b rho low high models clusters reason",
-    metric_a=text("The first metric.", "A"),
-    metric_b=text("The second metric.", "B"),
-    rho=FrameColumn("Spearman's correlation of the models' values.", low=-1, high=1, signed=True),
-    clusters="How many clusters the units of these models come from.",
-)
-
-
-def metric_correlation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
-    """Return Spearman's correlation between every two metrics, across the models of a condition.
-
-    Baselines and people, see `attune_bench.scores.provenance.kind_of_group`, are no models and left out.
-
-    Parameters
-    ----------
-    scores : ScoreTable
-        The scores.
-    **options
-        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval`` (no BCa); see
-        `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns `METRIC_CORRELATION`: each pair once. ``rho`` is of the models' values as they are, so that an error
-        and a score correlate negatively. Models that lack one of the two metrics are left out; with fewer than six
-        others ``rho`` is null, for the ``reason``.
-
-    Raises
-    ------
-    MetricInputError
-        Where an option is unknown or out of range.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> scores = score(load("demo"), load_runs("demo"))
-    >>> found = metric_correlation(scores, metrics=["avg_emotion_f1", "avg_emotion_va_score"], resamples=200)
-    >>> found.select("metric_a", "metric_b", "rho", "models", "reason").row(0)
-    ('avg_emotion_f1', 'avg_emotion_va_score', None, 2, 'fewer than 6 models')
-    """
-    chosen, series, draws = begin(scores, options)
-    metrics = chosen.names(scores, scores.headline)
-    check_within_conditions(scores, metrics)
-    values = {metric: series.values(metric) for metric in metrics}
-    rows: list[tuple[Any, ...]] = []
-    for condition, present_groups in series.by_condition().items():
-        groups = [group for group in present_groups if kind_of_group(series.groups[group][0]) == "model"]
-        points = {
-            metric: point_estimate(values[metric][groups], statistic=series.statistic(metric)) for metric in metrics
-        }
-        drawn: dict[tuple[str, bytes], Floats] = {}
-        # Ranks of the models in each resample; most pairs are of the same models.
-        ranks: dict[tuple[str, bytes, bytes], Floats] = {}
-        for a, b in combinations(metrics, 2):
-            known = np.flatnonzero(~np.isnan(points[a] + points[b]))
-            of_both = values[a][groups, 0] + values[b][groups, 0]
-            present: Mask = np.logical_or.reduce(~np.isnan(of_both[known]), axis=0)
-            clusters = series.count(present)
-            empty: tuple[Any, ...] = (None, None, None, len(known), clusters)
-            if len(known) < _MIN_MODELS:
-                rows.append((condition, a, b, *empty, f"fewer than {_MIN_MODELS} models"))
-                continue
-            rho = nan_to_none(float(spearman_rho_rows(points[a][known][np.newaxis], points[b][known][np.newaxis])[0]))
-            if rho is None:
-                rows.append((condition, a, b, *empty, "one of the two is the same for all models"))
-                continue
-            sides = [(metric, present.tobytes()) for metric in (a, b)]
-            for metric, units in sides:
-                if (metric, units) not in drawn:
-                    drawn[metric, units] = bootstrap_distribution(
-                        values[metric][groups][:, :, present], draws.of(present), statistic=series.statistic(metric)
-                    )
-                if (metric, units, known.tobytes()) not in ranks:
-                    ranks[metric, units, known.tobytes()] = average_ranks(drawn[metric, units][known].T)
-            low, high, reason = distribution_ends(
-                correlation_of_ranks(*(ranks[*side, known.tobytes()] for side in sides)),
-                chosen,
-                scores,
-                drawn=len(np.unique(draws.labels(present))),
-                clusters=clusters,
-                of="a rank correlation",
-            )
-            rows.append((condition, a, b, rho, low, high, len(known), clusters, reason))
-    return build_frame(METRIC_CORRELATION, rows)
-
+from attune_metrics.stats.sums import average_ranks, rounding_of
 
 WIN_RATES = columns(
     "condition metric model_a model_b rate low high n clusters reason",
@@ -142,7 +47,8 @@ def win_rates(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Dat
     Parameters
     ----------
     scores, **options
-        As for `metric_correlation`, BCa intervals too; the metric is by default the primary one.
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
+        `attune_bench.stats.options.AnalysisOptions`. The metric is by default the primary one.
 
     Returns
     -------

@@ -1,13 +1,4 @@
-"""Repeats: what would have come out if the models had been asked once, or more often; the parts of the variance.
-
-Variance
---------
-How much of the spread of scores is between units, how much between models.
-
-A score is the mean of its model, plus what its unit adds for every model, plus the rest. Models are fixed, units a
-sample. With one score in each cell, what a unit adds for one model only (interaction) cannot be told from error: both
-are the residual.
-"""
+"""Repeats: what would have come out if the models had been asked once, or more often; how hard units are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,9 +24,8 @@ from attune_bench.stats.options import (
     interval_ends,
 )
 from attune_bench.stats.summary import per_unit
-from attune_data.text import pluralize
 from attune_metrics.metric import nan_to_none
-from attune_metrics.stats.repeats import RepeatVariance, crossed_variances, rank_shares, repeat_variance
+from attune_metrics.stats.repeats import RepeatVariance, rank_shares, repeat_variance
 from attune_metrics.stats.sums import Floats, average_ranks, rounding_of
 
 _NUMBERS = (1, 2, 3, 5, 10)
@@ -79,7 +69,7 @@ def repeat_variances(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) ->
     Warns
     -----
     UnreliableIntervalWarning
-        As `attune_bench.analyses.repeats.variance_split`.
+        Where few far units decide the variance of units, so that its interval covers too rarely.
 
     Examples
     --------
@@ -267,92 +257,6 @@ class _Grids:
         return found
 
 
-SOURCES = ("unit", "model", "residual")
-
-
-VARIANCE_SPLIT = columns(
-    "condition metric source variance low high share share_low share_high n models clusters reason",
-    source=text("`unit`, `model`, or `residual`: the rest, error included."),
-    variance=_VARIANCE,
-    share=share("Its share of the sum of the variances."),
-    share_low=share("Lower end of the interval of the share."),
-    share_high=share("Upper end of the interval of the share."),
-    n="How many units every model has.",
-)
-
-
-def variance_split(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
-    """Return how the variance of each metric splits between units, models and the rest.
-
-    Parameters
-    ----------
-    scores : ScoreTable
-        The scores.
-    **options
-        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval``; see
-        `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board that have a value of
-        each unit.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns `VARIANCE_SPLIT`. ``source`` is ``unit``, ``model`` or ``residual``. Only the ``n`` units on which
-        every model of the condition has a value count. A variance is not biased, and so can be negative where there is
-        little; a share takes that as 0.
-
-    Raises
-    ------
-    MetricInputError
-        Where an option is unknown or out of range, or a metric has no value of each unit.
-
-    Warns
-    -----
-    UnreliableIntervalWarning
-        Where few far units decide the variance of units, so that its interval covers too rarely.
-
-    Notes
-    -----
-    `attune_metrics.stats.repeats.crossed_variances` defines the parts. As models are fixed, their part is the
-    sum of squared differences from their mean over k - 1.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> scores = score(load("demo"), load_runs("demo"))
-    >>> found = variance_split(scores, metrics=["composite_score"], resamples=200)
-    >>> [(row["source"], round(row["share"], 2)) for row in found.iter_rows(named=True)]
-    [('unit', 0.02), ('model', 0.85), ('residual', 0.14)]
-    """
-    chosen, series, draws = begin(scores, options)
-    metrics = chosen.names(scores, [name for name in scores.headline if name in metrics_per_unit(scores)])
-    check_within_conditions(scores, metrics)
-    rows: list[tuple[Any, ...]] = []
-    for condition, groups in series.by_condition().items():
-        for metric in metrics:
-            values = series.values(per_unit(scores, metric, "variance_split"))[groups, 0]
-            complete = np.logical_and.reduce(~np.isnan(values), axis=0)
-            sizes = int(complete.sum()), len(groups), series.count(complete)
-            few = f"fewer than 2 {pluralize(scores.provenance.unit)}"
-            why = "one model" if len(groups) < 2 else few if sizes[0] < 2 else None
-            if why:
-                rows += [(condition, metric, source, *[None] * 6, *sizes, why) for source in SOURCES]
-                continue
-            intervals = draws.intervals(crossed_variances, values[:, complete], complete)
-            if sizes[2] >= MIN_CLUSTERS:
-                labels = draws.labels(complete)
-                draws.skewed.add_variance(values[:, complete], labels, of=metric, drawn=draws.drawn)
-            for place, source in enumerate(SOURCES):
-                cells, reasons = [], []
-                for interval in (intervals[place], intervals[len(SOURCES) + place]):
-                    low, high, reason = interval_ends(interval, sizes[2], scores)
-                    cells += [nan_to_none(interval.estimate), low, high]
-                    reasons.append(reason)
-                rows.append((condition, metric, source, *cells, *sizes, reasons[0] or reasons[1]))
-    draws.skewed.warn_of_variances(scores.metrics)
-    return build_frame(VARIANCE_SPLIT, rows)
-
-
 UNIT_DIFFICULTY = columns(
     "condition metric unit mean sd models",
     mean="Mean over the models.",
@@ -366,7 +270,8 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     Parameters
     ----------
     scores, **options
-        As for `variance_split`; nothing is drawn at random. The metric is by default the primary one.
+        ``metrics``, by default the primary one; see `attune_bench.stats.options.AnalysisOptions`. Nothing is drawn at
+        random.
 
     Returns
     -------
@@ -378,7 +283,7 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     Raises
     ------
     MetricInputError
-        As `variance_split`.
+        Where an option is unknown or out of range, or a metric has no value of each unit.
 
     Examples
     --------

@@ -13,19 +13,23 @@ from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import all_pairs_tested
-from attune_bench.stats.options import AnalysisKeywords, ScoreSeries, begin, interval_ends
+from attune_bench.stats.options import AnalysisKeywords, Label, Mask, ScoreSeries, begin, interval_ends
 from attune_bench.stats.summary import per_unit
 from attune_data.text import listed, plural
 from attune_metrics.metric import Metric, nan_to_none
 from attune_metrics.stats.separation import Separation, units_for_reliability
 from attune_metrics.stats.separation import separation as separation_of
+from attune_metrics.stats.sums import MOST_SKEWNESS, Floats, skewness_of_mean
 
 TARGET = 0.9
 
 
 def _part(name: str, what: str) -> Columns:
     """Return the columns of a share of the variance and of its interval."""
-    ends = {end: f"{side} end of the interval of that share." for end, side in (("low", "Lower"), ("high", "Upper"))}
+    ends = {
+        end: f"{side} end of the interval of that share; none where few far units decide it."
+        for end, side in (("low", "Lower"), ("high", "Upper"))
+    }
     head = name.removesuffix("_share")
     return {name: share(f"Share of the variance of one score {what}.")._replace(head=head)} | {
         f"{name}_{end}": share(text, "files") for end, text in ends.items()
@@ -84,7 +88,8 @@ def separation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
         The columns `SEPARATION`. Reliability, shares and intervals are those of
         `attune_metrics.stats.separation.separation`, on the ``n`` units on which every model has a value. ``differ`` is
         the share of the ``pairs`` of models that `attune_bench.stats.compare.compare_all` finds different, by all units
-        that both have.
+        that both have. Shares have no interval where few far units decide the variance of units: it would cover too
+        rarely.
 
     Raises
     ------
@@ -101,6 +106,7 @@ def separation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     [('avg_pairwise_accuracy', 0.99, 1.0, 3), ('avg_emotion_va_score', 0.8, 0.0, 89)]
     """
     chosen, series, _ = begin(scores, options)
+    labels = series.clusters(chosen)
     metrics = chosen.names(scores, [name for name in scores.headline if name in metrics_per_unit(scores)])
     check_within_conditions(scores, metrics)
     others: dict[str, Any] = {name: value for name, value in options.items() if name != "metrics"}
@@ -119,21 +125,28 @@ def separation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
                 tests = all_pairs_tested(family, metric, **others)["significant"].drop_nulls()
             else:
                 tests = pl.Series(dtype=pl.Boolean)
-            measured = separation_of(values[kept], series.clusters(chosen), level=chosen.level)
-            row = _row(scores, series, measured, values[kept])
+            measured = separation_of(values[kept], labels, level=chosen.level)
+            row = _row(scores, series, measured, values[kept], labels)
             found.append({"condition": condition, "metric": metric, "pairs": len(tests), "differ": tests.mean(), **row})
         rows += sorted(found, key=lambda row: -np.inf if row["reliability"] is None else row["reliability"])[::-1]
     return build_frame(SEPARATION, [{name: row.get(name) for name in SEPARATION} for row in rows])
 
 
-def _row(scores: ScoreTable, series: ScoreSeries, found: Separation, values: Any) -> dict[str, Any]:
+def _row(
+    scores: ScoreTable, series: ScoreSeries, found: Separation, values: Floats, labels: Sequence[Label]
+) -> dict[str, Any]:
     """Return the cells of one metric in one condition, from values (models, units)."""
-    clusters = series.count(~np.isnan(values).any(axis=0))
+    complete: Mask = ~np.logical_or.reduce(np.isnan(values), axis=0)
+    clusters = series.count(complete)
+    is_skewed = False
+    if not isnan(found.unit.estimate):
+        units = values.mean(axis=0)
+        is_skewed = bool(skewness_of_mean((units - units[complete].mean()) ** 2, labels)[0] > 2 * MOST_SKEWNESS)
     row: dict[str, Any] = {"n": found.reliability.n, "models": len(values), "clusters": clusters}
     low, high, reason = interval_ends(found.reliability, clusters, scores)
     row |= {"reliability": nan_to_none(found.reliability.estimate), "low": low, "high": high, "reason": reason}
     for name, part in (("models", found.model), ("units", found.unit), ("within", found.within)):
-        low, high, _ = interval_ends(part, clusters, scores)
+        low, high, _ = (None, None, None) if is_skewed else interval_ends(part, clusters, scores)
         row |= {f"{name}_share": nan_to_none(part.estimate), f"{name}_share_low": low, f"{name}_share_high": high}
     if not isnan(found.reliability.estimate):
         needed = units_for_reliability(found.reliability.estimate, found.reliability.n, target=TARGET)

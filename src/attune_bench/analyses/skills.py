@@ -132,35 +132,49 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     >>> frame = pl.DataFrame({"model": ["m"], "unit": ["u"], "metric": ["hit"], "value": [1.0]})
     >>> pairs = pl.DataFrame({"condition": [None] * 2, "corrected": [0.9, 0.1], "low": [0.6, -0.5], "high": [1.0, 0.7],
     ...                       "dimensions": [1, 1], "models": [11, 11]})
-    >>> for part in skills_shown(Scores.from_table(frame), pairs).split("; "):
-    ...     print(part)  # doctest: +ELLIPSIS
-    Go together: 1 of 2 pairs of metrics (interval without 0)
-    not one skill: 1 of 2 (interval below 1)
-    the metrics share at least 1 skill. Models are few: with 11, a true correlation of 0.6 has, ... from 0.00 to 0.88.
+    >>> for sentence in skills_shown(Scores.from_table(frame), pairs).split(". "):
+    ...     print(sentence)  # doctest: +ELLIPSIS
+    Of 2 pairs of metrics, 1 is correlated (interval without 0), 1 is not one skill (interval below 1); the metrics ...
+    With 11 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.00 to 0.88.
     """
     several = frame["condition"].n_unique() > 1
     said = []
     for (condition,), rows in frame.group_by("condition", maintain_order=True):
-        known = rows.drop_nulls("low")
-        if known.is_empty():
-            continue
-        together = known.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
-        apart = known.filter(pl.col("high") < 1).height
-        sentence = (
-            f"Go together: {together} of {plural(known.height, 'pair')} of metrics (interval without 0); not one "
-            f"skill: {apart} of {known.height} (interval below 1)"
-        )
-        if beyond := known.filter(pl.col("corrected").abs() > 1).height:
-            sentence += f"; beyond 1, which noise makes and nothing clips: {beyond}"
-        if (number := rows["dimensions"][0]) is not None:
-            shared = f"the metrics share at least {plural(number, 'skill')}" if number else "no shared skill is shown"
-            sentence += f"; {shared}"
-        models = min(known["models"].to_list())
-        reach = NormalDist().inv_cdf(0.975) / sqrt(models - 3)
-        low, high = (tanh(atanh(_EXAMPLE) + side * reach) for side in (-1, 1))
-        few = (
-            f"Models are few: with {models}, a true correlation of {_EXAMPLE} has, without any noise, a 95% interval "
-            f"from {low:.2f} to {high:.2f}."
-        )
-        said.append(f"{f'{scores.provenance.condition} {condition}: ' if several else ''}{sentence}. {few}")
+        if found := skills_found(rows):
+            head = f"{scores.provenance.condition} {condition}: " if several else ""
+            said.append(f"{head}{found}. {models_are_few(rows)}")
     return " ".join(said)
+
+
+def skills_found(rows: pl.DataFrame) -> str:
+    """Say of one condition how many pairs are correlated or not one skill; nothing where no pair has an interval."""
+    known = rows.drop_nulls("low")
+    if known.is_empty():
+        return ""
+    correlated = known.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
+    apart = known.filter(pl.col("high") < 1).height
+    found = (
+        f"Of {plural(known.height, 'pair')} of metrics, {correlated} {_is(correlated)} correlated (interval without 0),"
+        f" {apart} {_is(apart)} not one skill (interval below 1)"
+    )
+    if beyond := known.filter(pl.col("corrected").abs() > 1).height:
+        found += f"; {beyond} {_is(beyond)} beyond 1, as noise allows"
+    if (number := rows["dimensions"][0]) is not None:
+        shared = f"the metrics share at least {plural(number, 'skill')}" if number else "no shared skill is shown"
+        found += f"; {shared}"
+    return found
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def models_are_few(rows: pl.DataFrame) -> str:
+    """Say how wide an interval so many models make even without noise."""
+    models = min(rows.drop_nulls("low")["models"].to_list())
+    reach = NormalDist().inv_cdf(0.975) / sqrt(models - 3)
+    low, high = (tanh(atanh(_EXAMPLE) + side * reach) for side in (-1, 1))
+    return (
+        f"With {plural(models, 'model')}, a true correlation of {_EXAMPLE} has, without any noise, a 95% interval from "
+        f"{low:.2f} to {high:.2f}."
+    )

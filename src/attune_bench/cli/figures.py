@@ -40,7 +40,8 @@ _OF_ONE_METRIC: Mapping[str, Callable[..., "Chart"]] = {
 }
 _OF_METRICS: Mapping[str, Callable[..., "Chart"]] = {
     "profile": figures.profiles,
-    "metric_correlation": figures.metric_correlation,
+    "separation": figures.separation,
+    "skills": figures.skills,
     "condition_differences": figures.condition_differences,
 }
 KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
@@ -52,7 +53,7 @@ KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
 @option(
     "--kind",
     "scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
-    "metric of the models. unit_difficulty, metric_correlation, condition_differences, cost_front: as analyze computes "
+    "metric of the models. unit_difficulty, separation, skills, condition_differences, cost_front: as analyze computes "
     "them.",
     KINDS,
     default="scores",

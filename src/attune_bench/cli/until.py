@@ -234,9 +234,10 @@ def until(
     if entry.statistic not in STATISTICS or entry.statistic == PSEUDO_VALUES:
         raise UserError(f"--until-decided {metric}: {metric} depends on the results of all models; name another metric")
     others = [name for name in scores.models if name != model]
-    if against is None and len(others) != 1:
-        has = listed(others, 5) if others else "no other model"
-        raise UserError(f"--against {path} has {has}; name one with --against-model")
+    if not others:
+        raise UserError(f"--against {path} has no model but {model}, which is run; name scores of another one")
+    if against is None and len(others) > 1:
+        raise UserError(f"--against {path} has {listed(others, 5)}; name one with --against-model")
     if against is not None and against not in others:
         raise UserError(f"--against-model {against}: not in {path}; {did_you_mean(against, others)}")
     chosen = against or others[0]

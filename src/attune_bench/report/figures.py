@@ -30,6 +30,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench import analyses
+from attune_bench.analyses.separation import TARGET
 from attune_bench.report import drawing
 from attune_bench.report.columns import OVERLAP, RANDOM_ANSWERS, any_overlap, label, number, profiled, row_p
 from attune_bench.report.drawing import Cells, Rows
@@ -515,37 +516,74 @@ def cost_plot(table: ScoreTable, found: pl.DataFrame, metric: str) -> RowPlot:
     return RowPlot(rows=lines, axes=axes, numbers=drawing.numbered(table, rows, "model"))
 
 
-def metric_correlation(
+def separation(
     scores: ScoreTable,
     *,
     frame: pl.DataFrame | None = None,
     condition: str | None = None,
     **options: Unpack[AnalysisKeywords],
 ) -> "Chart":
-    """Draw Spearman's correlation of metrics across at least six models.
+    """Draw how reliably each metric orders the models, the most reliable metric on top.
 
-    Parameters, results and errors as for `scores`, but with ``metrics``, by default the metrics of the board; the
-    analysis is `attune_bench.analyses.metric_correlation`.
+    Parameters, results and errors as for `scores`, but with ``metrics``, by default the metrics of the board that have
+    a value of each unit; the analysis is `attune_bench.analyses.separation`. A cross is a reliability below 0.
     """
-    found = _found(analyses.metric_correlation, scores, frame, options)
-    return drawing.heatmap(correlation_cells(scores, found, condition=condition))
+    found = _found(analyses.separation, scores, frame, options)
+    plot = separation_plot(scores, found, condition=condition)
+    return _row_chart(plot, drawing.axis("X", "at", _with_interval(_RELIABILITY, plot, frame, options), domain=(0, 1)))
 
 
-def correlation_cells(table: ScoreTable, correlations: pl.DataFrame, *, condition: str | None = None) -> Cells:
-    """Return what `metric_correlation` draws."""
-    rows = drawing.rows_of(correlations, "rho", condition=condition)
-    places = drawing.labels(
-        table, dict.fromkeys([*drawing.unique(rows, "metric_a"), *drawing.unique(rows, "metric_b")])
-    )
+_RELIABILITY = "reliability of a model's mean"
+
+
+def separation_plot(table: ScoreTable, found: pl.DataFrame, *, condition: str | None = None) -> RowPlot:
+    """Return what `separation` draws."""
+    rows = drawing.rows_of(found, "reliability", condition=condition)
+    names = drawing.labels(table, drawing.unique(rows, "metric"))
+    lines = []
     for row in rows:
-        row["first"], row["second"] = places[row["metric_a"]], places[row["metric_b"]]
-        row["shown"] = f"{round(row['rho'], 2) + 0.0:.2f}"
-        row["text"] = (
-            f"{row['second']} and {row['first']}: {drawing.shown(row, 'rho', drawing.RATIO)}, {row['models']} models"
-        )
-    # Each pair once: the triangle below the diagonal.
-    columns, lines = drawing.unique(rows, "first"), drawing.unique(rows, "second")
-    return Cells(rows=rows, value="rho", x=("first", columns), y=("second", lines), middle=0, reach=1)
+        name = names[row["metric"]]
+        text = f"{name}: {drawing.shown(row, 'reliability', drawing.RATIO)}, {drawing.sizes(table, row)}"
+        mark = Mark(
+            at=max(row["reliability"], 0), low=row["low"], high=row["high"], text=text,
+            shape="circle" if row["reliability"] >= 0 else "cross",
+        )  # fmt: skip
+        lines.append(PlotRow(name=name.replace(", lower is better", ""), marks=[[mark]]))
+    ratio = Metric(name="", label="", low=0, high=1)
+    return RowPlot(rows=lines, axes=[axis_of([0, 1], ratio, _RELIABILITY)], lines={str(TARGET): TARGET})
+
+
+def skills(
+    scores: ScoreTable,
+    *,
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
+    **options: Unpack[AnalysisKeywords],
+) -> "Chart":
+    """Draw how alike every two of the metrics order at least six models: without noise below the diagonal, as is above.
+
+    Parameters, results and errors as for `separation`; the analysis is `attune_bench.analyses.skills`.
+    """
+    return drawing.heatmap(skill_cells(scores, _found(analyses.skills, scores, frame, options), condition=condition))
+
+
+def skill_cells(table: ScoreTable, found: pl.DataFrame, *, condition: str | None = None) -> Cells:
+    """Return what `skills` draws."""
+    cells: Rows = []
+    rows = drawing.rows_of(found, "observed", condition=condition)
+    places = drawing.labels(table, dict.fromkeys([row[side] for side in ("metric_a", "metric_b") for row in rows]))
+    for row in rows:
+        pair = places[row["metric_a"]], places[row["metric_b"]]
+        without = {"first": pair[0], "second": pair[1], "correlation": row["corrected"]}
+        without["numbers"] = f"{drawing.shown(row, 'corrected', drawing.RATIO)} without noise"
+        observed = {"first": pair[1], "second": pair[0], "correlation": row["observed"]}
+        observed["numbers"] = f"{number(row['observed'], drawing.RATIO)} observed"
+        for cell in (without, observed):
+            if cell["correlation"] is not None:
+                cell["shown"] = f"{round(cell['correlation'], 2) + 0.0:.2f}"
+                cells.append(cell | {"text": f"{' and '.join(pair)}: {cell['numbers']}, {row['models']} models"})
+    order = [*places.values()]
+    return Cells(rows=cells, value="correlation", x=("first", order), y=("second", order), middle=0, reach=1)
 
 
 def condition_differences(

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.report.columns import label
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA
@@ -171,33 +170,6 @@ def of_wins(rows: Sequence[Row]) -> str:
     winners = [model for model, rate in least.items() if rate > 0.5]
     who = winners[0] if winners else "No model"
     return f"{who} wins more often than it loses against every other model"
-
-
-def of_correlations(table: ScoreTable, rows: pl.DataFrame) -> str:
-    """Say which two metrics order the models most alike, the better model first.
-
-    A metric that says neither higher nor lower is better may order the models either way.
-
-    Examples
-    --------
-    >>> from attune_bench import Scores
-    >>> cells = {"model": ["m"] * 2, "unit": ["u"] * 2, "metric": ["hit", "error"], "value": [1.0, 3.0]}
-    >>> table = Scores.from_table(pl.DataFrame(cells), metrics={"error": {"higher_is_better": False}})
-    >>> of_correlations(table, pl.DataFrame({"metric_a": ["hit"], "metric_b": ["error"], "rho": [-0.9]}))
-    'hit and error, lower is better order the models most alike (-0.90)'
-    """
-
-    def pair(row: Row) -> list[Metric]:
-        return [table.metrics[row[side]] for side in ("metric_a", "metric_b")]
-
-    def agreement(row: Row) -> float:
-        one, other = pair(row)
-        oriented = None not in (one.higher_is_better, other.higher_is_better)
-        return float(row["rho"] * one.sign * other.sign if oriented else abs(row["rho"]))
-
-    row = max(rows.drop_nulls("rho").to_dicts(), key=agreement)
-    one, other = map(label, pair(row))
-    return f"{one} and {other} order the models most alike ({row['rho']:.2f})"
 
 
 def of_difficulty(rows: pl.DataFrame, unit: str, *, models: int, units: int) -> str:

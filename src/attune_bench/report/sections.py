@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from attune_bench.analyses.separation import advice
+from attune_bench.analyses.skills import models_are_few, skills_found
 from attune_bench.report import figures, findings
 from attune_bench.report.columns import (
     Column,
@@ -54,7 +56,7 @@ from attune_bench.report.tables import (
     under,
 )
 from attune_bench.scores.columns import Analysis
-from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.options import ALPHA, too_few
@@ -500,23 +502,51 @@ def _repeats(page: PageScores) -> Section | None:
     return Section("Repeats", parts) if parts else Section("Repeats", left_out=needed)
 
 
-def _correlation(page: PageScores) -> Section:
-    table, entry = page.table, page.analyses["metric_correlation"]
-    if why := counts_units(table, page.chosen):
-        return Section(entry.title, left_out=why)
-    metrics = page.metrics_of("metric_correlation", table.headline)
-    if page.chosen.interval == "bca":
-        return Section(entry.title, left_out="a rank correlation has no BCa interval")
-    frame = page.analysis("metric_correlation", metrics)
-    models = frame.drop_nulls("rho")["models"].unique().sort().to_list()
-    caption = (
-        "Spearman's correlation of the models' values, as they are: an error and a score correlate negatively. "
-        f"n = {' to '.join(map(str, dict.fromkeys((*models[:1], *models[-1:]))))} models."
-    )
-    draw = partial(figures.correlation_cells, table)
+def _separation(page: PageScores) -> Section:
+    metrics = _metrics_of_units(page, "separation", 1)
+    if isinstance(metrics, Section):
+        return metrics
+    table, entry = page.table, page.analyses["separation"]
+    frame = page.analysis("separation", metrics)
+    caption = f"Reliability with its {100 * page.chosen.level:g}% interval."
+    if frame.filter(pl.col("reliability") < 0).height:
+        caption += " Cross: below 0."
+    tables = analysis_tables(table, "separation", entry, frame) if frame["reliability"].count() else []
+    note = analysis_note(table, replace(entry, finding=None), frame, page.chosen)
     return drawn_section(
-        page, entry.title, frame, "rho", caption, draw, rows_need=entry.rows_need,
-        finding=partial(findings.of_correlations, table),
+        page, entry.title, frame, "reliability", caption, partial(figures.separation_plot, table),
+        rows_need=entry.rows_need, finding=lambda rows: advice(table, rows).rstrip("."),
+        others=[Folded("Metrics with their numbers", with_note(tables, note))] if tables else [],
+    )  # fmt: skip
+
+
+def _metrics_of_units(page: PageScores, name: str, least: int) -> list[str] | Section:
+    """Return the metrics of an analysis that have a value of each unit; with too few, a left-out section."""
+    table, title = page.table, page.analyses[name].title
+    if why := counts_units(table, page.chosen):
+        return Section(title, left_out=why)
+    of_units = metrics_per_unit(table)
+    metrics = [metric for metric in page.metrics_of(name, table.headline) if metric in of_units]
+    if len(metrics) >= least:
+        return metrics
+    return Section(title, left_out=f"needs {plural(least, 'metric')} with a value of each {table.provenance.unit}")
+
+
+def _skills(page: PageScores) -> Section:
+    metrics = _metrics_of_units(page, "skills", 2)
+    if isinstance(metrics, Section):
+        return metrics
+    table, entry = page.table, page.analyses["skills"]
+    frame = page.analysis("skills", metrics)
+    caption = "Below the diagonal: without the noise of both metrics. Above: observed. 1: the same order of the models."
+    lacking = frame.drop_nulls("observed").filter(pl.col("corrected").is_null())
+    if lacking.height:
+        reasons = "; ".join(lacking["reason"].unique(maintain_order=True))
+        caption += f" {plural(lacking.height, 'pair')} without a number below: {reasons}."
+    known = frame.drop_nulls("low")
+    return drawn_section(
+        page, entry.title, frame, "observed", caption, partial(figures.skill_cells, table), rows_need=entry.rows_need,
+        others=[] if known.is_empty() else [models_are_few(known)], finding=skills_found,
     )  # fmt: skip
 
 
@@ -581,8 +611,8 @@ def general_sections(page: PageScores) -> list[Section]:
     """Return the sections that any scores have, in their order."""
     found = [
         _scores(page), _profiles(page), _ranks(page), _comparisons(page), _judged(page), _conditions(page),
-        _win_rates(page), _ratings(page), _repeats(page), _correlation(page), _subgroups(page), _difficulty(page),
-        _failed(page), _calls(page),
+        _win_rates(page), _ratings(page), _repeats(page), _separation(page), _skills(page), _subgroups(page),
+        _difficulty(page), _failed(page), _calls(page),
     ]  # fmt: skip
     return [section for section in found if section is not None]
 
@@ -592,8 +622,9 @@ def cost_section(page: PageScores, results: Sequence[Any]) -> Section | None:
     table = page.table
     try:
         taken = page.analysis("cost", [], results=results)
-    except MetricInputError as error:
-        return Section("Cost", left_out=str(error))
+    except MetricInputError:
+        # The error names a unit, which a page of people's conversations must not.
+        return Section("Cost", left_out="the results are not those that were scored")
     if taken.is_empty():
         return None
     entry, metric = page.analyses["cost_front"], _metric_of_units(page, "cost_front")

@@ -457,7 +457,7 @@ def frame_columns(
     columns = []
     for name in (name for name in names if name not in {*chain(*joined.values())}):
         own = declared[name]
-        head = heads.get(name) or own.head or name.replace("_", " ")
+        head = in_words(table, heads.get(name) or own.head or name.replace("_", " "))
         if own.type == "text":
             columns.append(text_column(head, name, is_name=name.startswith(("model", "metric", "stratum"))))
         elif own.type == "true or false":

@@ -42,9 +42,6 @@ from attune_metrics.stats.sums import (
     rounding_of,
 )
 
-PARTS = ("unit", "row", "residual")
-"""The parts of the variance, in the order of `crossed_variances`."""
-
 
 def crossed_variances(
     values: ArrayLike, resamples: Resamples, *, method: Method = "percentile-expanded", level: float = 0.95
@@ -72,9 +69,10 @@ def crossed_variances(
     Returns
     -------
     list of Interval
-        Six: the variance of each of `PARTS`, in the square of the unit of the values; then the share of each, from 0
-        to 1. A variance is not biased, and so can be below 0 where there is little; a share takes that as 0. The
-        intervals say what other clusters of units would have changed; rows are as they are. The interval by formula has
+        The variances of unit, row and residual, in the square of the unit of the values. A variance is not biased, and
+        so can be below 0 where there is little. The intervals say what other clusters of units would have changed. The
+        row has none: a bootstrap adds the noise of the rows' means once more, and its interval would lie too high;
+        `attune_metrics.stats.separation.separation` gives the interval of a share between rows. By formula, one has
         the ``method`` ``log-t``: with t the quantile of Student's t with G - 1 degrees of freedom and s the jackknife
         of clusters, the ends of the residual are ``E exp(-+ t s / E)``; so are those of ``v(u)``, and the ends of both
         make the ends of the unit, their difference [2]_. It needs three clusters.
@@ -95,7 +93,7 @@ def crossed_variances(
     >>> from attune_metrics.stats.bootstrap import draw_resamples
     >>> parts = crossed_variances([[1, 2, 3, 4], [2, 3, 4, 6]], draw_resamples(range(4)))
     >>> [round(part.estimate, 3) for part in parts]
-    [2.167, 0.75, 0.125, 0.712, 0.247, 0.041]
+    [2.167, 0.75, 0.125]
     """
     given = as_floats(values, "values")
     if given.ndim != 2 or len(given) < 2:
@@ -108,18 +106,17 @@ def crossed_variances(
     # The same sums serve as many series as there are numbers to take from them.
     def statistic(sums: Floats, n: Floats) -> Floats:
         total, row, residual = variances_of_sums(sums[..., 0, :], n[..., 0], rows)
-        found = np.stack([total - residual / rows, row, residual], axis=-1)
-        parts = np.maximum(found, 0)
-        return np.concatenate([found, parts / parts.sum(axis=-1, keepdims=True)], axis=-1)
+        return np.stack([total - residual / rows, row, residual], axis=-1)
 
-    several = np.broadcast_to(terms, (2 * len(PARTS), *terms.shape))
-    unit, row, residual, *shares = bootstrap(several, resamples, statistic=statistic, method=method, level=level)
+    several = np.broadcast_to(terms, (3, *terms.shape))
+    unit, row, residual = bootstrap(several, resamples, statistic=statistic, method=method, level=level)
+    row = replace(row, low=nan, high=nan, reason=row.reason or "a bootstrap of the variance between rows is biased")
     if method != "percentile-expanded":
-        return [unit, row, residual, *shares]
+        return [unit, row, residual]
     sums = cluster_sums(terms[np.newaxis], resamples.clusters)[:, 0]
     sums = sums[sums[:, -1] > 0]
     unit, residual = _by_formula(sums, rows, unit, residual)
-    return [unit, row, residual, *shares]
+    return [unit, row, residual]
 
 
 def variance_terms(values: Floats, clusters: NDArray[np.intp]) -> Floats:
@@ -312,7 +309,7 @@ def repeat_variance(
         reason = "one repeat" if repeats < 2 else "fewer than 2 units have a value in every repeat"
         none = Interval(nan, nan, nan, level, method, n, len(set(clusters.tolist())), reason)
         return RepeatVariance(none, none, none, nan, n, repeats)
-    unit, repeat, interaction = crossed_variances(given, resamples, method=method, level=level)[:3]
+    unit, repeat, interaction = crossed_variances(given, resamples, method=method, level=level)
     from scipy.special import chdtri
 
     error = interaction.estimate

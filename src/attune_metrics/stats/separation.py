@@ -1,23 +1,21 @@
 """Separation: how well a metric tells models apart.
 
-A score is the mean of its model, plus what its unit adds for every model, plus the rest. The rest makes the means of
-models differ where the models do not: this noise lowers the reliability of the means.
+A score is the mean of its model, plus what its unit adds for every model, plus the rest, the noise of the means.
 
 References
 ----------
 .. [1] Hoyt (1941), Test reliability estimated by analysis of variance, Psychometrika 6, 153-160; Brennan (2001),
    Generalizability Theory, chapter 2: relative error.
 .. [2] Patnaik (1949), The non-central chi-squared and F distributions and their applications, Biometrika 36, 202-232.
-.. [3] Box (1954), Some theorems on quadratic forms, II, Annals of Mathematical Statistics 25, 484-498: degrees of
-   freedom where models are unequally noisy. The trace of a squared covariance without bias: Bai, Saranadasa (1996),
-   Effect of high dimension, Statistica Sinica 6, 311-329.
-.. [4] Spearman (1910), Correlation calculated from faulty data, British Journal of Psychology 3, 271-295; Brown (1910),
-   Some experimental results in the correlation of mental abilities, ibid., 296-322.
+.. [3] Box (1954), Annals of Mathematical Statistics 25, 484-498: degrees of freedom where models are unequally noisy.
+   The trace of a squared covariance without bias: Bai, Saranadasa (1996), Statistica Sinica 6, 311-329.
+.. [4] Zou, Donner (2008), Statistics in Medicine 27, 1693-1702: the interval of a ratio from those of its parts.
+.. [5] Spearman (1910), Brown (1910), British Journal of Psychology 3, 271-295 and 296-322.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf, isnan, nan, sqrt
+from math import ceil, exp, hypot, inf, isnan, log, nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,16 +27,16 @@ from attune_metrics.stats.power import mde_factor
 from attune_metrics.stats.repeats import variance_terms, variances_of_sums
 from attune_metrics.stats.sums import (
     Floats,
-    as_floats,
-    cluster_index,
     cluster_sums,
     coefficient_of_variation,
+    complete_units,
     effective_freedom,
     jackknife_error,
+    relative_means,
     rounding_of,
 )
 
-_HALVINGS = 60
+_SMALL_SAMPLE = 3  # set by the simulation in docs/separation.md
 _MOST_EXACT = 200  # non-centrality; beyond it Patnaik's approximation is as good, and the series are slow
 
 
@@ -57,8 +55,8 @@ class Separation:
         Standard error of the difference between two models' means, the root mean square over all pairs.
     seen : float
         Largest minus smallest mean of a model; noise makes it larger.
-    units_cv : float
-        Coefficient of variation of the number of units of a cluster.
+    detectable : float
+        Minimum detectable difference of two models, as a share of the range seen; nan below 7 clusters.
     """
 
     reliability: Interval
@@ -67,19 +65,7 @@ class Separation:
     within: Interval
     error: float
     seen: float
-    units_cv: float
-
-    @property
-    def detectable(self) -> float:
-        """The minimum detectable difference of two models, as a share of the range seen; nan below 7 clusters.
-
-        Examples
-        --------
-        >>> values = [[1, 3, 2, 4, 2, 3, 1], [2, 4, 4, 5, 3, 3, 2], [5, 6, 5, 6, 6, 6, 4]]
-        >>> round(separation(values, range(7)).detectable, 2)
-        0.3
-        """
-        return mde_factor(self.reliability.clusters, units_cv=self.units_cv) * self.error / self.seen
+    detectable: float
 
 
 def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float = 0.95) -> Separation:
@@ -102,26 +88,21 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
     Returns
     -------
     Separation
-        The intervals say what other clusters would have changed; the models stay. With ``F = 1 / (1 - reliability)``,
-        an end of the interval of the reliability is the rho from 0 to below 1 at which F is the quantile of a
-        non-central F distribution with d and ``d (G - 1)`` degrees of freedom and the non-centrality
-        ``d rho / (1 - rho)``, above 200 by Patnaik's approximation [2]_: ``d = (k - 1) b``, where b, from
-        ``1 / (k - 1)`` to 1, is Box's factor for models that are unequally noisy [3]_, and G the effective number of
-        clusters. The shares have Student's t of the jackknife of clusters, on the logit scale; the share between models
-        has no interval where the interval of the reliability reaches 0. Numbers are nan, and ``reason`` says why, with
-        fewer than two models or two clusters, and where all models have the same mean; the ends with fewer than three
-        clusters.
+        The intervals say what other clusters would have changed; the models stay. With ``F = 1 / (1 - reliability)``
+        and G the effective number of clusters, an end of the interval of the reliability is the rho from 0 to below 1
+        at which F is the quantile of a non-central F distribution with c and ``d (G - 1)`` degrees of freedom and the
+        non-centrality ``c rho / (1 - rho)``, above 200 by Patnaik's approximation [2]_. d are Box's degrees of freedom
+        of the noise [3]_, from 1 to k - 1, over ``1 + 3 / (G - 1)``, and ``(1 + rho) / c = (1 - rho) / d + 2 rho /
+        (k - 1)``. The share between models has the interval of a ratio [4]_, on the log scale: of the variance between
+        models, by that F with the second degrees of freedom over ``(1 - rho)^2``, and of the rest, by Student's t of
+        the jackknife of clusters. The other shares have that t on the logit scale. Numbers are nan, and ``reason`` says
+        why, with fewer than two models or two clusters, and where all models have the same mean; ends with fewer than
+        three clusters. docs/separation.md simulates how often the intervals cover.
 
     Raises
     ------
     MetricInputError
-        If the values are infinite, no numbers or not of shape (models, units), a label is missing, or the level is out
-        of range.
-
-    Notes
-    -----
-    Simulated in docs/separation.md: intervals of 95% cover 91 to 97% with 4 to 40 models and 10 to 200 clusters; of the
-    reliability up to 100% where models are unequally noisy.
+        If values are infinite or not of shape (models, units), a label is missing, or the level is out of range.
 
     Examples
     --------
@@ -137,7 +118,7 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
 
     def none(reason: str) -> Separation:
         empty = Interval(nan, nan, nan, level, "F", n, size, reason)
-        return Separation(empty, empty, empty, empty, nan, nan, spread)
+        return Separation(empty, empty, empty, empty, nan, nan, nan)
 
     if models < 2 or size < 2:
         return none("fewer than two models" if models < 2 else "fewer than two clusters")
@@ -147,112 +128,100 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
         return none("all models have the same values")
     if sqrt(between) <= rounding_of(given):
         return none("all models have the same mean")
-    reliability, reason = 1 - noise / between, None
-    low, high = nan, nan
+    reliability, reason, freedom = 1 - noise / between, None, effective_freedom(size, spread)
+    low, high, absolute = nan, nan, (nan, nan)
     if sqrt(noise) <= rounding_of(given):
         reliability, reason = 1.0, "no variation among clusters"
     elif size < 3:
         reason = "fewer than three clusters"
     else:
-        freedom = effective_freedom(size, spread)
-        low, high = _reliability_ends(between / noise, (models - 1) * _evenness(moved, freedom), freedom, level)
+        design = between / noise, models - 1, _noise_freedom(moved, freedom), freedom
+        low, high = _ends(*design, level)
+        absolute = _ends(*design, level, is_absolute=True)
     found = Interval(reliability, low, high, level, "F", n, size, reason)
-    model, unit, within = _shares(given, index, found, effective_freedom(size, spread))
-    seen = float(np.ptp(given.mean(axis=1)))
-    return Separation(found, model, unit, within, sqrt(2 * noise / (models - 1)), seen, spread)
+    ends = [noise / (models - 1) * rho / (1 - rho) for rho in absolute]
+    error, seen = sqrt(2 * noise / (models - 1)), float(np.ptp(given.mean(axis=1)))
+    detectable = mde_factor(size, units_cv=spread) * error / seen
+    model, unit, within = _shares(given, index, found, freedom, ends)
+    return Separation(found, model, unit, within, error, seen, detectable)
 
 
-def complete_units(values: ArrayLike, clusters: Iterable[Hashable]) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the columns without nan of values (..., models, units), and the cluster of each."""
-    given, index = as_floats(values, "values"), cluster_index(clusters)
-    if given.ndim < 2 or given.shape[-1] != len(index):
-        raise MetricInputError(f"values of shape {given.shape} for {len(index)} units; expected (models, units)")
-    if np.isinf(given).any():
-        raise MetricInputError("a value is infinite; expected finite numbers, or nan where there is none")
-    present = ~np.isnan(given).any(axis=tuple(range(given.ndim - 1)))
-    return given[..., present], np.unique(index[present], return_inverse=True)[1]
-
-
-def relative_means(values: Floats, index: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return each model's mean against the mean of all, and what each cluster adds to its error (models, clusters).
-
-    The squares of what clusters add sum to the squared clustered standard error.
-    """
-    relative = values - values.mean(axis=0)
-    means = relative.mean(axis=1)
-    size = int(index.max()) + 1
-    added = np.zeros((size, len(values)))
-    np.add.at(added, index, (relative - means[:, np.newaxis]).T)
-    return means, sqrt(size / (size - 1)) / values.shape[1] * added.T
-
-
-def _evenness(moved: Floats, freedom: float) -> float:
-    """Return Box's factor: 1 where the means of all models are equally noisy and their noise is independent."""
+def _noise_freedom(moved: Floats, freedom: float) -> float:
+    """Return Box's degrees of freedom of the models' noise: all of them where models are equally noisy."""
     total = float((moved**2).sum())
     squares = sum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
     unbiased = freedom**2 / ((freedom - 1) * (freedom + 2)) * (squares - total**2 / freedom)
     most = len(moved) - 1
-    return min(max(total**2 / (most * unbiased), 1 / most), 1.0) if unbiased > 0 else 1.0
+    found = total**2 / unbiased / (1 + _SMALL_SAMPLE / freedom) if unbiased > 0 else most
+    return min(max(found, 1.0), most)
 
 
-def _reliability_ends(ratio: float, between: float, within: float, level: float) -> tuple[float, float]:
-    """Return the two ends by the non-central F distribution of a ratio with these degrees of freedom."""
+def _ends(
+    ratio: float, most: int, noise: float, freedom: float, level: float, *, is_absolute: bool = False
+) -> tuple[float, float]:
+    """Return the two ends of the reliability, or, by the same distribution, of the variance between models."""
     from scipy.special import fdtr, ncfdtr
 
     def below(rho: float) -> float:
-        more = between * rho / (1 - rho)
-        if more < _MOST_EXACT:
-            return float(ncfdtr(between, between * within, more, ratio))
-        freedom = (between + more) ** 2 / (between + 2 * more)
-        return float(fdtr(freedom, between * within, ratio * (1 - rho)))
+        signal = rho / (1 - rho)
+        between = (1 + 2 * signal) / (1 / noise + 2 * signal / most)
+        within = noise * freedom * ((1 + signal) ** 2 if is_absolute else 1)
+        if between * signal < _MOST_EXACT:
+            return float(ncfdtr(between, within, between * signal, ratio))
+        return float(fdtr(between * (1 + signal) ** 2 / (1 + 2 * signal), within, ratio * (1 - rho)))
 
     ends = []
     for level_of_end in ((1 + level) / 2, (1 - level) / 2):
         low, high = 0.0, 1.0
-        for _ in range(_HALVINGS if below(0) > level_of_end else 0):
+        for _ in range(60 if below(0) > level_of_end else 0):
             middle = (low + high) / 2
             low, high = (middle, high) if below(middle) > level_of_end else (low, middle)
         ends.append(low)
     return ends[0], ends[1]
 
 
-def _shares(values: Floats, index: NDArray[np.intp], reliability: Interval, freedom: float) -> list[Interval]:
-    """Return the shares of the variance between models, between units and within."""
+def _shares(
+    values: Floats, index: NDArray[np.intp], reliability: Interval, freedom: float, between: Sequence[float]
+) -> list[Interval]:
+    """Return the shares of the variance between models, of which `between` has the ends, between units and within."""
     sums = cluster_sums(variance_terms(values, index)[np.newaxis], index)[:, 0]
-    together = sums.sum(axis=0)
-    left_out = () if isnan(reliability.low) else together - sums
-    every = np.vstack([together, *left_out])
+    every = np.vstack([sums.sum(axis=0), *(sums.sum(axis=0) - sums if len(sums) > 2 else ())])
     total, row, residual = variances_of_sums(every[:, :-1], every[:, -1], len(values))
     parts = np.stack([row, total - residual / len(values), residual])
-    raw = parts / parts.sum(axis=0)
     shown = np.maximum(parts[:, 0], 0)
-    found = []
-    for place, (share, *left) in enumerate(raw.tolist()):
-        ends, reason = (nan, nan), reliability.reason
-        if place == 0 and reliability.low == 0:
-            reason = "the models do not differ reliably"
-        elif not isnan(reliability.low):
-            error = jackknife_error(np.array(left) - share)
-            least, most = (0, 1) if 0 < share < 1 else (-inf, inf)
-            low, high = t_ends(share, error, freedom, least, most, reliability.level)
-            ends = max(low, 0.0), min(max(high, 0.0), 1.0)
-        estimate = float(shown[place] / shown.sum())
-        low, high = ends
-        found.append(replace(reliability, estimate=estimate, low=low, high=high, method="jackknife-t", reason=reason))
+    found = [
+        replace(reliability, estimate=float(share), low=nan, high=nan, method=method)
+        for share, method in zip(shown / shown.sum(), ("F", "jackknife-t", "jackknife-t"), strict=True)
+    ]
+    if isnan(reliability.low):
+        return found
+    rest, *left = parts[1:].sum(axis=0).tolist()
+    _, high = t_ends(0, jackknife_error(np.array(left) / rest - 1), freedom, -inf, inf, reliability.level)
+    ends = [_ratio_end(end, float(row[0]), rest, high, side) for end, side in zip(between, (-1, 1), strict=True)]
+    found[0] = replace(found[0], low=ends[0], high=ends[1])
+    for place, (share, *left) in enumerate((parts / parts.sum(axis=0))[1:].tolist(), start=1):
+        least, most = (0, 1) if 0 < share < 1 else (-inf, inf)
+        low, high = t_ends(share, jackknife_error(np.array(left) - share), freedom, least, most, reliability.level)
+        found[place] = replace(found[place], low=max(low, 0.0), high=min(max(high, 0.0), 1.0))
     return found
 
 
-def units_for_reliability(reliability: float, units: int, *, target: float = 0.9) -> float:
-    """Compute with how many units a metric would have a reliability: the formula of Spearman and Brown [4]_.
+def _ratio_end(end: float, part: float, rest: float, reach: float, side: int) -> float:
+    """Return an end of the share of a part, from that end of the part and how far the rest reaches on the log scale."""
+    if end <= 0 or part <= 0:
+        return end / (end + rest)
+    return 1 / (1 + rest / part * exp(-side * hypot(log(end / part), reach)))
 
-    ``n target / (1 - target) (1 - r) / r``, rounded up, with r the reliability with n units.
+
+def units_for_reliability(reliability: float, units: int, *, target: float = 0.9) -> float:
+    """Compute with how many units a metric reaches a reliability: ``n target / (1 - target) (1 - r) / r`` [5]_.
 
     Parameters
     ----------
     reliability : float
-        The reliability with `units`, at most 1.
+        r, with `units`, at most 1.
     units : int
-        n, from 1; with clusters, more units mean more clusters of the same sizes.
+        n, from 1; more units mean more clusters of the same sizes.
     target : float
         The reliability to reach, above 0 and below 1.
 

@@ -20,14 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole
 from attune_metrics.stats.bootstrap import Interval
-from attune_metrics.stats.separation import complete_units, relative_means, separation
+from attune_metrics.stats.separation import separation
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
     as_floats,
     coefficient_of_variation,
+    complete_units,
     effective_freedom,
     jackknife_error,
+    relative_means,
 )
 
 MIN_MODELS = 6

@@ -500,3 +500,27 @@ def _skewness(values: Floats, index: NDArray[np.intp]) -> float:
     spread = sqrt(float(squares.mean()))
     skewness = float((squares * centred).mean()) / spread**3
     return skewness * error / (spread * sqrt(len(known) / (len(known) - 1)))
+
+
+def complete_units(values: ArrayLike, clusters: Iterable[Hashable]) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the columns without nan of values (..., models, units), and the cluster of each."""
+    given, index = as_floats(values, "values"), cluster_index(clusters)
+    if given.ndim < 2 or given.shape[-1] != len(index):
+        raise MetricInputError(f"values of shape {given.shape} for {len(index)} units; expected (models, units)")
+    if np.isinf(given).any():
+        raise MetricInputError("a value is infinite; expected finite numbers, or nan where there is none")
+    present = ~np.isnan(given).any(axis=tuple(range(given.ndim - 1)))
+    return given[..., present], np.unique(index[present], return_inverse=True)[1]
+
+
+def relative_means(values: Floats, index: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Return each model's mean against the mean of all, and what each cluster adds to its error (models, clusters).
+
+    The squares of what clusters add sum to the squared clustered standard error.
+    """
+    relative = values - values.mean(axis=0)
+    means = relative.mean(axis=1)
+    size = int(index.max()) + 1
+    added = np.zeros((size, len(values)))
+    np.add.at(added, index, (relative - means[:, np.newaxis]).T)
+    return means, sqrt(size / (size - 1)) / values.shape[1] * added.T

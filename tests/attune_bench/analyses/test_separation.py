@@ -92,9 +92,10 @@ def test_two_planted_skills_are_found() -> None:
     )
     said = skills_shown(FOUR, found)
     assert "; the metrics share at least 2 skills. " in said
-    assert said.startswith(f"Go together: {sum(one['low'] > 0 or one['high'] < 0 for one in rows.values())} of 6 pairs")
-    assert f"not one skill: {sum(one['high'] < 1 for one in rows.values())} of 6 (interval below 1)" in said
-    assert "with 40, a true correlation of 0.6 has, without any noise, a 95% interval from 0.35 to 0.77." in said
+    correlated = sum(one["low"] > 0 or one["high"] < 0 for one in rows.values())
+    assert said.startswith(f"Of 6 pairs of metrics, {correlated} are correlated (interval without 0), ")
+    assert f" {sum(one['high'] < 1 for one in rows.values())} are not one skill (interval below 1)" in said
+    assert "With 40 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.35 to 0.77." in said
 
 
 def test_one_planted_skill_is_found() -> None:
@@ -104,10 +105,10 @@ def test_one_planted_skill_is_found() -> None:
     assert set(found["dimensions"]) == {1}
     assert (found["high"] >= 1).all()
     said = skills_shown(one, found)
-    assert "not one skill: 0 of 3" in said
+    assert " 0 are not one skill" in said
     assert "at least 1 skill." in said
     beyond = found.filter(pl.col("corrected") > 1).height
-    assert (f"beyond 1, which noise makes and nothing clips: {beyond}" in said) == bool(beyond)
+    assert (f"; {beyond} {'is' if beyond == 1 else 'are'} beyond 1, as noise allows" in said) == bool(beyond)
 
 
 def test_metrics_without_a_common_skill() -> None:

@@ -33,7 +33,7 @@ UNNAMED = ("judge_agreement", "judge_ranks")
 FREE = ("cost", "cost_front")
 # What needs runs with probes, which the demo has none of.
 UNPROBED = ("contamination",)
-EMPTY = {*NO_ROWS, "metric_correlation", "skills"}
+EMPTY = {*NO_ROWS, "skills"}
 
 
 @pytest.mark.parametrize(("resamples", "said"), [(20, True), (119, True), (120, False)])
@@ -72,7 +72,7 @@ def test_everything_that_the_inputs_allow(call: Call, conversations: Scored) -> 
         title = analysis.title.replace("units", "conversations")
         assert (f"\n\n{title}" in f"\n\n{text}") == (not analysis.needs and name not in EMPTY), name
     assert "- diagnosis_groups: needs --data\n- question_agreement: needs --data and --results\n" in left_out
-    assert "- metric_correlation: fewer than 6 models\n" in left_out
+    assert "- skills: fewer than 6 models\n" in left_out
     assert "- condition_differences: needs scores of a model under at least two modes\n" in left_out
     shown = len(ANALYSES) - len(EMPTY) - sum(bool(analysis.needs) for analysis in ANALYSES.values())
     assert out.count("SYNTHETIC demonstration data.") == shown
@@ -111,8 +111,8 @@ def test_json_has_the_frames(call: Call, conversations: Scored) -> None:
     expected = win_rates(scores, resamples=200, seed=3, metrics=["avg_pairwise_accuracy"])
     assert found["win_rates"]["rows"] == expected.rename({"condition": "mode"}).to_dicts()
     assert {name for name, part in found.items() if not part["rows"]} == NO_ROWS
-    correlations = found["metric_correlation"]["rows"]
-    assert {(row["rho"], row["models"], row["reason"]) for row in correlations} == {(None, 2, "fewer than 6 models")}
+    pairs = found["skills"]["rows"]
+    assert {(row["corrected"], row["models"], row["reason"]) for row in pairs} == {(None, 2, "fewer than 6 models")}
     signature = Signature.parse(found["turn_drift"]["metadata"]["signature"])
     assert (signature.boot, signature.seed, signature.n, signature.filter) == (200, 3, 40, "analyze turn_drift")
     assert Signature.parse(found["win_rates"]["metadata"]["signature"]).metric == "avg_pairwise_accuracy"
@@ -145,7 +145,7 @@ def test_csv_is_of_one_analysis(call: Call, conversations: Scored) -> None:
         ("synthetic/hasty", "default", "0.05"),
     ]
     status, _, err = call("analyze", *command)
-    message = "attune-bench: --format csv is of one analysis; name one of metric_correlation,"
+    message = "attune-bench: --format csv is of one analysis; name one of separation,"
     assert (status, err.startswith(message)) == (2, True)
 
 
@@ -160,30 +160,29 @@ def test_analyses_of_any_scores(call: Call, scored: Scorings, name: str) -> None
     assert left_out == {key: "needs --results" for key, analysis in GENERAL.items() if analysis.needs}
     assert [*found, *left_out] == list(GENERAL)
     assert found["win_rates"]["rows"] == win_rates(Scores.read(path), resamples=200).to_dicts()
-    text = call("analyze", "win_rates", "variance_split", "--scores", path, *QUICK)[1]
+    text = call("analyze", "win_rates", "separation", "--scores", path, *QUICK)[1]
     assert too_wide(text) == []
 
 
 def test_a_rate_has_digits_of_its_own_and_a_variance_the_square_of_the_scale(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
-    rows = ["model,unit,metric,value"]
-    # A wins 2 of 3 and ties one: a rate of (2 + 1/2) / 3. Values of A are 1, 1, 1, of B 0, 0, 1.
-    rows += [f"a,q{unit},hit,1" for unit in range(3)]
-    rows += [f"b,q{unit},hit,{unit // 2}" for unit in range(3)]
+    rows = ["model,unit,metric,repeat,value"]
+    # A has 1, 1, 1 in one repeat and 0, 0, 1 in the other, B always 0.5: A wins one unit of 3 and ties two.
+    rows += [f"a,q{unit},hit,x,1\na,q{unit},hit,y,{unit // 2}" for unit in range(3)]
+    rows += [f"b,q{unit},hit,{repeat},0.5" for unit in range(3) for repeat in "xy"]
     path.write_text("\n".join(rows))
     path.with_suffix(".toml").write_text("[metrics.hit]\nlow = 0\nhigh = 1\nscale = 100\ndigits = 1\n")
     out = call("analyze", "win_rates", "--scores", path, *QUICK)[1]
-    assert " 0.833" in out
-    [residual] = [
+    assert " 0.667" in out
+    json = call("analyze", "repeat_variances", "--scores", path, "--format", "json", *QUICK)[1]
+    [rest] = [
         row["variance"]
-        for row in strict_json(call("analyze", "variance_split", "--scores", path, "--format", "json", *QUICK)[1])[
-            "variance_split"
-        ]["rows"]
-        if row["source"] == "residual"
+        for row in strict_json(json)["repeat_variances"]["rows"]
+        if (row["model"], row["source"]) == ("a", "interaction")
     ]
-    # Residuals from the means of models (1, 1/3) and units (1/2, 1/2, 1): squares 1/36 * 2 + 1/9, twice; over 2.
-    assert residual == pytest.approx(1 / 6, abs=1e-12)
-    assert f" {100**2 / 6:.1f}" in call("analyze", "variance_split", "--scores", path, *QUICK)[1]
+    # Residuals from the means of repeats (1, 1/3) and units (1/2, 1/2, 1): squares 1/36 * 2 + 1/9, twice; over 2.
+    assert rest == pytest.approx(1 / 6, abs=1e-12)
+    assert f" {100**2 / 6:.1f}" in call("analyze", "repeat_variances", "--scores", path, *QUICK)[1]
 
 
 def test_an_analysis_that_does_not_suit_is_left_out_where_none_was_named(call: Call, tmp_path: Path) -> None:
@@ -194,7 +193,7 @@ def test_an_analysis_that_does_not_suit_is_left_out_where_none_was_named(call: C
     status, out, err = call("analyze", *command)
     assert (status, err) == (0, "")
     assert "- win_rates: 'length' cannot rank models: neither higher nor lower values of it are better\n" in out
-    assert "- metric_correlation: needs scores of at least six models in one condition, and two metrics\n" in out
+    assert "- skills: needs scores of at least six models in one condition, and two metrics\n" in out
     assert out.startswith("Difficulty of units, length\n")
     assert call("analyze", "win_rates", *command)[0] == 2
     # An option that no analysis takes is a mistake all the same.

@@ -85,8 +85,8 @@ MISTAKES = {
     "condition": (("-o", "f.svg", "--condition", "x"), "no condition 'x'; expected one of none"),
     "no-range": (("-o", "f.svg", "--kind", "profile"), "no metric declares a finite range, which a profile draws"),
     "few-models": (
-        ("-o", "f.svg", "--kind", "metric_correlation"),
-        "--kind metric_correlation needs scores of at least six",
+        ("-o", "f.svg", "--kind", "skills"),
+        "--kind skills needs scores of at least six",
     ),
     "one-condition": (
         ("-o", "f.svg", "--kind", "condition_differences"),

@@ -34,7 +34,7 @@ def test_scores_are_an_argument_or_an_option(call: Call, results_csv: Path, tmp_
 
 
 def test_names_of_analyses_follow_the_scores(call: Call, results_csv: Path) -> None:
-    asked = ("win_rates", "metric_correlation")
+    asked = ("win_rates", "separation")
     status, after, err = call("analyze", results_csv, *asked, *QUICK)
     assert (status, err) == (0, "")
     assert after.startswith("Win rates")

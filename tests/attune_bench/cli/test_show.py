@@ -346,7 +346,7 @@ def test_columns_of_the_tables_of_every_kind(call: Call, kind: str) -> None:
 def test_columns_are_listed_and_looked_up(call: Call) -> None:
     status, out, err = call("columns")
     assert (status, err) == (0, "")
-    assert "Further analyses: metric_correlation," in out
+    assert "Further analyses: separation," in out
     status, out, err = call("columns", "compare")
     assert (status, err) == (0, "")
     assert out.startswith(

@@ -186,6 +186,9 @@ def test_scores_of_another_benchmark_and_other_units_are_refused(call: Call, dem
         assert "has scores of AttuneBench, and this run is of EmoBench" in run(call, server, "m", *asked)[2]
         few = Scores.read(scores)
         few.keep(units=few.units["unit"].to_list()[:4]).write("few.parquet")
+        few.keep(groups=[("n", None)]).write("own.parquet")
+        own = run(call, server, "n", "--against", Path("own.parquet"), "--until-decided", METRIC)
+        assert "--against own.parquet has no model but n, which is run; name scores of another one" in own[2]
         asked = ("--against", Path("few.parquet"), "--until-decided", METRIC)
         _, out, err = run(call, server, "m", *asked, "--against-model", "n")
         assert "30 units left out, without scores of n" in out  # two of the four are among the first 32

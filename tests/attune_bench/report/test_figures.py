@@ -76,7 +76,14 @@ RATES = frame(
     metric="avg_pairwise_accuracy",
 )
 CORRELATIONS = frame(
-    {"metric_a": "avg_emotion_f1", "metric_b": "composite_score", "rho": -0.5, "low": -1.0, "high": 0.5, "models": 3},
+    {
+        "metric_a": "avg_emotion_f1", "metric_b": "composite_score", "corrected": -0.5, "low": -1.0, "high": 0.5,
+        "observed": -0.4, "models": 7,
+    },
+)  # fmt: skip
+RELIABILITIES = frame(
+    {"metric": "composite_score", "reliability": 0.8, "low": 0.6, "high": 0.9},
+    {"metric": "avg_emotion_f1", "reliability": -0.7, "low": 0.0, "high": 0.4},
 )
 CONDITIONS = frame(
     {"model": "a", "metric": "composite_score", "difference": 5.0, "low": 1.0, "high": 9.0},
@@ -134,9 +141,19 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
             "b against a: 0.750 [0.700, 0.800], n = 20 (12 participants)",
         ],
     ),
-    "metric_correlation": (
-        lambda: figures.metric_correlation(TABLE, frame=CORRELATIONS),
-        ["Composite and Emotion F1: -0.500 [-1.000, 0.500], 3 models"],
+    "separation": (
+        lambda: figures.separation(TABLE, frame=RELIABILITIES),
+        [
+            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants)",
+            "Emotion F1: -0.700 [0.000, 0.400], n = 20 (12 participants)",
+        ],
+    ),
+    "skills": (
+        lambda: figures.skills(TABLE, frame=CORRELATIONS),
+        [
+            "Emotion F1 and Composite: -0.500 [-1.000, 0.500] without noise, 7 models",
+            "Emotion F1 and Composite: -0.400 observed, 7 models",
+        ],
     ),
     "ranks": (
         lambda: figures.ranks(TABLE, frame=RANKS),
@@ -164,6 +181,13 @@ PLOTTED: dict[str, tuple[Callable[[], RowPlot | LinePlot | PointPlot], list[str]
         3 * [
             "narrow: OM 0.800, HP 0.770, gap +0.030 [+0.010, +0.050], Holm p 0.0200, n = 20 (12 participants)",
             "wide: OM 0.900, HP 0.800, gap +0.100 [+0.080, +0.120], Holm p 0.0200, n = 20 (12 participants)",
+        ],
+    ),
+    "separation_plot": (
+        lambda: figures.separation_plot(TABLE, RELIABILITIES),
+        [
+            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants)",
+            "Emotion F1: -0.700 [0.000, 0.400], n = 20 (12 participants)",
         ],
     ),
     # The line between early and late, these two, no middle; and the drift.
@@ -341,11 +365,12 @@ def test_values_are_drawn_as_they_are_reported() -> None:
 
 
 def test_metrics_of_one_label_are_told_apart() -> None:
-    pairs = frame({"metric_a": "reward", "metric_b": "seconds", "rho": -0.0, "low": None, "high": None, "models": 3})
-    drawing = svg(figures.metric_correlation(SCALED, frame=pairs))
-    assert {"Reward", "Reward, lower is better", "0.00"} <= set(words(drawing))
+    pair = {"metric_a": "reward", "metric_b": "seconds", "corrected": -0.0, "low": None, "high": None, "models": 7}
+    pairs = frame(pair | {"observed": 0.25})
+    drawing = svg(figures.skills(SCALED, frame=pairs))
+    assert {"Reward", "Reward, lower is better", "0.00", "0.25"} <= set(words(drawing))
     same = replace(SCALED, metrics={"reward": REWARD, "seconds": replace(REWARD, name="seconds")})
-    assert {"Reward (reward)", "Reward (seconds)"} <= set(words(svg(figures.metric_correlation(same, frame=pairs))))
+    assert {"Reward (reward)", "Reward (seconds)"} <= set(words(svg(figures.skills(same, frame=pairs))))
 
 
 def test_the_colour_of_a_difference_is_a_share_of_the_range_or_of_the_largest_value() -> None:

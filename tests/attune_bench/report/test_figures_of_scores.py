@@ -86,11 +86,15 @@ DRAWN: dict[str, tuple[Callable[[Scores], Any], Callable[[Scores], Any]]] = {
             held, frame=analyses.win_rates(held, metrics=["hit"], **OPTIONS), condition="plain"
         ),
     ),
-    "metric_correlation": (
-        lambda held: figures.metric_correlation(held, condition="plain", metrics=METRICS, **OPTIONS),
-        lambda held: figures.metric_correlation(
-            held, frame=analyses.metric_correlation(held, metrics=METRICS, **OPTIONS), condition="plain"
+    "separation": (
+        lambda held: figures.separation(held, condition="plain", metrics=METRICS, **OPTIONS),
+        lambda held: figures.separation(
+            held, frame=analyses.separation(held, metrics=METRICS, **OPTIONS), condition="plain"
         ),
+    ),
+    "skills": (
+        lambda held: figures.skills(held, condition="plain", metrics=METRICS, **OPTIONS),
+        lambda held: figures.skills(held, frame=analyses.skills(held, metrics=METRICS, **OPTIONS), condition="plain"),
     ),
     "condition_differences": (
         lambda held: figures.condition_differences(held, metrics=["hit"], **OPTIONS),

@@ -104,19 +104,6 @@ def test_wins() -> None:
     assert findings.of_wins(even).startswith("No model wins")
 
 
-def test_correlations() -> None:
-    cells = {"model": ["m"] * 3, "unit": ["u"] * 3, "metric": ["x", "y", "z"], "value": [1.0] * 3}
-    table = Scores.from_table(pl.DataFrame(cells))
-    rows = pl.DataFrame({"metric_a": ["x", "x", "y"], "metric_b": ["y", "z", "z"], "rho": [0.5, -0.9, None]})
-    # Of two scores, a negative correlation is another order; of a score and an error, the same order.
-    assert findings.of_correlations(table, rows) == "x and y order the models most alike (0.50)"
-    error = Scores.from_table(pl.DataFrame(cells), metrics={"z": {"higher_is_better": False}})
-    assert findings.of_correlations(error, rows) == "x and z, lower is better order the models most alike (-0.90)"
-    # Without a better direction, either order may be meant.
-    neutral = Scores.from_table(pl.DataFrame(cells), metrics={"z": {"higher_is_better": None}})
-    assert findings.of_correlations(neutral, rows).startswith("x and z")
-
-
 def test_difficulty() -> None:
     rows = pl.DataFrame({"sd": [0.0, 0.4, 0.0, None], "models": [3, 3, 2, 1]})
     assert findings.of_difficulty(rows[:2], "reply", models=3, units=2) == (

@@ -52,6 +52,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Comparisons",
         "Win rates: Pairwise accuracy",
         "Ratings: Pairwise accuracy",
+        "Separation of models",
         "What the metrics are about",
         "Pairwise accuracy",
         "Profile of the four branches",
@@ -69,7 +70,7 @@ def test_a_section_for_each_subject(page: str) -> None:
     ]
     assert list(left_out(page))[:3] == [
         "Differences between modes",
-        "Correlation of metrics across models",
+        "Correlation of metrics without noise",
         "Difficulty of conversations",
     ]
 
@@ -93,7 +94,10 @@ def test_correlations_are_drawn_of_six_models(conversations: Conversations) -> N
     drawn = [(f"random {seed}", run) for seed in range(6) for run in BASELINES["chance"](conversations, seed=seed)]
     runs = [run.model_copy(update={"em_model": name}) for name, run in drawn]
     page = score(conversations, runs).report(format="html", resamples=50)
-    assert "n = 6 models." in text_of(section(page, "Correlation of metrics across models"))
+    said = text_of(section(page, "Correlation of metrics without noise"))
+    # Models that answer at random differ by chance alone.
+    assert "Above: observed. 1: the same order of the models. " in said
+    assert "pairs without a number below: the models do not differ reliably in one of the two" in said
 
 
 def test_the_values_are_those_of_the_analyses(scores: Scores, page: str) -> None:
@@ -338,7 +342,7 @@ def test_the_options_are_those_that_were_asked_for(scores: Scores) -> None:
 @pytest.mark.slow
 def test_bca_leaves_out_what_has_no_such_interval(scores: Scores) -> None:
     page = scores.report(format="html", resamples=50, interval="bca")
-    assert left_out(page)["Correlation of metrics across models"] == "a rank correlation has no BCa interval"
+    assert left_out(page)["Ratings"] == "a strength has no BCa interval"
 
 
 @pytest.mark.slow

@@ -363,7 +363,7 @@ def test_why_a_section_is_missing(scores_of: Callable[..., Scores]) -> None:
     assert one["Win rates"] == "Pairwise accuracy: needs scores of at least two models in one mode"
     assert one["Comparisons"] == "the scores have one model"
     assert "Ranks" not in one
-    assert two["Correlation of metrics across models"] == "fewer than 6 models"
+    assert two["Correlation of metrics without noise"] == "fewer than 6 models"
     assert two["Differences between modes"] == "needs scores under at least two modes"
     assert two["Difficulty of conversations"] == "shows single conversations (--small-cells)"
 

@@ -61,13 +61,14 @@ def test_a_bare_table_has_a_whole_page(of_table: str) -> None:
         "Comparisons",
         "Win rates",
         "Ratings",
+        "Separation of models",
         "Subgroups",
         "Methods",
         "Limits",
     ]
     assert left_out(of_table) == {
         "Profiles": "need three metrics of a finite range; the scores have 0",
-        "Correlation of metrics across models": "fewer than 6 models",
+        "Correlation of metrics without noise": "fewer than 6 models",
         "Difficulty of units": "too few different values of accuracy",
     }
 

@@ -14,8 +14,9 @@ from pages import text_of
 from slow_cases import slow_after, slow_except
 
 from attune_bench import Scores, score
-from attune_bench.analyses.models import condition_differences, metric_correlation, win_rates
-from attune_bench.analyses.repeats import variance_split
+from attune_bench.analyses.models import condition_differences, win_rates
+from attune_bench.analyses.separation import separation
+from attune_bench.analyses.skills import skills
 from attune_bench.benchmarks.attunebench.baselines import prior
 from attune_bench.scores.provenance import group_settings, setting_text
 from attune_bench.stats.comparability import MixedSettingsError, differences, settings_mark
@@ -289,7 +290,7 @@ def test_modes_are_compared_only_where_an_output_sets_them_side_by_side() -> Non
         assert "abababababab (of vendor/a [default], vendor/b [default]), efefefefefef (of" in str(raised.value)
 
 
-@pytest.mark.parametrize("analysis", [win_rates, ratings, metric_correlation, variance_split])
+@pytest.mark.parametrize("analysis", [win_rates, ratings, separation, skills])
 def test_analyses_that_set_models_side_by_side_refuse(analysis: Callable[..., pl.DataFrame]) -> None:
     scores = scored(runs(a=OURS, b=OURS | {"temperature": 0.7}))
     with pytest.raises(MixedSettingsError, match="temperature"):

@@ -163,7 +163,7 @@ UNDEFINED = "state_recovery"
 """Whether its share is defined in enough resamples depends on the level."""
 # What has an interval for these scores.
 DRAWN = [
-    *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by", "variance_split")),
+    *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by")),
     *(
         (name, asked)
         for name, asked in (key.split("/") for key in OWN)
@@ -172,7 +172,7 @@ DRAWN = [
     *(
         (name, asked)
         for name in ("eibench", "sage")
-        for asked in ("summary", "compare", "compare_all", "compare_by", "by", "win_rates", "variance_split")
+        for asked in ("summary", "compare", "compare_all", "compare_by", "by", "win_rates")
     ),
     *(("table", asked) for asked in (*VERBS, *ANALYSES) if asked not in UNDRAWN),
 ]
@@ -186,13 +186,12 @@ drawn = pytest.mark.parametrize(
     ],
 )
 # Ends that are ranks which occur, or of few possible values, may stay where they are.
-COARSE = {"rank", "judge_ranks", "rank_shifts", "win_rates", "ratings", "metric_correlation"}
+COARSE = {"rank", "judge_ranks", "rank_shifts", "win_rates", "ratings"}
 NO_BCA = {
     "rank": "a rank",
     "judge_ranks": "a rank",
     "rank_shifts": "a shift of ranks",
     "ratings": "a strength",
-    "metric_correlation": "a rank correlation",
 }
 
 
@@ -295,8 +294,6 @@ def test_one_resample_gives_no_interval_and_says_why(name: str, asked: str) -> N
     trials = [one.name for one in scores_named(name).metrics.values() if one.statistic == "share"]
     # A share of independent trials has Wilson's interval, which needs no resample.
     rows = frame.filter(~pl.col("metric").is_in(trials)) if asked in {"summary", "by"} else frame
-    if asked == "variance_split":
-        rows = rows.filter(source="model")  # the variances of units and of the residual have an interval by formula
     low = {"by": "difference_low"}.get(asked, "low")
     assert set(rows[low]) <= {None, 0.0}
     assert rows.filter(pl.col(low).is_null())["reason"].is_not_null().all()

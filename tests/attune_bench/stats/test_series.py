@@ -11,7 +11,7 @@ import pytest
 
 from attune_bench import Scores
 from attune_bench.analyses.models import win_rates
-from attune_bench.analyses.repeats import variance_split
+from attune_bench.analyses.separation import separation
 from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.stats.compare import compare_all
 from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, group_by_mask
@@ -205,7 +205,7 @@ def test_units_without_a_value_of_the_metric_change_nothing_that_is_drawn() -> N
         options: SamplingKeywords = {"resamples": 200}
         frames = [
             analysis(table, metrics=["asked"], **options)
-            for analysis in (compare_all, rank, ratings, win_rates, variance_split)
+            for analysis in (compare_all, rank, ratings, win_rates, separation)
         ]
         halves = subgroups(table, strata, known=asked["unit"], compare=True, metrics=["asked"], **options)
         found = summary(table, metrics=["asked"], **options).drop("excluded")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from attune_bench import Scores
-from attune_bench.analyses import repeat_variances, variance_split
+from attune_bench.analyses import repeat_variances, separation
 from attune_bench.stats.options import DIFFERENCES, MARGINS, MEANS, VARIANCES
 from attune_bench.stats.subgroups import compare_by, subgroups
 from attune_metrics.metric import UnreliableIntervalWarning
@@ -169,20 +169,29 @@ def test_a_comparison_by_strata_says_it_of_no_stratum_of_few() -> None:
 
 
 def test_the_variance_of_units_says_it_of_variances() -> None:
-    far = table(a=FAR, b=FAR + EVEN)
-    [said] = warned(lambda: variance_split(far, **OPTIONS))
-    assert said.startswith("points: 1 of 1 variance depends on a few clusters far from the rest (")
-    assert f", above 0.4). {VARIANCES}. Use more clusters, or read" in said
-    assert warned(lambda: variance_split(table(a=EVEN, b=EVEN[::-1] / 3), **OPTIONS)) == []
-    rows = [
-        ("a", f"u{place}", "points", str(repeat), value + repeat)
-        for place, value in enumerate(FAR.tolist())
-        for repeat in range(2)
-    ]
-    repeated = Scores.from_table(
-        pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row")
+    def said_of(values: np.ndarray) -> list[str]:
+        rows = [
+            ("a", f"u{place}", "points", str(repeat), value + repeat)
+            for place, value in enumerate(values.tolist())
+            for repeat in range(2)
+        ]
+        frame = pl.DataFrame(rows, schema=["model", "unit", "metric", "repeat", "value"], orient="row")
+        return warned(lambda: repeat_variances(Scores.from_table(frame), **OPTIONS))
+
+    [said] = said_of(FAR)
+    assert said.startswith("points: 1 of 1 variance depends on a few ")
+    assert (
+        f" far from the rest (skewness up to {said.split('up to ')[1][:4]}, above 0.4). {VARIANCES}. Use more" in said
     )
-    assert len(warned(lambda: repeat_variances(repeated, **OPTIONS))) == 1
+    assert said_of(EVEN) == []
+
+
+def test_shares_of_the_variance_have_no_interval_where_few_units_decide_it() -> None:
+    far, even = (separation(scores, **OPTIONS) for scores in (table(a=FAR, b=FAR + EVEN), table(a=EVEN, b=EVEN / 3)))
+    ends = [f"{part}_share_{end}" for part in ("models", "units", "within") for end in ("low", "high")]
+    assert far.select(ends).row(0) == (None,) * 6
+    assert None not in even.select(ends).row(0)
+    assert None not in far.select("low", "high", "units_share").row(0)
 
 
 def test_the_page_of_a_report_says_it() -> None:

@@ -472,13 +472,11 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             row="a model, mode and text",
             columns=CONTAMINATION,
         ),
-        "metric_correlation": replace(GENERAL["metric_correlation"], metrics=IN_COMPOSITE),
         "condition_differences": replace(GENERAL["condition_differences"], metrics=IN_COMPOSITE),
         "win_rates": replace(GENERAL["win_rates"], metrics=("avg_pairwise_accuracy",)),
         "ratings": replace(GENERAL["ratings"], metrics=("avg_pairwise_accuracy",)),
         "separation": replace(GENERAL["separation"], metrics=IN_COMPOSITE),
         "skills": replace(GENERAL["skills"], metrics=IN_COMPOSITE),
-        "variance_split": replace(GENERAL["variance_split"], metrics=IN_COMPOSITE),
     }
 )
 """By name; an entry of the name of an analysis of any scores takes its place."""

@@ -162,7 +162,7 @@ def test_models_that_are_alike_in_everything(alike: Case, name: str) -> None:
         assert set(found["low"]) == set(found["high"]) == {0.0}
     elif name == "turn_drift":
         assert set(found["low"]) == set(found["high"]) == {0.0, None}
-    elif name in {"perspective_gap", "win_rates", "variance_split"}:
+    elif name in {"perspective_gap", "win_rates", "separation"}:
         assert found["low"].null_count() == found.height
         assert found["reason"].is_not_null().all()
 
