@@ -287,7 +287,8 @@ def estimate_text(each: Mapping[str, Estimate], prices: Mapping[str, Price]) -> 
             most = dollars(prices[model].of(one.most_prompt, one.most_completion)) if is_limited else ""
             lines.append(f"  cost: about {about} USD, at most {f'{most} USD' if is_limited else 'not known'}")
         else:
-            lines.append("  cost: not known, as the price is not")
+            table = f"[{json.dumps(model)}], then input = USD and output = USD"
+            lines.append(f"  cost: not known, as the price is not; the TOML file of --prices has it as {table}")
     return "\n".join(lines)
 
 

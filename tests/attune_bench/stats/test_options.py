@@ -120,7 +120,7 @@ CASES = [
 ]
 OF_THEIR_OWN_METRICS = {
     *("report", "page"),
-    *(key.rpartition("/")[2] for key, one in {**OWN, **ANALYSES}.items() if not one.takes_metrics),
+    *(key.rpartition("/")[2] for key, one in {**ANALYSES, **OWN}.items() if not one.takes_metrics),
 }
 
 
@@ -154,21 +154,17 @@ def test_everything_refuses_what_is_no_option_of_it(name: str, options: dict[str
 
 QUICK: dict[str, Any] = {"resamples": 150, "interval": "percentile-expanded"}
 ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "share_high"))
-# Nothing is drawn for these, or nothing where models were asked once; or the intervals are by formula.
+# Nothing is drawn for these, or nothing where models were asked once, or records have no costs and probes; or the
+# intervals are by formula.
 UNDRAWN = {
     "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
-    "separation", "skills", "cost", "cost_front",
+    "separation", "skills", "panas_consistency", "cost", "cost_front", "contamination", "serial_misreads", "after_mismatch",
+    "state_recovery",
 }  # fmt: skip
-UNDEFINED = "state_recovery"
-"""Whether its share is defined in enough resamples depends on the level."""
 # What has an interval for these scores.
 DRAWN = [
     *(("attunebench", asked) for asked in ("summary", "compare", "compare_all", "compare_by", "by")),
-    *(
-        (name, asked)
-        for name, asked in (key.split("/") for key in OWN)
-        if asked not in ANALYSES and not OWN[f"{name}/{asked}"].by_formula and asked != UNDEFINED
-    ),
+    *((name, asked) for name, asked in (key.split("/") for key in OWN) if asked not in {*ANALYSES, *UNDRAWN}),
     *(
         (name, asked)
         for name in ("eibench", "sage")

@@ -30,6 +30,7 @@ from typing_extensions import Unpack
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench.after_mismatch import AFTER_MISMATCH, after_mismatch
 from attune_bench.benchmarks.attunebench.branches import BRANCH_PROFILES, METRICS_OF_BRANCHES, branches
+from attune_bench.benchmarks.attunebench.consistency import PANAS_CONSISTENCY, panas_consistency
 from attune_bench.benchmarks.attunebench.contamination import CONTAMINATION, contamination, reproduced_shown
 from attune_bench.benchmarks.attunebench.conversation_score import CELLS, IN_COMPOSITE, POOLED
 from attune_bench.benchmarks.attunebench.detail import TURN_KEYS, record_grid
@@ -455,6 +456,20 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="difference",
             row="a behaviour and outcome",
             columns=AFTER_MISMATCH,
+        ),
+        "panas_consistency": Analysis(
+            function=panas_consistency,
+            title="Internal consistency of the PANAS",
+            note="Alpha: Cronbach's, omega: McDonald's with one factor, of the participants' forms; 1 where the ten "
+            "items of an affect measure one thing without error.",
+            metrics=("panas_baseline_adjusted",),
+            takes_metrics=False,
+            needs=("data",),
+            by_formula=True,
+            rows_need="conversations with filled PANAS forms",
+            estimate="alpha",
+            row="a form and affect",
+            columns=PANAS_CONSISTENCY,
         ),
         "contamination": Analysis(
             function=contamination,
