@@ -90,7 +90,7 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     status, out, err = call("analyze", *given, *QUICK)
     assert (status, err) == (0, "")
     needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED + FREE + UNPROBED]
-    assert len(needing) == 3
+    assert len(needing) == 4
     assert all(f"\n\n{title}" in out for title in needing)
     assert "needs --" not in out
     assert "- contamination: needs runs with probes (attune-bench run --probes)\n" in out

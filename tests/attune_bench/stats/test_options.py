@@ -158,8 +158,8 @@ ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "s
 # intervals are by formula.
 UNDRAWN = {
     "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
-    "separation", "skills", "panas_consistency", "cost", "cost_front", "contamination", "serial_misreads", "after_mismatch",
-    "state_recovery",
+    "separation", "skills", "panas_consistency", "cost", "cost_front", "contamination", "serial_misreads",
+    "after_mismatch", "state_recovery",
 }  # fmt: skip
 # What has an interval for these scores.
 DRAWN = [
