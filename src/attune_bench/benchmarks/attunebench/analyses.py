@@ -29,7 +29,12 @@ from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench.after_mismatch import AFTER_MISMATCH, after_mismatch
-from attune_bench.benchmarks.attunebench.branches import BRANCH_PROFILES, METRICS_OF_BRANCHES, branches
+from attune_bench.benchmarks.attunebench.branches import (
+    BRANCH_PROFILES,
+    METRICS_OF_BRANCHES,
+    above_random,
+    branches,
+)
 from attune_bench.benchmarks.attunebench.consistency import PANAS_CONSISTENCY, panas_consistency
 from attune_bench.benchmarks.attunebench.contamination import CONTAMINATION, contamination, reproduced_shown
 from attune_bench.benchmarks.attunebench.conversation_score import CELLS, IN_COMPOSITE, POOLED
@@ -426,6 +431,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             takes_metrics=False,
             estimate="share",
             by=("model",),
+            finding=above_random,
             row="a model, mode, branch and metric of it",
             columns=BRANCH_PROFILES,
         ),

@@ -137,7 +137,7 @@ def _branches(page: PageScores) -> Section:
     )
     return drawn_section(
         page, entry.title, frame, "share", caption, partial(branch_cells, page.table, numbers=page.numbers),
-        finding=lambda rows: above_random(models_of(rows)) + not_counted(rows),
+        finding=lambda rows: above_random(page.table, rows).rstrip(".") + not_counted(rows),
     )  # fmt: skip
 
 
