@@ -38,6 +38,7 @@ OF_HARNESSES = {
     "judged-pairs.md": ("--simulations",),
     "separation.md": ("--simulations",),
     "after-a-misread.md": ("--simulations",),
+    "contamination.md": ("--slips",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
 """Options of other tools, and of scripts in `benchmarks`, that a page names."""
