@@ -37,6 +37,7 @@ OF_HARNESSES = {
     "early.md": ("--simulations",),
     "judged-pairs.md": ("--simulations",),
     "separation.md": ("--simulations",),
+    "after-a-misread.md": ("--simulations",),
     "contamination.md": ("--slips",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
