@@ -133,13 +133,15 @@ def index(text: str) -> str:
 def shrink(site: Path) -> None:
     """Rewrite the pages and the index of the search of a site in place; scripts and icons become files of their own."""
     scripts, icons = dict[str, int](), dict[str, int]()
-    for path in site.rglob("*.html"):
+    for path in sorted(site.rglob("*.html")):
         text = page(path.read_text(encoding="utf-8"))
         of = path.relative_to(site).parts
         for pattern, by in _OF_REFERENCE if of[0] == "reference" else ():
             text = pattern.sub(by, text)
-        source = f"<script src={'../' * (len(of) - 1)}assets/script-%s.js></script>"
-        text = _SCRIPT.sub(lambda found, source=source: source % scripts.setdefault(found[1], len(scripts)), text)
+        root = "../" * (len(of) - 1)
+        for found in dict.fromkeys(_SCRIPT.findall(text)):
+            source = f"{root}assets/script-{scripts.setdefault(found, len(scripts))}.js"
+            text = text.replace(f"<script>{found}</script>", f"<script src={source}></script>")
         path.write_text(_DRAWN.sub(lambda found: _MASKED % icons.setdefault(found[1], len(icons)), text), "utf-8")
     for script, number in scripts.items():
         (site / "assets" / f"script-{number}.js").write_text(script, encoding="utf-8")
