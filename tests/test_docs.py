@@ -37,6 +37,7 @@ OF_HARNESSES = {
     "early.md": ("--simulations",),
     "judged-pairs.md": ("--simulations",),
     "separation.md": ("--simulations",),
+    "truth.md": ("--simulations",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
 """Options of other tools, and of scripts in `benchmarks`, that a page names."""
@@ -64,6 +65,7 @@ LONG = (
     "statistics.md",
     "testing-a-metric.md",
     "testing-with-our-data.md",
+    "truth.md",
 )
 
 ELSEWHERE = {
