@@ -37,7 +37,8 @@ OF_HARNESSES = {
     "early.md": ("--simulations",),
     "judged-pairs.md": ("--simulations",),
     "separation.md": ("--simulations",),
-    "truth.md": ("--simulations",),
+    "after-a-misread.md": ("--simulations",),
+    "contamination.md": ("--slips",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
 """Options of other tools, and of scripts in `benchmarks`, that a page names."""

@@ -24,6 +24,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     "note": {"fg": "cyan"},
 }
 _NARROWEST = 40
+_SPELLING = 0.8  # how much alike a name and its misspelling are, of 1
 _LABEL = 14
 _WITHOUT_WIDTH = 10  # characters to a column at most
 # Emoji and several scripts are wrong without the zero-width joiner and non-joiner, and neither moves anything.
@@ -226,6 +227,22 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     if near:
         return f"did you mean {' or '.join(map(repr, near))}?"
     return f"expected one of {listed([*known], 12) or 'none'}"
+
+
+def misspelt(names: Collection[str], known: Collection[str]) -> list[tuple[str, str]]:
+    """Return each name that is not known and is spelt nearly as a known one that is not among the names, with this one.
+
+    Examples
+    --------
+    >>> misspelt({"unit", "jugde", "topic"}, ["unit", "judge"])
+    [('jugde', 'judge')]
+    """
+    free = [one for one in known if one not in names]
+    return [
+        (name, near)
+        for name in sorted({*names} - {*known})
+        for near in get_close_matches(name.lower(), free, 1, _SPELLING)
+    ]
 
 
 def grid(

@@ -12,7 +12,7 @@ from documentation import blocks_of
 from environments import Shell, new_shell
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.attunebench.scores_json import records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.scoring import provenance_of
 from attune_bench.benchmarks.attunebench.scoring import scores_of as scores_of_records
 from attune_bench.cli import main

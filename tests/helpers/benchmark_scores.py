@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import Any
 
 import polars as pl
 from episodes import episodes_of, scenarios_of
@@ -40,9 +41,14 @@ def _attunebench() -> Scores:
     return _with_trait(scores, "topic")
 
 
-def _eibench() -> Scores:
+def episodes() -> dict[str, Any]:
+    """Return scenarios, and episodes of invented models in each."""
     scenarios = scenarios_of(load_scenarios("demo"), 2)
-    return score(scenarios, episodes_of(scenarios, failures=["invented/rash"]))
+    return {"data": scenarios, "results": episodes_of(scenarios, failures=["invented/rash"])}
+
+
+def _eibench() -> Scores:
+    return score(*episodes().values())
 
 
 def dialogues() -> list[SageDialogue]:

@@ -12,12 +12,13 @@ _WORDS = (
     *"feel think want know tell call leave stay work home sister friend boss mother money week night day".split(),
     *"tired angry alone better worse maybe again always nothing everything someone about after before with".split(),
 )
-SLIPS, ALIKE = 0.02, 0.2
+_OFTEN = [(place / len(_WORDS)) ** 0.5 for place in range(1, len(_WORDS) + 1)]
+ALIKE = 0.2
 
 
 def sentence(random: Random, size: int) -> str:
     """Return so many words, the first ones of the list more often, as in a language."""
-    return " ".join(_WORDS[int(len(_WORDS) * random.random() ** 2)] for _ in range(size))
+    return " ".join(random.choices(_WORDS, cum_weights=_OFTEN, k=size))
 
 
 class Reciter:
@@ -28,11 +29,13 @@ class Reciter:
     memorized : float
         The share, on average over participants; two messages of one participant correlate 0.2 in being memorized.
     random : Random
-        Of a recited message 2% of the words are replaced.
+        The random numbers.
+    slips : float
+        Share of the words of a recited message that are replaced.
     """
 
-    def __init__(self, memorized: float, random: Random) -> None:
-        self._memorized, self._random = memorized, random
+    def __init__(self, memorized: float, random: Random, *, slips: float = 0.0) -> None:
+        self._memorized, self._random, self._slips = memorized, random, slips
         self._shares: dict[str | None, float] = {}
 
     def continued(self, person: str | None, end: str) -> str:
@@ -44,7 +47,7 @@ class Reciter:
         words = end.split()
         if random.random() >= self._shares[person]:
             return sentence(random, len(words))
-        return " ".join(sentence(random, 1) if random.random() < SLIPS else word for word in words)
+        return " ".join(sentence(random, 1) if random.random() < self._slips else word for word in words)
 
 
 class RecitedHalf(NamedTuple):
@@ -54,9 +57,9 @@ class RecitedHalf(NamedTuple):
     pairs: tuple[tuple[str, str], ...]
 
 
-def recited_halves(participants: int, memorized: float, random: Random) -> list[RecitedHalf]:
-    """Return the probes of so many participants, of 5, 10 or 15 messages each."""
-    model = Reciter(memorized, random)
+def recited_halves(participants: int, memorized: float, random: Random, *, slips: float = 0.0) -> list[RecitedHalf]:
+    """Return the probes of so many participants, of 5, 10 or 15 messages each, see `Reciter`."""
+    model = Reciter(memorized, random, slips=slips)
     found = []
     for place in range(participants):
         for _ in range(random.choice([5, 10, 15])):

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -43,6 +44,7 @@ from attune_bench.cli.output import (
 )
 from attune_bench.cli.sources import (
     Scored,
+    as_described,
     baselines_option,
     benchmark_of_kind,
     check_belongs,
@@ -237,6 +239,7 @@ def validate(
     of = kind_of_source(sources[0], benchmark, kind)
     loaded = [load(of, sources)]
     found = list(loaded[0].found)
+    notes: Sequence[str] = ()
     if results:
         loaded.append(_results(of, results, benchmark))
         found += loaded[1].found
@@ -245,16 +248,19 @@ def validate(
                 found += score_records(*loaded, benchmark=_benchmark_of(of, benchmark)).provenance.issues
     elif of is COMPARISON and not count_severities(found)["error"]:
         with mistakes():  # what no comparison tells alone, such as a judge in some rows only
-            score_records(loaded[0])
+            notes = as_described(score_records(loaded[0]), loaded[0], sources).provenance.notes
     severities = count_severities(found)
     if format == "json":
         counts = {records.kind.plural: len(records) for records in loaded}
-        emit(json.dumps({**counts, "issues": [asdict(issue) for issue in found]}, indent=2))
+        told = {"notes": [*notes]} if notes else {}
+        emit(json.dumps({**counts, "issues": [asdict(issue) for issue in found], **told}, indent=2))
     else:
         if found:
             emit(f"{IssueReport(found).text(every=True, colours=has_colours(sys.stdout))}\n\n")
         listed = ", ".join(plural(severities[severity], severity) for severity in ("error", "warning", "note"))
         counted = " and ".join(plural(len(records), records.kind.noun, records.kind.plural) for records in loaded)
+        for note in notes:
+            say(f"{note}\n")
         say(f"{counted} loaded; {listed}")
     return int(bool(severities["error"] or (strict and severities["warning"])))
 

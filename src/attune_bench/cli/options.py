@@ -26,7 +26,7 @@ from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import TABLES_ALONE
 from attune_bench.stats.options import Margin
 from attune_data.query import CliValue
-from attune_data.text import listed
+from attune_data.text import joined, listed
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SOURCE = "a folder, a file, an archive, hf://owner/name, or demo"
@@ -173,9 +173,10 @@ class VerbCommand(click.Command):
         declared = self._declared(ctx)
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         sections = [("Options", [option for option in options if option.name not in declared])]
-        for benchmark in self._benchmarks(ctx):
-            own = [_click_option(option) for option, owners in declared.values() if owners[0] is benchmark]
-            sections += [(f"Options of {benchmark.title}", own)] if own else []
+        of_benchmarks: dict[str, list[click.Option]] = {}
+        for option, owners in declared.values():
+            of_benchmarks.setdefault(joined([owner.title for owner in owners]), []).append(_click_option(option))
+        sections += [(f"Options of {titles}", own) for titles, own in of_benchmarks.items()]
         for title, options in sections:
             if listed_options := shown_options(ctx, options):
                 with formatter.section(title):

@@ -286,11 +286,11 @@ class Scored:
         return [*self.results, *self.baselines] if self.baselines else self.results
 
 
-def _as_described(scores: Scores, results: Sequence[str]) -> Scores:
+def as_described(scores: Scores, found: Collection[Any], results: Sequence[str]) -> Scores:
     """Return scores with what TOML files beside tables of comparisons say of them."""
     for source in filter(_is_table, results):
-        if (found := description_of(source)).file and _is_table_of_comparisons(source):
-            scores = Scores.of(described(scores, found.metrics, found.about, source))
+        if (beside := description_of(source)).file and _is_table_of_comparisons(source):
+            scores = Scores.of(described(scores, found, beside.metrics, beside.about, source))
     return scores
 
 
@@ -410,7 +410,7 @@ def score_sources(
             progress=phase("scoring", len(made)),
             **(options or {}),
         )
-        scores = with_stops(_as_described(scores, results), results)
+        scores = with_stops(as_described(scores, found, results), results)
     models = pl.col("model").is_in([*_models(benchmark, found)]) if predicted else True
     check_belongs(scores.values.filter(models), found, results, data)
     return Scored(benchmark, scores, given, found, predicted)

@@ -14,7 +14,7 @@ from attune_bench.report.columns import PERSON, Cell, Column, Table, interval, n
 from attune_bench.report.elements import document, folded, pairs_matrix, table_element
 from attune_bench.scores.provenance import setting_text
 from attune_data.issues import Html, element
-from attune_data.text import listed, plural, sanitize
+from attune_data.text import listed, plural, pluralize, sanitize
 from attune_metrics.metric import Metric
 
 Content = Mapping[str, Any]
@@ -169,7 +169,7 @@ def _ranking(board: Content, one: Content, metrics: Mapping[str, Metric], called
             Column(metric.label, partial(_value, metric=metric, ends=ends if name == main else None))
             for name, metric in metrics.items()
         ),
-        Column(f"{board['unit']}s", lambda row: _size(row["metrics"][main], board["cluster"])),
+        Column(pluralize(board["unit"]), lambda row: _size(row["metrics"][main], board["cluster"])),
     ]
     return _table(columns, one["models"], f"Ranking: {called}", of_row)
 
@@ -248,7 +248,8 @@ def _subgroups(board: Content, one: Content, metric: Metric, called: str) -> lis
         columns = [text_column("model", "model", is_name=True)]
         columns += [Column(stratum, partial(in_stratum, stratum=stratum)) for stratum in strata]
         title = f"{metric.label} by {trait.replace('_', ' ')}"
-        note = f"Values with their interval and number of {board['unit']}s; tiers are of all {board['unit']}s."
+        units = pluralize(board["unit"])
+        note = f"Values with their interval and number of {units}; tiers are of all {units}."
         table = _table(columns, one["models"], f"{title}: {called}")
         inside = folded(title, [table, element("p", note, class_="quiet")])
         best = "descending" if metric.higher_is_better else "ascending"

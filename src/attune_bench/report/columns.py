@@ -441,7 +441,8 @@ def in_words(table: ScoreTable, text: str) -> str:
 
     def word(found: re.Match[str]) -> str:
         own = words[found[1].lower()]
-        return f"{own[:1].upper()}{own[1:]}{found[2]}" if found[1][0].isupper() else f"{own}{found[2]}"
+        own = pluralize(own) if found[2] else own
+        return f"{own[:1].upper()}{own[1:]}" if found[1][0].isupper() else own
 
     return re.sub(r"\b(unit|cluster|condition)(s?)\b", word, text, flags=re.IGNORECASE)
 

@@ -6,12 +6,14 @@ A row is a verdict: ``unit, a, b`` and ``winner`` or ``margin``; optional are th
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import polars as pl
 from pydantic import ValidationError
 
+from attune_bench.scores.pairwise import misspelt_columns
 from attune_bench.scores.table_columns import ROW
 from attune_bench.scores.table_files import FileTable, read_table
 from attune_bench.scores.table_numbers import with_numbers
@@ -32,6 +34,8 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "winner": ("preference", "preferred", "vote", "verdict", "label", "choice", "better"),
     "unit": ("question_id", "prompt_id", "item_id", "item", "question", "prompt", "id", "instruction", "scenario"),
 }
+
+_SPELLING, _SPELLING_OF_LETTER = 0.8, 0.6  # how much alike a name and its misspelling are, of 1
 
 
 def guessed_columns(columns: Iterable[str], given: Mapping[str, str]) -> dict[str, str] | None:
@@ -57,16 +61,21 @@ def guessed_columns(columns: Iterable[str], given: Mapping[str, str]) -> dict[st
     known = {*given, *(name for name in PAIR_COLUMNS if name in free.values())}
     guesses: dict[str, str] = {}
     for name in ("unit", "a", "b", *(() if "margin" in known else ("winner",))):
-        usual = [free[other] for other in _OTHER_NAMES[name] if other in free]
-        if name not in known and usual:
-            guesses[name] = usual[0]
+        others = [one for one in free if free[one] not in {*known, *guesses.values()}]
+        near = get_close_matches(name, others, 1, _SPELLING if len(name) > 1 else _SPELLING_OF_LETTER)
+        meant = [free[other] for other in (*_OTHER_NAMES[name], *near) if other in free]
+        if name not in known and meant:
+            guesses[name] = meant[0]
     named = {*known, *guesses}
     return guesses if {"a", "b"} <= named and not named.isdisjoint({"winner", "margin"}) else None
 
 
 def is_comparisons(table: FileTable, columns: Mapping[str, str] | None) -> bool:
-    """Tell whether a table is one of comparisons, perhaps with other names of its columns."""
-    return guessed_columns(table.frame.columns, columns or {}) is not None
+    """Tell whether a table is one of comparisons, perhaps with other names of its columns, or without one of them."""
+    if guessed_columns(table.frame.columns, columns or {}) is not None:
+        return True
+    texts = {name for name, dtype in table.frame.schema.items() if dtype == pl.String}
+    return "model" not in table.frame.columns and len(texts & {"a", "b", "winner"}) > 1
 
 
 def is_comparison_file(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> bool:
@@ -158,10 +167,9 @@ def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.D
     frame = frame.rename(moved)
     if always:
         frame = frame.with_columns(first=pl.col(moved.get(always, always)))
-    for role in ("unit", "a", "b"):
-        if role not in frame.columns:
-            known = frame.columns
-            raise MetricInputError(f"{name}: no column {role!r}; the table has {joined(known)}")
+    wanted = "unit", "a", "b", "margin" if "margin" in frame.columns else "winner"
+    for role in (role for role in wanted if role not in frame.columns):
+        raise MetricInputError(f"{name}: no column {role!r} of comparisons; the table has {joined(frame.columns)}")
     return frame
 
 
@@ -182,13 +190,15 @@ def _rows(frame: pl.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, cells
 
 
-def _check_twice(records: Iterable[tuple[Comparison, str]], name: str) -> None:
+def _check_twice(records: Sequence[tuple[Comparison, str]], name: str) -> None:
     """Raise where two rows are the same comparison."""
     first: dict[object, str] = {}
     for record, place in records:
         key = COMPARISON.key(record)
         if (before := first.setdefault(key, place)) != place:
             rows = " and ".join(one.rpartition(":")[2] for one in (before, place))
-            raise MetricInputError(
-                f"{name}, rows {rows}: both are {record.id}; leave one out, or number them in a column repeat"
+            mend = (
+                "; ".join(misspelt_columns([one for one, _ in records]))
+                or "leave one out, or number them in a column repeat"
             )
+            raise MetricInputError(f"{name}, rows {rows}: both are {record.id}; {mend}")

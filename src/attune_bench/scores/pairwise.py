@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from attune_bench.scores.table import KEYS, JsonColumn, Provenance, ScoreTable
-from attune_data.text import did_you_mean, listed, plural
+from attune_data.text import did_you_mean, listed, misspelt, plural
 from attune_metrics.comparisons import RATING, WIN_RATE
 from attune_metrics.metric import Metric, MetricInputError
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES
@@ -23,6 +23,7 @@ from attune_metrics.stats.pairwise import AnchorLine, ComparisonFit, anchor_line
 from attune_metrics.stats.pairwise_ratings import FEW_CLUSTERS
 
 if TYPE_CHECKING:
+    from attune_data.collection import Collection
     from attune_data.comparisons import Comparison
 
 T = TypeVar("T", bound=ScoreTable)
@@ -166,7 +167,7 @@ def score(
         raise MetricInputError(
             f"{places.get(unnamed.id, 'a comparison')}: judge is empty; every comparison names its judge, or none does"
         )
-    notes = _on_judges(frame, fit)
+    notes = [f"{question[:1].upper()}{question[1:]}" for question in misspelt_columns(given)] + _on_judges(frame, fit)
     if undecided := len(given) - len(decided):
         notes.append(f"Left out: {plural(undecided, 'comparison')} without a verdict.")
     if _one_order(frame):
@@ -178,6 +179,13 @@ def score(
     if left_out:
         notes.append(f"Columns left out, as they differ between the comparisons of a unit: {listed(left_out, 12)}.")
     return made.note(*notes) if notes else made
+
+
+def misspelt_columns(comparisons: "Sequence[Comparison]") -> list[str]:
+    """Return questions about columns that are nearly called as one that no comparison has."""
+    given = {name for one in comparisons for name in one.model_fields_set}
+    known = type(comparisons[0]).model_fields
+    return [f"column {name} is read as a trait of units; did you mean {near}?" for name, near in misspelt(given, known)]
 
 
 def _check_families(comparisons: "Iterable[Comparison]", places: Mapping[str, str]) -> None:
@@ -565,7 +573,12 @@ _ABOUT = ("title", "unit", "cluster", "condition", "private", "synthetic")
 
 
 def described(
-    table: ScoreTable, metrics: Mapping[str, Any], about: Mapping[str, Any], name: str, assumed: Sequence[str] = ()
+    table: ScoreTable,
+    comparisons: "Collection[Comparison]",
+    metrics: Mapping[str, Any],
+    about: Mapping[str, Any],
+    name: str,
+    assumed: Sequence[str] = (),
 ) -> ScoreTable:
     """Return scores of a table of comparisons with what its TOML file, or its reader, says of it.
 
@@ -578,7 +591,7 @@ def described(
         raise MetricInputError(f"{name}: metrics are described; the metrics of comparisons are known, leave these out")
     about = dict(about)
     if (largest := about.pop("largest_margin", None)) is not None:
-        _check_margins(table, largest, name)
+        _check_margins(comparisons, largest, name)
     for key, value in about.items():
         if key not in _ABOUT:
             raise MetricInputError(f"{name}: {key}: no such key; {did_you_mean(key, (*_ABOUT, 'largest_margin'))}")
@@ -594,14 +607,13 @@ def described(
     return made.note(f"Assumed of the table: {'; '.join(assumed)}.") if assumed else made
 
 
-def _check_margins(table: ScoreTable, largest: object, name: str) -> None:
+def _check_margins(comparisons: "Collection[Comparison]", largest: object, name: str) -> None:
     """Raise where a margin is beyond the largest one, below 0 too."""
     if isinstance(largest, bool) or not (isinstance(largest, int | float) and 0 < largest < inf):
         raise MetricInputError(f"{name}: largest_margin: {largest!r:.60} is no number above 0")
-    beyond = comparisons_of(table).filter(pl.col("margin").abs() > largest)
-    for row in beyond.head(1).iter_rows(named=True):
-        judge = "" if row["judge"] is None else f", judge {row['judge']}"
-        raise MetricInputError(
-            f"{name}: margin of {row['a']!r} against {row['b']!r} on {row['unit']!r}{judge} is {row['margin']:g}; the "
-            f"largest margin is {largest:g}, as largest_margin says"
-        )
+    for one in comparisons:
+        if one.margin is not None and abs(one.margin) > largest:
+            raise MetricInputError(
+                f"{comparisons.files.get(one.id, name)}: margin is {one.margin:g}; the largest margin is {largest:g}, "
+                f"as largest_margin says ({one.id})"
+            )

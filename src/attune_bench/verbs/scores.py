@@ -187,7 +187,7 @@ class Scores(ScoreTable):
     ) -> Self:
         comparisons, assumed = read_comparisons(path, columns=columns)
         scored = score_records(_of_kind(COMPARISON), comparisons, None)
-        return cls.of(described(scored, metrics or {}, about or {}, str(path), assumed))
+        return cls.of(described(scored, comparisons, metrics or {}, about or {}, str(path), assumed))
 
     @classmethod
     def from_lm_eval(

@@ -178,6 +178,20 @@ def _start(episode: Episode, scenario: Scenario | None) -> dict[str, int | None]
     return found
 
 
+def states_of(episode: Episode, scenario: Scenario | None = None) -> dict[str, list[int | None]]:
+    """Return anger and trust at the start and after each update, None where that is not recorded.
+
+    Examples
+    --------
+    >>> said = {"role": "aggressor", "content": "Oh.", "meta": {"anger": 70, "trust": 25}}
+    >>> history = [{"role": "aggressor", "content": "Well?"}, {"role": "defender", "content": "I see."}, said]
+    >>> states_of(Episode(profile_id="s1", model="m", initial_anger=80, history=history))
+    {'anger': [80, 70], 'trust': [None, 25]}
+    """
+    start, updates = _start(episode, scenario), _updates(episode)
+    return {axis: [start[axis], *(getattr(state, axis) for *_, state in updates)] for axis in AXES}
+
+
 def _updates(episode: Episode) -> list[tuple[str | None, str, State]]:
     """Return the model's reply, the person's reply and the state after it, of every update of the state in order."""
     found: list[tuple[str | None, str, State]] = []
@@ -208,11 +222,7 @@ def _turns(pairs: Pairs) -> Columns:
         "parse_failed": [bool(state.parse_failed) for state in states],
     }
     for axis in AXES:
-        paths = [
-            [_start(episode, scenario)[axis], *(getattr(state, axis) for *_, state in _updates(episode))]
-            for episode, scenario in pairs
-        ]
-        columns |= step_columns(axis, paths)
+        columns |= step_columns(axis, [states_of(episode, scenario)[axis] for episode, scenario in pairs])
     return columns
 
 

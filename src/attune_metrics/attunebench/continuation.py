@@ -110,8 +110,11 @@ def common_run(reference: str, predicted: str) -> int:
     longest = 0
     ends: dict[int, int] = {}  # by place in the reference, the length of the run that ends there
     for word in words(predicted):
-        ends = {place: ends.get(place - 1, 0) + 1 for place in places.get(word, ())}
-        longest = max(longest, *ends.values()) if ends else longest
+        if word in places:
+            ends = {place: ends.get(place - 1, 0) + 1 for place in places[word]}
+            longest = max(longest, *ends.values())
+        else:
+            ends = {}
     return longest
 
 

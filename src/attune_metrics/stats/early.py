@@ -28,6 +28,7 @@ References
 """
 
 from dataclasses import dataclass
+from functools import cache
 from math import exp, inf, isnan, log, log1p, nan, sqrt
 from statistics import NormalDist
 
@@ -130,8 +131,13 @@ class Looking:
 
     def p_min(self, differing: int) -> float:
         """Return the smallest p-value over all looks that is given with so many clusters that differ."""
-        alone = min(1.0, 2.0 ** (1 - differing))
-        return alone if self.look is None or self.looks is None else p_over_looks(alone, self.look, self.looks)
+        return _p_min(differing, self.look, self.looks)
+
+
+@cache
+def _p_min(differing: int, look: int | None, looks: int | None) -> float:
+    alone = min(1.0, 2.0 ** (1 - differing))
+    return alone if look is None or looks is None else p_over_looks(alone, look, looks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     status, out, err = call("analyze", *given, *QUICK)
     assert (status, err) == (0, "")
     needing = [one.title for name, one in ANALYSES.items() if one.needs and name not in UNNAMED + FREE + UNPROBED]
-    assert len(needing) == 3
+    assert len(needing) == 4
     assert all(f"\n\n{title}" in out for title in needing)
     assert "needs --" not in out
     assert "- truth: needs runs of at least one person, called human/NAME" in out
@@ -157,6 +157,7 @@ def test_analyses_of_any_scores(call: Call, scored: Scorings, name: str) -> None
     assert (status, err) == (0, "")
     found = strict_json(out)
     left_out = found.pop("left_out")
+    assert left_out.pop("state_recovery").endswith("--results")
     assert left_out == {key: "needs --results" for key, analysis in GENERAL.items() if analysis.needs}
     assert [*found, *left_out] == list(GENERAL)
     assert found["win_rates"]["rows"] == win_rates(Scores.read(path), resamples=200).to_dicts()

@@ -100,6 +100,13 @@ def test_an_option_of_a_benchmark_that_is_common_is_listed(call: Call, command: 
     assert rare in LISTED.findall(call(command, "--help-all")[1])
 
 
+def test_an_option_of_several_benchmarks_is_listed_under_all_of_them(call: Call) -> None:
+    sections = re.split(r"^Options of (.*):$", call("run", "--help-all")[1], flags=re.MULTILINE)
+    by_title = dict(zip(sections[1::2], map(LISTED.findall, sections[2::2]), strict=True))
+    assert "--judge-model" in by_title["AttuneBench and EQ-Bench 3"]
+    assert by_title["AttuneBench"][0] == "--modes"
+
+
 @pytest.mark.parametrize("group", ["batch", "judge", "leaderboard"])
 def test_a_group_says_in_a_line_what_each_command_does(call: Call, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

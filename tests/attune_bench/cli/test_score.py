@@ -13,7 +13,7 @@ from slow_cases import slow_after
 
 from attune_bench import Scores
 from attune_bench.benchmarks.attunebench.baselines import BASELINES
-from attune_bench.benchmarks.attunebench.scores_json import records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.eibench.scoring import model_summary
 from attune_data import load_episodes, load_sage, load_scenarios
 

@@ -8,7 +8,7 @@ import pytest
 from commands import QUICK, Call, Scored, strict_json, too_wide
 
 from attune_bench import Scores
-from attune_bench.benchmarks.attunebench.scores_json import records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import load, load_scenarios
 from attune_metrics.signature import Signature
 

@@ -37,6 +37,21 @@ def test_every_benchmark_is_recognised_by_its_content(call: Call, scored: Scorin
     assert call("validate", scored("sage").results)[1] == "12 dialogues loaded; 0 errors, 0 warnings, 0 notes\n"
 
 
+def test_a_table_of_comparisons_is_checked_as_it_is_scored(call: Call, tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text("unit,a,b,margin,first\nq1,x,y,2,x\nq2,x,y,-4,x\n")
+    one_order = "Each pair of models was shown in one order only"
+    status, out, err = call("validate", votes)
+    assert (status, err, one_order in out) == (0, "", True)
+    assert one_order in " ".join(strict_json(call("validate", votes, "--format", "json")[1])["notes"])
+    votes.with_suffix(".toml").write_text("largest_margin = 3\n")
+    said = f"attune-bench: {votes}:3: margin is -4; the largest margin is 3, as largest_margin says"
+    for command in (["validate", votes], ["score", "--results", votes, "--output", tmp_path / "scores.parquet"]):
+        assert call(*command)[2].startswith(said)
+    votes.write_text("unit,a,b,margin,first\nq1,x,y,2,x\nq2,x,y,-3,y\n")
+    assert one_order not in call("validate", votes)[1]
+
+
 def test_it_names_file_place_value_and_rule(call: Call, files: Files) -> None:
     data, _ = files
     bend(data / "conversation_2.json", postPanas={"totalPositiveAffect": 99})

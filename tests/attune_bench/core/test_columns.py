@@ -24,7 +24,7 @@ from attune_bench.stats.debias import debias, debias_pairs, plan_labels
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.subgroups import compare_by
 from attune_bench.stats.summary import chance_of_units, distribution
-from attune_data import load, load_records, load_runs
+from attune_data import load, load_episodes, load_records, load_runs, load_sage, load_scenarios
 from attune_data.kinds import COMPARISON, ITEM, KINDS, PREDICTION, VERDICT
 from attune_data.references import resolve
 from attune_metrics.catalog import CATALOG
@@ -160,6 +160,11 @@ def test_every_column_of_an_analysis_of_a_benchmark_has_a_meaning(benchmark: str
     elif benchmark in ("comparisons", "eqbench3_pairs"):
         judged: Any = load_records("demo", COMPARISON if benchmark == "comparisons" else VERDICT)
         found = run(analysis, score(judged), None, judged)
+    elif benchmark == "eibench":
+        scenarios, episodes = load_scenarios("demo"), load_episodes("demo")
+        found = run(analysis, score(scenarios, episodes), scenarios, episodes)
+    elif benchmark == "sage":
+        found = run(analysis, score(load_sage("demo")), None, load_sage("demo"))
     else:
         items = load_records("demo", ITEM)
         answers = PREDICTION.collection(answers_of(items, "a", 0.5))

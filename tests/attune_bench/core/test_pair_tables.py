@@ -86,7 +86,33 @@ def test_columns_of_other_names_are_offered_and_mapped(tmp_path: Path) -> None:
 def test_tables_of_scores_are_no_votes() -> None:
     assert guessed_columns(["model", "unit", "metric", "value"], {}) is None
     assert guessed_columns(["unit", "a", "b"], {}) is None
+    assert guessed_columns(["unit", "ab", "winner"], {}) is None
     assert guessed_columns(["unit", "a", "b", "margin"], {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("unit,a,b,winer", "no column 'winner'; did you mean 'winer'? If so, give --columns winner=winer"),
+        ("unit,a,bb,winner", "no column 'b'; did you mean 'bb'? If so, give --columns b=bb"),
+        ("Unit,a,b,winner", "no column 'unit'; did you mean 'Unit'? If so, give --columns unit=Unit"),
+        ("unit,a,b,who", "no column 'winner' of comparisons; the table has unit, a, b and who"),
+        ("unit,a,other,winner", "no column 'b' of comparisons; the table has unit, a, other and winner"),
+    ],
+)
+def test_a_misspelt_column_is_offered_and_a_missing_one_named(head: str, said: str, tmp_path: Path) -> None:
+    assert message(tmp_path, VOTES.replace("unit,a,b,winner", head)) == f"votes.csv: {said}"
+
+
+def test_a_misspelt_optional_column_is_asked_about(tmp_path: Path) -> None:
+    table = "unit,a,b,winner,{}\nq1,x,y,x,j\nq1,x,y,y,j2\n"
+    question = "column jugde is read as a trait of units; did you mean judge?"
+    assert message(tmp_path, table.format("jugde")) == f"votes.csv, rows 2 and 3: both are q1: x vs y; {question}"
+    scored = table.replace("q1,x,y,y", "q2,x,y,y")
+    assert f"C{question[1:]}" in Scores.read(written(tmp_path, scored.format("jugde"))).provenance.notes
+    for right in ("judge", "mood"):
+        held = Scores.read(written(tmp_path, scored.format(right)))
+        assert "did you mean" not in " ".join(held.provenance.notes)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +172,9 @@ def test_a_description_beside_the_table_names_things(tmp_path: Path) -> None:
     beside.write_text("largest_margin = 4\n")
     assert Scores.read(path).models == ("x", "y")
     beside.write_text("largest_margin = 3\n")
-    with pytest.raises(MetricInputError, match="margin of 'x' against 'y' on 'q2' is -4; the largest margin is 3"):
+    with pytest.raises(
+        MetricInputError, match=r"votes\.csv:3: margin is -4; the largest margin is 3, .*\(q2: x vs y\)"
+    ):
         Scores.read(path)
     beside.write_text("largest_margin = true\n")
     with pytest.raises(MetricInputError, match="largest_margin: True is no number above 0"):

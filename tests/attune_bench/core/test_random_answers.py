@@ -9,8 +9,8 @@ import pytest
 
 from attune_bench import Scores, chance, score
 from attune_bench.benchmarks.attunebench import baselines
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
-from attune_bench.benchmarks.attunebench.scores_json import records_of
 from attune_bench.benchmarks.attunebench.scoring import chance_by_unit, scores_of
 from attune_bench.report import figures
 from attune_bench.report.drawing import svg

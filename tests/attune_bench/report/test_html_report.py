@@ -59,6 +59,8 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Perspective gap",
         "Turn drift: OM accuracy",
         "Turn drift: Emotion VA",
+        "Misreads in a row: Emotion F1",
+        "After an unwanted or a missing behaviour",
         "Subgroups",
         "Emotion VA by diagnosis",
         "Agreement by question",
@@ -400,12 +402,12 @@ def test_names_are_text_in_every_section(conversations: Conversations) -> None:
         ]
     )
     page = score(hostile, runs).report(format="html", data=hostile, results=runs, resamples=20)
-    assert len(headings(page)) == 19
+    assert len(headings(page)) == 21
     tags = Tags(page)
     assert tags.open == []
     assert not any(tag == "img" or "onerror" in found for tag, found in tags.found)
     assert "\u202e" not in page
-    unnamed = {"What the metrics are about", "Limits", "Data"}
+    unnamed = {"What the metrics are about", "After an unwanted or a missing behaviour", "Limits", "Data"}
     assert unnamed < set(headings(page))
     assert [heading for heading in headings(page) if EVIL not in text_of(section(page, heading))] == [
         heading for heading in headings(page) if heading in unnamed

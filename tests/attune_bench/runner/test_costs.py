@@ -363,6 +363,7 @@ def test_an_estimate_is_below_its_bound_and_counts_models_apart(five_turns: Conv
     text = estimate_text(each, {"vendor/model": Price(1.0, 1.0)})
     assert "21 calls" in text
     assert text.count("cost: about") == text.count("cost: not known") == 1
+    assert '--prices has it as ["judge/one"], then input = USD and output = USD' in text
 
 
 @pytest.mark.parametrize("limit", [1.0, 400.0, 1000.0, 2500.0, 1e6])

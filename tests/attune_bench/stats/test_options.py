@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from benchmark_scores import NAMES, TRAITS, predictions, scores_named
+from benchmark_scores import NAMES, TRAITS, dialogues, episodes, predictions, scores_named
 from judged_runs import with_judges
 from pages import text_of
 from slow_cases import slow_except
@@ -96,6 +96,10 @@ def records_of(name: str) -> Mapping[str, Any]:
     """Return what the scores of a benchmark are about, for analyses that need it."""
     if name == "emobench":
         return {"data": load_records("demo", ITEM), "results": predictions()}
+    if name == "eibench":
+        return episodes()
+    if name == "sage":
+        return {"results": dialogues()}
     return {"data": load("demo"), "results": with_judges(load_runs("demo"))}
 
 
@@ -154,8 +158,8 @@ ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "s
 # or the intervals are by formula.
 UNDRAWN = {
     "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
-    "separation", "skills", "panas_consistency", "cost", "cost_front", "contamination",
-    "truth", "truth_agreement",
+    "separation", "skills", "panas_consistency", "cost", "cost_front", "contamination", "serial_misreads",
+    "after_mismatch", "state_recovery", "truth", "truth_agreement",
 }  # fmt: skip
 # What has an interval for these scores.
 DRAWN = [

@@ -135,3 +135,4 @@ def test_the_error_over_all_looks_is_held(design: str) -> None:
     strong = early_looks.simulated(25, "normal", design, has_effect=True, simulations=200)
     assert strong.decided > found.decided + 0.1
     assert strong.used < 25
+    assert early_looks.family_error(4, design, 200) <= 0.1

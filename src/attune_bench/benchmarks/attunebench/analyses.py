@@ -28,10 +28,17 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.analyses import ANALYSES as GENERAL
-from attune_bench.benchmarks.attunebench.branches import BRANCH_PROFILES, METRICS_OF_BRANCHES, branches
+from attune_bench.benchmarks.attunebench.after_mismatch import AFTER_MISMATCH, after_mismatch
+from attune_bench.benchmarks.attunebench.branches import (
+    BRANCH_PROFILES,
+    METRICS_OF_BRANCHES,
+    above_random,
+    branches,
+)
 from attune_bench.benchmarks.attunebench.consistency import PANAS_CONSISTENCY, panas_consistency
 from attune_bench.benchmarks.attunebench.contamination import CONTAMINATION, contamination, reproduced_shown
 from attune_bench.benchmarks.attunebench.conversation_score import CELLS, IN_COMPOSITE, POOLED
+from attune_bench.benchmarks.attunebench.detail import TURN_KEYS, record_grid
 from attune_bench.benchmarks.attunebench.run_analyses import (
     JUDGE_AGREEMENT,
     JUDGE_RANKS,
@@ -41,7 +48,7 @@ from attune_bench.benchmarks.attunebench.run_analyses import (
     judge_ranks,
     question_agreement,
 )
-from attune_bench.benchmarks.attunebench.scores_json import TURN_KEYS, record_grid
+from attune_bench.benchmarks.attunebench.serial_misreads import READ, SERIAL_MISREADS, serial_misreads
 from attune_bench.benchmarks.attunebench.truth import METRICS as OF_TRUTH
 from attune_bench.benchmarks.attunebench.truth import (
     TRUTH,
@@ -433,6 +440,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             takes_metrics=False,
             estimate="share",
             by=("model",),
+            finding=above_random,
             row="a model, mode, branch and metric of it",
             columns=BRANCH_PROFILES,
         ),
@@ -467,6 +475,34 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             finding=alike,
             row="a mode, metric and pair of truths",
             columns=TRUTH_AGREEMENT,
+        ),
+        "serial_misreads": Analysis(
+            function=serial_misreads,
+            title="Misreads in a row",
+            note="Bad: worse than the median of all models' turns. Difference: bad turns after a bad turn minus after "
+            "a good one, each within its conversation, with Student's t over participants. Back in 3: stretches of bad "
+            "turns that are over three turns after the first one; the end of a conversation censors. This interval "
+            "resamples participants. The models predict on a fixed transcript: what they misread changes nothing in "
+            "it.",
+            metrics=READ,
+            by_formula=True,
+            estimate="difference",
+            row="a model, mode and metric",
+            columns=SERIAL_MISREADS,
+        ),
+        "after_mismatch": Analysis(
+            function=after_mismatch,
+            title="After an unwanted or a missing behaviour",
+            by_formula=True,
+            note="What goes with a behaviour of the original model that the person did not want, or missed: in the "
+            "next turn, within the conversation, and in the conversation as a whole. Difference: an association, with "
+            "Student's t over participants, without correction for several tests. People who meet such behaviours may "
+            "feel otherwise for other reasons.",
+            takes_metrics=False,
+            needs=("data",),
+            estimate="difference",
+            row="a behaviour and outcome",
+            columns=AFTER_MISMATCH,
         ),
         "panas_consistency": Analysis(
             function=panas_consistency,

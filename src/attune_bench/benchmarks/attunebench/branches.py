@@ -7,7 +7,6 @@ after it. Which metric belongs to which behaviour is the reading of this library
 """
 
 from collections.abc import Mapping
-from math import isnan
 from types import MappingProxyType
 from typing import Any
 
@@ -186,19 +185,32 @@ def _rows(series: ScoreSeries, draws: ResampleCache, metrics: tuple[str, ...], t
     return rows
 
 
-def above_random(rows: pl.DataFrame) -> str:
-    """Say in which branches how many models are above random answers, by rows of one condition without baselines.
+def above_random(scores: ScoreTable, frame: pl.DataFrame) -> str:
+    """Say in which branches how many models are above random answers, by condition; people and baselines do not count.
 
     Examples
     --------
+    >>> from attune_bench import Scores
+    >>> scores = Scores.from_table(pl.DataFrame({"model": "m", "unit": "u", "metric": "hit", "value": [1.0]}))
     >>> shares = {"model": ["a", "b"], "branch": "managing", "part": WHOLE, "low": [0.1, -0.2], "high": [0.4, 0.2]}
-    >>> above_random(pl.DataFrame(shares))
-    'Interval wholly above random answers: managing 1 of 2 models'
+    >>> above_random(scores, pl.DataFrame({"condition": None, **shares}))
+    'Interval wholly above random answers: managing 1 of 2 models.'
     """
+    models = [model for model in frame["model"].unique() if kind_of_group(model) == "model"]
+    several = frame["condition"].n_unique() > 1
+    said = []
+    for (condition,), rows in frame.group_by("condition", maintain_order=True):
+        text = _above_random(rows.filter(pl.col("model").is_in(models), part=WHOLE).drop_nulls("low"))
+        if text:
+            said.append(f"{scores.provenance.condition} {condition}: {text}" if several else text)
+    return " ".join(said)
+
+
+def _above_random(rows: pl.DataFrame) -> str:
     said: list[str] = []
     for branch in METRICS_OF_BRANCHES:
-        known = rows.filter(branch=branch, part=WHOLE).drop_nulls("low")["low"]
+        known = rows.filter(branch=branch)["low"]
         if len(known):
-            of = plural(len(known), "model") if not said else str(len(known))
-            said.append(f"{branch} {sum(low > 0 and not isnan(low) for low in known) or 'none'} of {of}")
-    return f"Interval wholly above random answers: {', '.join(said)}" if said else ""
+            of = str(len(known)) if said else plural(len(known), "model")
+            said.append(f"{branch} {(known > 0).sum() or 'none'} of {of}")
+    return f"Interval wholly above random answers: {', '.join(said)}." if said else ""

@@ -12,6 +12,7 @@ import polars as pl
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
 from attune_bench.benchmarks.attunebench.branches import METRICS_OF_BRANCHES, WHOLE, above_random
 from attune_bench.benchmarks.attunebench.contamination import TEXTS, reproduced_shown
+from attune_bench.benchmarks.attunebench.following import mismatch_section, misread_section
 from attune_bench.report import drawing
 from attune_bench.report.columns import (
     UNDEFINED,
@@ -94,6 +95,8 @@ def sections(
         _branches(page),
         _gap(page),
         *(_drift(page, metric) for metric in _DRIFTING),
+        misread_section(page),
+        mismatch_section(page, data),
         _subgroups(page, data),
         _diagnoses(page, data),
         *_questions(page, data, results),
@@ -134,7 +137,7 @@ def _branches(page: PageScores) -> Section:
     )
     return drawn_section(
         page, entry.title, frame, "share", caption, partial(branch_cells, page.table, numbers=page.numbers),
-        finding=lambda rows: above_random(models_of(rows)) + not_counted(rows),
+        finding=lambda rows: above_random(page.table, rows).rstrip(".") + not_counted(rows),
     )  # fmt: skip
 
 
@@ -170,7 +173,6 @@ def _drift(page: PageScores, metric: str) -> Section:
     return drawn_section(
         page, title, frame, "drift", caption, partial(turn_drift, table, metric=metric),
         finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "drift", *said) + not_counted(rows),
-        others=[_numbers(page, "turn_drift", frame)],
     )  # fmt: skip
 
 

@@ -62,6 +62,7 @@ BENCHMARK = Benchmark(
             values=("exclude", "start", "worst"),
         ),
     ),
+    analyses=f"{_ROOM}.recovery:ANALYSES",
     sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
     limits=(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from attune_bench.benchmarks.eibench.recovery import ANALYSES
 from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
 from attune_bench.benchmarks.eibench.task import MAX_ROUNDS
 from attune_bench.report.columns import Figure, Folded, Section, Table, text_column, under_condition, with_note
@@ -15,6 +16,7 @@ from attune_bench.report.drawing import ORANGE, SKY
 from attune_bench.report.findings import of_states
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.plots import Line, LinePanel, LinePlot
+from attune_bench.report.recovery import recovery_section
 from attune_bench.report.sections import FEW_MODELS, TABLED, numbers_elsewhere
 from attune_bench.report.tables import significant_words
 from attune_bench.report.transcripts import state_paths
@@ -231,7 +233,14 @@ def sections(
     results : sequence of Episode, optional
         The episodes that were scored.
     """
-    return [_trajectories(page, data, results), _scenes(page.table), _comparisons(page)]
+    return [_trajectories(page, data, results), _recovery(page, data, results), _scenes(page.table), _comparisons(page)]
+
+
+def _recovery(page: PageScores, data: Collection[Scenario] | None, results: Sequence[Episode] | None) -> Section:
+    entry = ANALYSES["state_recovery"]
+    if data is None or results is None:
+        return Section(entry.title, left_out="needs the scenarios and the episodes (--data, --results)")
+    return recovery_section(page, entry.function(page.shown, data=data, results=results, **page.options))
 
 
 def _scenes(scores: ScoreTable) -> Section:

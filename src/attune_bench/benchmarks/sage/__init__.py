@@ -12,5 +12,7 @@ BENCHMARK = Benchmark(
     results="attune_data.kinds:DIALOGUE",
     score=f"{_ROOM}.scoring:score",
     row=f"{_ROOM}.scoring:row",
+    analyses=f"{_ROOM}.recovery:ANALYSES",
+    sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
 )

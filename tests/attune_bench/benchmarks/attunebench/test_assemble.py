@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.scores_json import records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, assemble, planned_calls, run_conversation
 from attune_bench.runner import Call, Complete
 from attune_data import Conversation, Run

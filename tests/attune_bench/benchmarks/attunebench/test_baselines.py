@@ -21,7 +21,8 @@ from attune_bench.benchmarks.attunebench.baselines import (
     prefers,
     prior,
 )
-from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.benchmarks.attunebench.task import write_runs
 from attune_data import Collection, Conversation, Run, RunTurn, load, load_codebook, load_runs
 from attune_data.attunebench.records import PostConversation

@@ -10,7 +10,8 @@ import pytest
 from slow_cases import slow_after
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.report.document import Format
 from attune_bench.report.tables import model_frame
 from attune_data import Conversation, Run

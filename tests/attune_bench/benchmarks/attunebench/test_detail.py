@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from attune_bench import Scores
-from attune_bench.benchmarks.attunebench.scores_json import record_grid, records_of, turn_frame
+from attune_bench.benchmarks.attunebench.detail import record_grid, records_of, turn_frame
 from attune_bench.stats.options import ScoreSeries
 
 Json = dict[str, Any]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, planned_calls, run_conversation, write_runs
 from attune_bench.runner import Call, CallFailedError, Complete
 from attune_data import Conversation, Run, load_runs

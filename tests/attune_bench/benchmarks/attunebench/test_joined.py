@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.scores_json import records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, Runs, load, load_runs
 from attune_data.attunebench.tables import RunTables
 

@@ -15,7 +15,8 @@ from slow_cases import slow_after
 
 from attune_bench import Scores, score
 from attune_bench._version import __version__
-from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.benchmarks.attunebench.scoring import provenance_of
 from attune_data import Conversation, Run, SourceError, load, load_runs
 from attune_metrics import MetricInputError

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from attune_bench import Scores, score
-from attune_bench.benchmarks.attunebench.scores_json import aggregates, records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
+from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_data import Conversation, Run, load, load_runs
 from attune_metrics.attunebench.composite import RELEASED
 from attune_metrics.metric import MetricInputError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attune_bench import score
-from attune_bench.benchmarks.attunebench.scores_json import records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, RunTurn, Turn, load_runs
 
 Json = dict[str, Any]

@@ -10,6 +10,7 @@ import pytest
 from attune_bench import score
 from attune_bench.benchmarks.eqbench3 import as_comparisons, plus_counts, score_pairs
 from attune_bench.benchmarks.eqbench3_pairs import ANALYSES, protocols
+from attune_bench.report.columns import in_words
 from attune_data import load_records
 from attune_data.eqbench3 import EQBench3Verdict
 from attune_data.kinds import VERDICT
@@ -139,3 +140,8 @@ def test_a_file_of_verdicts_goes_through_the_commands(tmp_path: Path) -> None:
     verdicts = load_records(path)
     page = score(verdicts).report(format="html", results=verdicts, resamples=50)
     assert "Ratings under two protocols" in str(page)
+
+
+def test_the_words_of_pages_have_regular_plurals() -> None:
+    scores = score(load_records("demo", VERDICT))
+    assert in_words(scores, "Units by cluster, over clusters") == "Situations by story, over stories"

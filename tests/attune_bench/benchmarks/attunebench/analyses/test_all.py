@@ -19,7 +19,7 @@ from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
 from attune_bench.benchmarks.attunebench.branches import WHOLE
-from attune_bench.benchmarks.attunebench.scores_json import records_of
+from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.scoring import METRICS, provenance_of, scores_of
 from attune_bench.scores.columns import Analysis
 from attune_bench.stats.compare import compare

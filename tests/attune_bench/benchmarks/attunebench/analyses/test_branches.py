@@ -119,10 +119,19 @@ def test_the_ceiling_is_the_best_person_with_an_interval() -> None:
 
 
 def test_the_sentence_counts_models_above_random_answers() -> None:
-    rows = {"model": [*"abab"], "branch": ["perceiving"] * 2 + ["managing"] * 2, "part": WHOLE}
-    said = above_random(pl.DataFrame({**rows, "low": [0.1, 0.2, -0.1, 0.0], "high": [0.5] * 4}))
-    assert said == "Interval wholly above random answers: perceiving 2 of 2 models, managing none of 2"
-    assert above_random(pl.DataFrame({**rows, "low": pl.Series([None] * 4, dtype=pl.Float64)})) == ""
+    scores = score(load("demo"), load_runs("demo"))
+    rows: dict[str, Any] = {"model": [*"abab"], "branch": ["perceiving"] * 2 + ["managing"] * 2, "part": WHOLE}
+    rows |= {"low": [0.1, 0.2, -0.1, 0.0], "high": [0.5] * 4}
+    said = above_random(scores, pl.DataFrame({**rows, "condition": "default"}))
+    assert said == "Interval wholly above random answers: perceiving 2 of 2 models, managing none of 2."
+    said = above_random(scores, pl.DataFrame({**rows, "condition": ["default", "verbose"] * 2}))
+    assert said.startswith("mode default: Interval wholly above random answers: perceiving 1 of 1 model, managing none")
+    assert " mode verbose: " in said
+    # People and baselines do not count, nor do parts of a branch.
+    others = pl.DataFrame({**rows, "condition": "default"}).with_columns(model=pl.lit("human/") + pl.col("model"))
+    assert above_random(scores, others) == ""
+    parts = pl.DataFrame({**rows, "condition": "default"}).with_columns(part=pl.lit(PANAS))
+    assert above_random(scores, parts) == ""
 
 
 def test_resamples_draw_values_and_chance_together() -> None:

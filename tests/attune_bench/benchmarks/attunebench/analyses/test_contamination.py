@@ -4,10 +4,13 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from contamination import one_run
 from model_server import ModelServer, said
 from synthetic.recitation import recite
 
@@ -109,6 +112,19 @@ def test_cells_show_what_is_known(found: pl.DataFrame, data: dict[str, Conversat
     assert cells.x[1] == [*TEXTS]
     assert len(cells.rows) == 5
     assert [row["text"].startswith("Holm p") for row in cells.rows] == [False, True, True, False, True]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("planted", "least"), [(0.0, 0.0), (0.3, 0.95)])
+def test_a_small_simulation_covers_and_finds_what_is_planted(planted: float, least: float) -> None:
+    simulated = [one_run(planted, 25, Random(f"{planted} {place}")) for place in range(40)]
+    estimates, covered, shuffled, paraphrased = zip(*simulated, strict=True)
+    # Standard errors of 40: 1.3 points of the mean estimate, 3.4 points of a coverage of 95%.
+    assert np.mean(estimates) == pytest.approx(planted, abs=0.05)
+    assert np.mean(covered) >= 0.85
+    for tests in (shuffled, paraphrased):
+        assert np.mean(tests) >= least
+        assert planted > 0 or not any(tests)
 
 
 @pytest.mark.slow
