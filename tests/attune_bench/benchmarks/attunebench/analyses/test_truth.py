@@ -11,6 +11,7 @@ from synthetic.runs import SimulatedModel, runs
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.annotators import read_as_run, read_as_truth
 from attune_bench.benchmarks.attunebench.truth import METRICS, above_ceiling, alike, truth, truth_agreement
+from attune_bench.benchmarks.attunebench.truth_section import truth_cells
 from attune_data import Conversation, Conversations, Run, load, load_runs
 from attune_metrics.metric import MetricInputError
 
@@ -190,3 +191,29 @@ def test_order_changes_nothing_a_seed_repeats_and_all_metrics_are_there() -> Non
     assert first.equals(truth(mixed, data=_data(), results=turned, **options))
     post = ["panas_baseline_adjusted", "four_branch_normalized", "composite_score"]
     assert set(truth(scores, **needs, **options, metrics=post)["metric"]) == {*post}
+
+
+def test_the_figure_has_a_cell_for_each_truth_and_colours_by_the_ceiling() -> None:
+    scores, needs = _planted()
+    cells = truth_cells(scores, truth(scores, **needs, **QUICK))
+    assert list(cells.x[1]) == ["participant", "human/ann", "human/self"]
+    assert cells.y[1][0] == "hers3"
+    by_cell = {(row["model"], row["truth"]): row for row in cells.rows}
+    assert by_cell["hers3", "participant"]["over"] > 0 > by_cell["ann0", "participant"]["over"]
+    assert by_cell["human/ann", "participant"]["over"] == 0
+    assert "rank 1 [" in by_cell["hers3", "participant"]["shown"]
+    assert "rank" not in by_cell["human/ann", "participant"]["shown"]
+    assert ("human/ann", "human/ann") not in by_cell
+
+
+@pytest.mark.slow
+def test_the_page_has_the_section_or_says_what_it_needs() -> None:
+    scores, needs = _planted()
+    heading = "Scores against other annotators: Pairwise accuracy"
+    page = scores.report(format="html", resamples=200, **needs)
+    assert f"<h2>{heading}</h2>" in page
+    assert "Above the best other annotator, against the participant" in page
+    without = scores.report(format="html", resamples=200)
+    assert f"<h2>{heading}</h2>" not in without
+    models = scores.keep(groups=[group for group in scores.groups if not group[0].startswith("human/")])
+    assert "runs of at least one person, called human/NAME" in models.report(format="html", resamples=200)
