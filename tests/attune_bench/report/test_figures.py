@@ -82,8 +82,8 @@ CORRELATIONS = frame(
     },
 )  # fmt: skip
 RELIABILITIES = frame(
-    {"metric": "composite_score", "reliability": 0.8, "low": 0.6, "high": 0.9},
-    {"metric": "avg_emotion_f1", "reliability": -0.7, "low": 0.0, "high": 0.4},
+    {"metric": "composite_score", "reliability": 0.8, "low": 0.6, "high": 0.9, "units_needed": 45},
+    {"metric": "avg_emotion_f1", "reliability": -0.7, "low": 0.0, "high": 0.4, "units_needed": None},
 )
 CONDITIONS = frame(
     {"model": "a", "metric": "composite_score", "difference": 5.0, "low": 1.0, "high": 9.0},
@@ -144,7 +144,7 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "separation": (
         lambda: figures.separation(TABLE, frame=RELIABILITIES),
         [
-            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants)",
+            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants); 45 conversations for 0.9",
             "Emotion F1: -0.700 [0.000, 0.400], n = 20 (12 participants)",
         ],
     ),
@@ -186,7 +186,7 @@ PLOTTED: dict[str, tuple[Callable[[], RowPlot | LinePlot | PointPlot], list[str]
     "separation_plot": (
         lambda: figures.separation_plot(TABLE, RELIABILITIES),
         [
-            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants)",
+            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants); 45 conversations for 0.9",
             "Emotion F1: -0.700 [0.000, 0.400], n = 20 (12 participants)",
         ],
     ),
