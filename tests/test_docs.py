@@ -66,6 +66,7 @@ LONG = (
     "statistics.md",
     "testing-a-metric.md",
     "testing-with-our-data.md",
+    "truth.md",
 )
 
 ELSEWHERE = {
