@@ -14,7 +14,7 @@ from typing_extensions import Unpack
 from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.provenance import kind_of_group
-from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.scores.table import KEYS, ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, SamplingKeywords, begin, direction, interval_ends
 from attune_bench.stats.summary import per_unit
@@ -70,10 +70,12 @@ def _usage_of(result: Record) -> _Usage:
 def _usages(scores: ScoreTable, results: Iterable[Record]) -> dict[tuple[str, str | None, str], list[_Usage]]:
     """Return the usage of the results of each row of the scores, one for each repeat."""
     benchmark = benchmark_in_use(scores.provenance.benchmark)
-    if benchmark is None or benchmark.row is None:
+    if benchmark is None:
         raise MetricInputError(f"{scores.provenance.title}: only scores of a benchmark tell which result is of a row")
-    row = resolve(benchmark.row)
     found: dict[tuple[str, str | None, str], list[_Usage]] = {key: [] for key in scores.values.select(KEYS).iter_rows()}
+    if benchmark.row is None:
+        return {}
+    row = resolve(benchmark.row)
     for result in results:
         if (key := row(result)) in found:
             found[key].append(_usage_of(result))
@@ -205,7 +207,7 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
     [('synthetic/attentive', 20.0, 'yes', 1.0), ('synthetic/hasty', 50.0, 'no', 0.0)]
     """
     chosen, series, draws = begin(scores, options)
-    metrics = chosen.names(scores, [scores.primary])
+    metrics = chosen.names(scores, [name for name in metrics_per_unit(scores) if name == scores.primary])
     check_within_conditions(scores, metrics)
     prices = np.full((len(series.groups), len(series.units)), np.nan)
     column = {unit: place for place, unit in enumerate(series.units)}
