@@ -14,6 +14,7 @@ import sys
 from itertools import groupby
 from os.path import commonprefix
 from pathlib import Path
+from urllib.parse import quote
 
 _KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL)
 _PLAIN = re.compile(r'<span class="(?:n|o|p|w|x)">([^<]*)</span>')
@@ -44,8 +45,17 @@ _LOADED = 'location.protocol==="file:"?'
 """What decides, in the script of the site, from where the index comes."""
 
 _REFERENCE = "reference/"
-_SCHEME = re.compile(r"<script>(var palette=[^<]*)</script>")
-"""The script that chooses light or dark, which every page has."""
+_SCRIPT = re.compile(r"<script>(.+?)</script>", re.DOTALL)
+_DRAWN = re.compile(r'<svg class="?lucide"? viewBox="0 0 24 24">(.+?)</svg>', re.DOTALL)
+_MASKED = '<svg class="lucide icon-%s" viewBox="0 0 24 24"></svg>'
+"""An icon as a page has it, and as the style of the site draws it."""
+_OF_REFERENCE = (
+    (re.compile(r'<span title=(?:"[^"]*"|[^\s>]+)>([^<]*)</span>'), r"\1"),
+    (re.compile(r"<div class=doc-md-description><p>((?:[^<]|<(?!p\b|div|/p>|/div>))*)</p></div>"), r"\1"),
+    (re.compile(r" class=doc-section-item|(?<=<pre>)<span></span>"), ""),
+    (re.compile(r'"doc doc-object-name doc-\w+-name"'), "doc-object-name"),
+)
+"""What the reference says twice, and names that no style has."""
 
 
 def page(text: str) -> str:
@@ -121,14 +131,24 @@ def index(text: str) -> str:
 
 
 def shrink(site: Path) -> None:
-    """Rewrite the pages and the index of the search of a site in place."""
-    for path in site.rglob("*.html"):
+    """Rewrite the pages and the index of the search of a site in place; scripts and icons become files of their own."""
+    scripts, icons = dict[str, int](), dict[str, int]()
+    for path in sorted(site.rglob("*.html")):
         text = page(path.read_text(encoding="utf-8"))
-        if found := _SCHEME.search(text):
-            (site / "assets" / "scheme.js").write_text(found[1], encoding="utf-8")
-            root = "../" * (len(path.relative_to(site).parts) - 1)
-            text = text.replace(found[0], f"<script src={root}assets/scheme.js></script>")
-        path.write_text(text, encoding="utf-8")
+        of = path.relative_to(site).parts
+        for pattern, by in _OF_REFERENCE if of[0] == "reference" else ():
+            text = pattern.sub(by, text)
+        root = "../" * (len(of) - 1)
+        for found in dict.fromkeys(_SCRIPT.findall(text)):
+            source = f"{root}assets/script-{scripts.setdefault(found, len(scripts))}.js"
+            text = text.replace(f"<script>{found}</script>", f"<script src={source}></script>")
+        path.write_text(_DRAWN.sub(lambda found: _MASKED % icons.setdefault(found[1], len(icons)), text), "utf-8")
+    for script, number in scripts.items():
+        (site / "assets" / f"script-{number}.js").write_text(script, encoding="utf-8")
+    with (site / "assets" / "site.css").open("a", encoding="utf-8") as style:
+        for drawn, number in icons.items():
+            source = quote(f'<svg{_ICON.replace("currentColor", "black")} viewBox="0 0 24 24">{drawn}</svg>')
+            style.write(f'.icon-{number}{{background:currentcolor;mask:url("data:image/svg+xml,{source}")}}\n')
     shutil.rmtree(site / "assets" / "stylesheets" / "classic")  # of a theme that the site does not have
     [bundle] = site.glob("assets/javascripts/bundle.*.js")
     script = bundle.read_text(encoding="utf-8")

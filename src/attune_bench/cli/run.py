@@ -78,8 +78,8 @@ from attune_bench.runner.cost import (
     estimate_text,
     read_prices,
 )
-from attune_bench.runner.pairs import Judged, Pairing, judge_pairs, matches_with, planned_calls
-from attune_bench.runner.running import listed_settings, prepare, roles_of
+from attune_bench.runner.pairs import Judged, Pairing, judge_pairs, matches_with, most_calls, planned_calls
+from attune_bench.runner.running import check_results, for_roles, jobs_of, listed_settings, prepare, roles_of
 from attune_bench.runner.task import Task
 from attune_bench.runner.terminal import progress_line, report_outcome, warn
 from attune_bench.scores.benchmark import Benchmark, temperature
@@ -93,6 +93,7 @@ T = TypeVar("T")
 
 _DECODING = ("seed", "temperature", "max_tokens", "reasoning_effort", "extra_body")
 _SECRET = ("api_key", "base_url")
+_REPLACES = "--replace lets it do so, another --output keeps both"
 
 
 class _DataArgument(click.Argument):
@@ -269,13 +270,19 @@ def print_estimate(
     units: Sequence[Any],
     each: Sequence[RunSettings],
     *,
+    providers: Mapping[Role, str],
     options: RunOptions,
     output: Path,
     repeats: int = 1,
 ) -> None:
-    """Print the number of calls, of tokens and the cost of a run into a folder."""
+    """Print the number of calls, of tokens and the cost of a run into a folder; warn of results it would replace."""
     check_limited(options.max_cost, (one for own in each for one in own.decoding.values()))
-    _, units = prepare(task, units, each, output)
+    named: Mapping[str, str] = getattr(units, "files", {})
+    folder, units = prepare(task, units, each, output)
+    try:
+        check_results(jobs_of(task, units, each, for_roles(each, providers), named, repeats), folder, options)
+    except ReplaceError as error:
+        warn(f"{error}; {_REPLACES}")
     once = [task.planned(unit, own) for unit in units for own in each]
     files = once * repeats
     calls = [call for file in files for call in file]
@@ -450,7 +457,7 @@ def _execute(asking: Callable[..., Coroutine[Any, Any, T]], options: RunOptions)
     except ReplaceError as error:
         keeps = "another --output keeps both"
         if not _is_terminal():
-            raise UserError(f"{error}; --replace lets it do so, {keeps}") from None
+            raise UserError(f"{error}; {_REPLACES}") from None
         try:
             agreed = click.confirm(f"attune-bench: {sanitize(str(error))}; {keeps}. Replace?", err=True)
         except click.Abort:  # of a signal, or of an end of input, which is no answer
@@ -474,7 +481,10 @@ def _run(running: Coroutine[Any, Any, T]) -> T:
         finally:
             process.react = before
 
-    return asyncio.run(stoppable())
+    made = asyncio.run(stoppable())
+    if process.stopped:  # after the last call, when nothing was left to cancel
+        raise KeyboardInterrupt
+    return made
 
 
 def _command(ctx: click.Context, servers: Mapping[Role, Endpoint], output: Path) -> str:
@@ -614,9 +624,11 @@ def run(
         if stops is not None:
             units = stops.scored_units(units)
         if dry_run:
-            providers_of(provider, roles, of_servers)  # Checks them.
-            print_estimate(task, units, each, options=options, output=output, repeats=repeats)
+            providers = providers_of(provider, ["model", *roles], of_servers)
+            print_estimate(task, units, each, providers=providers, options=options, output=output, repeats=repeats)
             if pairing is not None:
+                answered = load(made, [str(output)]) if any(output.glob("[!._]*.json")) else []
+                most = most_calls(model, units, answered, resolve(chosen.row), repeats=repeats, calls=most)
                 say(f"then at most {plural(most, 'call')} about pairs, and one more for an answer that cannot be read")
                 planned = planned_calls(pairing, task, units, each[0], most)
                 say(estimate_text(estimate(planned, judge.decoding), options.prices))

@@ -278,7 +278,7 @@ _FEW_COLUMNS = 6
 _HEAD, _ROW_HEAD = 24, 34
 """Letters of a name that fit the head of a column, which stands upright, and the head of a row."""
 
-_MOST_NAMED_CELLS = 300
+_MOST_NAMED_CELLS = 100
 
 
 def figure_element(figure: Figure) -> Html:

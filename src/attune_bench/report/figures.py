@@ -42,7 +42,7 @@ from attune_bench.stats.summary import chance_of_units, summary
 from attune_data.io.documents import write_whole
 from attune_data.record import Record
 from attune_data.references import require
-from attune_data.text import did_you_mean, pluralize, sanitize, wrapped
+from attune_data.text import did_you_mean, plural, pluralize, sanitize, wrapped
 from attune_metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -544,6 +544,8 @@ def separation_plot(table: ScoreTable, found: pl.DataFrame, *, condition: str | 
     for row in rows:
         name = names[row["metric"]]
         text = f"{name}: {drawing.shown(row, 'reliability', drawing.RATIO)}, {drawing.sizes(table, row)}"
+        if row["units_needed"] is not None:
+            text += f"; {plural(row['units_needed'], table.provenance.unit)} for {TARGET}"
         mark = Mark(
             at=max(row["reliability"], 0), low=row["low"], high=row["high"], text=text,
             shape="circle" if row["reliability"] >= 0 else "cross",

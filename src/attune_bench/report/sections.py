@@ -508,15 +508,17 @@ def _separation(page: PageScores) -> Section:
         return metrics
     table, entry = page.table, page.analyses["separation"]
     frame = page.analysis("separation", metrics)
-    caption = f"Reliability with its {100 * page.chosen.level:g}% interval."
+    caption = (
+        "Reliability of a model's mean: the share of the variance between the models' means that other "
+        f"{pluralize(table.provenance.unit)} would show again; {100 * page.chosen.level:g}% intervals."
+    )
     if frame.filter(pl.col("reliability") < 0).height:
         caption += " Cross: below 0."
-    tables = analysis_tables(table, "separation", entry, frame) if frame["reliability"].count() else []
-    note = analysis_note(table, replace(entry, finding=None), frame, page.chosen)
+    command = element("code", "attune-bench analyze separation SCORES")
     return drawn_section(
         page, entry.title, frame, "reliability", caption, partial(figures.separation_plot, table),
         rows_need=entry.rows_need, finding=lambda rows: advice(table, rows).rstrip("."),
-        others=[Folded("Metrics with their numbers", with_note(tables, note))] if tables else [],
+        others=[numbers_elsewhere(frame["reliability"].count(), command, "metric")],
     )  # fmt: skip
 
 
@@ -658,7 +660,7 @@ def numbers_elsewhere(rows: int, command: Html, noun: str = "pair") -> Markup:
     >>> numbers_elsewhere(780, element("code", "attune-bench compare")).html
     '<p class="quiet">The numbers of all 780 pairs are what <code>attune-bench compare</code> prints.</p>'
     """
-    said = f"The numbers of all {plural(rows, noun)} are what "
+    said = f"The numbers of {f'all {plural(rows, noun)}' if rows > 1 else f'the {noun}'} are what "
     return Markup(element("p", said, command, " prints.", class_="quiet"))
 
 

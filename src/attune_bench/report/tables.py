@@ -451,7 +451,7 @@ def frame_columns(
         "square": lambda row: replace(metric(row), scale=metric(row).scale ** 2),
     }
     # What one cell shows beside an estimate or a number of units.
-    ends = {name: (f"{name}_low", f"{name}_high") for name in ("share", "difference", "omega", "back")}
+    ends = {name: (f"{name}_low", f"{name}_high") for name in ("share", "difference", "omega", "rank", "back")}
     beside = {**ends, estimate: ("low", "high"), "n": ("clusters",)}
     joined = {name: also for name, also in beside.items() if {name, *also} <= {*names}}
     columns = []

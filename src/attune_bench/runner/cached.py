@@ -106,20 +106,22 @@ class CachedClient(CachedCalls):
     async def request(self, call: Call, attempt: int, job: Job) -> Response:
         """Return the response to a call of a job."""
         asked, cached = self._look_up(call, attempt, job)
-        response, client = cached, self._clients[call.role]
-        if response is None:
-            try:
-                response = await client.request(call, asked.decoding, partial(self._cache.add, asked.key))
-            except CacheError as error:
-                self.stop_for(error)
-                raise CallFailedError(str(error)) from None
-            except CallFailedError as error:
-                if isinstance(error, BudgetExceededError):
-                    self._stop(str(error))
-                elif client.stopped is not None:
-                    self._stop(client.stopped)
-                raise
-        self._meter.count(response, role=call.role, is_new=cached is None)
+        if cached is not None:
+            self._meter.count_earlier()
+            return cached
+        client = self._clients[call.role]
+        try:
+            response = await client.request(call, asked.decoding, partial(self._cache.add, asked.key))
+        except CacheError as error:
+            self.stop_for(error)
+            raise CallFailedError(str(error)) from None
+        except CallFailedError as error:
+            if isinstance(error, BudgetExceededError):
+                self._stop(str(error))
+            elif client.stopped is not None:
+                self._stop(client.stopped)
+            raise
+        self._meter.count(response, role=call.role, is_new=True)
         return response
 
     def _stop(self, reason: str) -> None:

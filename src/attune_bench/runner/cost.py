@@ -115,7 +115,7 @@ def most_tokens(call: Call) -> int:
 
 @dataclass(slots=True)
 class Meter:
-    """Counts of a run; responses include those that an earlier run had paid for.
+    """Counts of a run; responses include those that an earlier run had paid for, tokens and costs do not.
 
     Examples
     --------
@@ -124,9 +124,10 @@ class Meter:
     >>> meter.done = 1
     >>> meter.parts()
     ['1/2 conversations', '1/52 calls', '0.50 USD', 'about 26.00 expected', '1,000 tokens']
-    >>> meter.responses = 52
+    >>> for _ in range(51):
+    ...     meter.count_earlier()
     >>> meter.text()
-    '1/2 conversations, 52/52 calls, 0.50 USD, 1,000 tokens'
+    '1/2 conversations, 52/52 calls, 51 of them from before, 0.50 USD, 1,000 tokens'
     >>> Meter(units=2, calls=52, unit="conversation").text()
     '0/2 conversations, waiting for the first answer, 0 s'
     """
@@ -137,6 +138,7 @@ class Meter:
     done: int = 0
     failed: int = 0
     responses: int = 0
+    earlier: int = 0
     requested: int = 0
     tokens: int = 0
     costs: dict[Role, float] = field(default_factory=dict)
@@ -153,9 +155,14 @@ class Meter:
         else:
             self.costs[role] = self.costs.get(role, 0.0) + response.cost
 
+    def count_earlier(self) -> None:
+        """Count a response that an earlier run has paid for."""
+        self.responses += 1
+        self.earlier += 1
+
     def add(self, other: "Meter") -> None:
         """Add what another part of the same run has counted."""
-        for name in ("units", "calls", "done", "failed", "responses", "requested", "tokens", "unpriced"):
+        for name in ("units", "calls", "done", "failed", "responses", "earlier", "requested", "tokens", "unpriced"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for role, cost in other.costs.items():
             self.costs[role] = self.costs.get(role, 0.0) + cost
@@ -181,6 +188,8 @@ class Meter:
         if not self.responses and self.calls:
             return [done, f"waiting for the first answer, {_duration(elapsed)}"]
         parts = [done, f"{self.responses:,}/{self.calls:,} calls"]
+        if self.earlier:
+            parts.append(f"{self.earlier:,} of them from before")
         if self.failed:
             parts.append(f"{self.failed:,} failed")
         is_going = self.responses < self.calls and self.done + self.failed < self.units
@@ -188,12 +197,12 @@ class Meter:
             parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
             if is_going:
                 parts.append(f"{_duration((self.calls - self.responses) / self.rate)} left")
-        if self.unpriced < self.responses:
+        if priced := self.responses - self.earlier - self.unpriced:
             named = {role: dollars(cost) for role, cost in sorted(self.costs.items()) if role != "model" and cost}
             others = ", ".join(f"{role} {cost}" for role, cost in named.items())
             parts.append(f"{dollars(self._cost)} USD" + (f" ({others})" if others else ""))
             if is_going:
-                parts.append(f"about {dollars(self._cost / (self.responses - self.unpriced) * self.calls)} expected")
+                parts.append(f"about {dollars(self._cost / priced * (self.calls - self.earlier))} expected")
         return [*parts, f"{self.tokens:,} tokens"]
 
     def text(self) -> str:

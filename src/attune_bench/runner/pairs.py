@@ -292,6 +292,36 @@ def _place(match: Match) -> tuple[str, int]:
     return sha256(json.dumps(match.answer).encode()).hexdigest(), match.models[0] > match.models[1]
 
 
+def most_calls(
+    model: str,
+    units: Iterable[Any],
+    results: Iterable[Any],
+    row: Callable[[Any], tuple[str, str | None, str]],
+    *,
+    repeats: int,
+    calls: int,
+) -> int:
+    """Return how many calls there can be about a model that will answer all units, where others have answered.
+
+    Parameters
+    ----------
+    model, units, results, row
+        As for `matches_with`.
+    repeats : int
+        How often the model will answer each unit.
+    calls : int
+        The most calls that are asked for, and what is returned where no other model has answered yet.
+    """
+    known = {unit.id for unit in units}
+    others = {
+        (name, unit, repeat)
+        for one in results
+        for (name, _, unit), repeat in [(row(one), getattr(one, "repeat", 1))]
+        if name != model and unit in known and repeat <= repeats
+    }
+    return min(calls, 2 * len(others)) if others else calls
+
+
 def planned_calls(pairing: Pairing[S], task: Task[Any, S], units: Sequence[Any], own: S, calls: int) -> list[Call]:
     """Return as many calls of the judge as there may be, before there are answers to quote.
 

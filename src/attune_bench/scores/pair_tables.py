@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from attune_bench.scores.pairwise import misspelt_columns
 from attune_bench.scores.table_columns import ROW
 from attune_bench.scores.table_files import FileTable, read_table
-from attune_bench.scores.table_numbers import with_numbers
+from attune_bench.scores.table_numbers import has_numbers, with_numbers
 from attune_data.collection import Collection
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_data.issues import SourceError
@@ -74,8 +74,9 @@ def is_comparisons(table: FileTable, columns: Mapping[str, str] | None) -> bool:
     """Tell whether a table is one of comparisons, perhaps with other names of its columns, or without one of them."""
     if guessed_columns(table.frame.columns, columns or {}) is not None:
         return True
-    texts = {name for name, dtype in table.frame.schema.items() if dtype == pl.String}
-    return "model" not in table.frame.columns and len(texts & {"a", "b", "winner"}) > 1
+    of_pairs = [column for column in table.frame if column.name in ("a", "b", "winner")]
+    could_be_meant = {*table.frame.columns} - {*PAIR_COLUMNS}
+    return "model" not in could_be_meant and bool(could_be_meant) and sum(not has_numbers(one) for one in of_pairs) > 1
 
 
 def is_comparison_file(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> bool:

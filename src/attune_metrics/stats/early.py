@@ -6,7 +6,7 @@ least ``2 / 2^k`` with k clusters in which the models differ, which exchanges of
 `attune_metrics.stats.looks` corrects it for planned looks.
 
 At any time, with G clusters and ``r = g / (g + G)``, the likelihood ratio of the t-test with a normal prior of the
-effect ([1]_, [2]_) ::
+effect ([1]_, [2]_):
 
     e = sqrt(r) ((1 + t^2 / (G - 1)) / (1 + r t^2 / (G - 1)))^(G / 2)
 

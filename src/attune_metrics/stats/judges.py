@@ -3,7 +3,7 @@
 Corrected mean
 --------------
 Every unit has a judge's score j. A random part of the units also has a person's rating h on the same scale; h is nan
-elsewhere. A unit without a judge's score is left out. The corrected mean is ::
+elsewhere. A unit without a judge's score is left out. The corrected mean is:
 
     mean of h over the rated + b (mean of j over all - mean of j over the rated)
 

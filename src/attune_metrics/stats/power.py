@@ -581,7 +581,7 @@ def labels_needed(
 
     Write a rating as its regression on the judge, ``h = a + b j + e``. The corrected mean of n ratings among N units is
     then ``a + b (mean of j over all) + (mean of e over the rated)``: the judge's part varies with all N units, the rest
-    with the n rated ones. As ``var(b j) = r^2 var(h)`` and ``var(e) = (1 - r^2) var(h)`` its variance is ::
+    with the n rated ones. As ``var(b j) = r^2 var(h)`` and ``var(e) = (1 - r^2) var(h)`` its variance is:
 
         var(h) (1 - r^2) / n + r^2 var(h) / N
 

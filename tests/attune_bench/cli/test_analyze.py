@@ -31,8 +31,8 @@ NO_ROWS = {"condition_differences", "rank_shifts", "repeat_ranks", "repeat_varia
 UNNAMED = ("judge_agreement", "judge_ranks")
 # What needs costs, which the demo does not record.
 FREE = ("cost", "cost_front")
-# What needs runs with probes, which the demo has none of.
-UNPROBED = ("contamination",)
+# What needs runs with probes, or runs of people, which the demo has none of.
+UNPROBED = ("contamination", "truth", "truth_agreement")
 EMPTY = {*NO_ROWS, "skills"}
 
 
@@ -93,6 +93,7 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     assert len(needing) == 4
     assert all(f"\n\n{title}" in out for title in needing)
     assert "needs --" not in out
+    assert "- truth: needs runs of at least one person, called human/NAME" in out
     assert "- contamination: needs runs with probes (attune-bench run --probes)\n" in out
     assert "- cost_front: needs results of a model that record their cost\n" in f"{out}\n"
     assert too_wide(out) == []

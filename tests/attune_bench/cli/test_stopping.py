@@ -10,7 +10,7 @@ from interrupts import STOPPED, interrupt, recorded, start, start_run, until_pre
 from model_server import ModelServer
 from slow_cases import slow_except
 
-from attune_bench.cli.run import usage_errors
+from attune_bench.cli.run import _run, usage_errors
 from attune_bench.cli.stopping import process as this_process
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -144,3 +144,16 @@ def test_what_a_script_starts_in_the_background_ignores_ctrl_c() -> None:
     process = start("--version", prepare=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     until_prepared(process)
     assert interrupt(process, [signal.SIGINT] * MANY)[0] == 0
+
+
+def test_a_signal_after_the_last_call_stops_the_run_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def judged(*, stopped: bool) -> int:
+        if stopped:  # as a signal does while nothing is awaited any more
+            this_process.stopped = True
+            this_process.react()
+        return 36
+
+    monkeypatch.setattr(this_process, "stopped", False)
+    assert _run(judged(stopped=False)) == 36
+    with pytest.raises(KeyboardInterrupt):
+        _run(judged(stopped=True))

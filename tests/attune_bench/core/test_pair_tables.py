@@ -90,6 +90,12 @@ def test_tables_of_scores_are_no_votes() -> None:
     assert guessed_columns(["unit", "a", "b", "margin"], {}) == {}
 
 
+@pytest.mark.parametrize("rows", ["q1;0,5;1,0;w\nq2;0,7;NA;v\n", "q1;.5;1;w\nq2;n/a;0;v\n"])
+def test_scores_of_models_a_and_b_are_no_votes(rows: str, tmp_path: Path) -> None:
+    scores = Scores.read(written(tmp_path, f"unit;a;b;topic\n{rows}"))
+    assert (scores.models, scores.primary) == (("a", "b"), "value")
+
+
 @pytest.mark.parametrize(
     ("head", "said"),
     [

@@ -81,9 +81,13 @@ CORRELATIONS = frame(
         "observed": -0.4, "models": 7,
     },
 )  # fmt: skip
+COSTS = frame(
+    value("a", 0.6, 0.5, 0.7, cost=2.0, cost_low=1.5, cost_high=2.5, front="yes"),
+    value("b", 0.4, None, None, cost=3.0, cost_low=None, cost_high=None, front="no"),
+)
 RELIABILITIES = frame(
-    {"metric": "composite_score", "reliability": 0.8, "low": 0.6, "high": 0.9},
-    {"metric": "avg_emotion_f1", "reliability": -0.7, "low": 0.0, "high": 0.4},
+    {"metric": "composite_score", "reliability": 0.8, "low": 0.6, "high": 0.9, "units_needed": 45},
+    {"metric": "avg_emotion_f1", "reliability": -0.7, "low": 0.0, "high": 0.4, "units_needed": None},
 )
 CONDITIONS = frame(
     {"model": "a", "metric": "composite_score", "difference": 5.0, "low": 1.0, "high": 9.0},
@@ -141,10 +145,17 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
             "b against a: 0.750 [0.700, 0.800], n = 20 (12 participants)",
         ],
     ),
+    "cost_front": (
+        lambda: figures.cost_front(TABLE, frame=COSTS),
+        [
+            "a: 2.000 [1.500, 2.500] US dollars, 0.600 [0.500, 0.700], n = 20 (12 participants)",
+            "b: 3.000 US dollars, 0.400, n = 20 (12 participants)",
+        ],
+    ),
     "separation": (
         lambda: figures.separation(TABLE, frame=RELIABILITIES),
         [
-            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants)",
+            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants); 45 conversations for 0.9",
             "Emotion F1: -0.700 [0.000, 0.400], n = 20 (12 participants)",
         ],
     ),
@@ -183,10 +194,19 @@ PLOTTED: dict[str, tuple[Callable[[], RowPlot | LinePlot | PointPlot], list[str]
             "wide: OM 0.900, HP 0.800, gap +0.100 [+0.080, +0.120], Holm p 0.0200, n = 20 (12 participants)",
         ],
     ),
+    "cost_plot": (
+        lambda: figures.cost_plot(TABLE, COSTS, "avg_pairwise_accuracy"),
+        [
+            "a: US dollars for 1,000 conversations 2.000 [1.500, 2.500], n = 20 (12 participants)",
+            "a: Pairwise accuracy 0.600 [0.500, 0.700], n = 20 (12 participants)",
+            "b: US dollars for 1,000 conversations 3.000, n = 20 (12 participants)",
+            "b: Pairwise accuracy 0.400, n = 20 (12 participants)",
+        ],
+    ),
     "separation_plot": (
         lambda: figures.separation_plot(TABLE, RELIABILITIES),
         [
-            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants)",
+            "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants); 45 conversations for 0.9",
             "Emotion F1: -0.700 [0.000, 0.400], n = 20 (12 participants)",
         ],
     ),

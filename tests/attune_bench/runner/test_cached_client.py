@@ -85,7 +85,8 @@ def test_a_response_is_good_for_its_own_request_only(changed: str, tmp_path: Pat
         ask(server, tmp_path / "cache", PARTS, PARTS | CHANGES[changed])
         again = ask(server, tmp_path / "cache", PARTS | CHANGES[changed], PARTS)
         assert server.calls == (1 if same else 2)
-    assert (again.responses, again.requested) == (2, 0)
+    assert (again.responses, again.requested, again.earlier, again.tokens) == (2, 0, 2, 0)
+    assert ", 2 of them from before, 0 tokens" in again.text()
 
 
 def test_a_response_is_good_for_its_own_provider_only(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from model_server import Json, ModelServer, reply
 
 from attune_bench.runner import Call, Decoding, RunOptions, Task, endpoint, message
-from attune_bench.runner.pairs import Judged, Match, Pairing, judge_pairs, least_decided, matches_with
+from attune_bench.runner.pairs import Judged, Match, Pairing, judge_pairs, least_decided, matches_with, most_calls
 from attune_data.comparisons import COMPARISON, Comparison
 from attune_data.record import Record
 
@@ -98,6 +98,19 @@ def test_matches_are_answers_to_the_same_unit_and_repeat_in_both_orders() -> Non
     found = matches_with("new", QUESTIONS, results, lambda one: (one.model, None, one.unit))
     assert [one.id for one in found] == ["q01/new before old", "q01/old before new"]
     assert (found[1].first.model, found[1].second.model) == ("old", "new")
+
+
+def test_there_are_no_more_calls_than_answers_of_others_in_both_orders() -> None:
+    told = "q01 old 1, q01 other 1, q02 old 1, q02 old 2, q03 new 1, z old 1".split(", ")
+    answers = [Answer(unit=unit, model=name, text="", repeat=int(n)) for unit, name, n in map(str.split, told)]
+
+    def most(repeats: int, calls: int, model: str = "new") -> int:
+        rows = (answers, lambda one: (one.model, None, one.unit))
+        return most_calls(model, QUESTIONS, *rows, repeats=repeats, calls=calls)
+
+    assert (most(1, 100), most(2, 100), most(1, 4)) == (6, 8, 4)
+    del answers[:4]
+    assert most(1, 100) == 100  # which others will answer is not known
 
 
 def test_it_ends_where_the_order_is_decided_and_nothing_is_asked_twice(tmp_path: Path) -> None:

@@ -154,12 +154,12 @@ def test_everything_refuses_what_is_no_option_of_it(name: str, options: dict[str
 
 QUICK: dict[str, Any] = {"resamples": 150, "interval": "percentile-expanded"}
 ENDS = (("low", "high"), ("difference_low", "difference_high"), ("share_low", "share_high"))
-# Nothing is drawn for these, or nothing where models were asked once, or records have no costs and probes; or the
-# intervals are by formula.
+# Nothing is drawn for these, or nothing where models were asked once, or records have no costs, probes or people;
+# or the intervals are by formula.
 UNDRAWN = {
     "sign", "plan", "report", "page", "unit_difficulty", "repeat_ranks", "repeat_variances", "repeats_worth",
     "separation", "skills", "panas_consistency", "cost", "cost_front", "contamination", "serial_misreads",
-    "after_mismatch", "state_recovery",
+    "after_mismatch", "state_recovery", "truth", "truth_agreement",
 }  # fmt: skip
 # What has an interval for these scores.
 DRAWN = [

@@ -139,3 +139,30 @@ def _one(participants: int, seed: int) -> tuple[Floats, NDArray[np.intp]]:
     reliability = 0.7 * participants / (0.7 * participants + 0.3 * 50)
     values, people = skill_scores([0], models=20, participants=participants, reliability=reliability, seed=seed)
     return values[0], people
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("models", [4, 11])
+@pytest.mark.parametrize("participants", [10, 50])
+def test_intervals_cover_a_reliability_and_the_share_between_models(models: int, participants: int) -> None:
+    # docs/separation.md has more cells. Means of models as far apart as a reliability of 0.8 says; two families of
+    # models share errors, as large as their own.
+    generator, simulations = np.random.default_rng([models, participants]), 300
+    people = np.arange(participants).repeat(2)
+    family = np.where(np.arange(models) < models // 2, 1.0, -1.0)
+    covariance = np.eye(models) / people.size + np.outer(family, family) / participants
+    noise = (np.trace(covariance) - covariance.sum() / models) / (models - 1)
+    single = np.eye(models) + np.outer(family, family)
+    within = (np.trace(single) - single.sum() / models) / (models - 1)
+    between = 4 * noise
+    share = between / (between + 1 + single.sum() / models**2 - within / models + within)
+    covered = np.zeros(2)
+    for _ in range(simulations):
+        true = generator.normal(size=models)
+        true *= np.sqrt(between / true.var(ddof=1))
+        of_families = np.outer(family, generator.normal(size=participants).repeat(2))
+        rest = generator.normal(size=(models, people.size)) + generator.normal(size=people.size)
+        found = separation(true[:, np.newaxis] + of_families + rest, people)
+        covered += [one.low <= truth <= one.high for one, truth in ((found.reliability, 0.8), (found.model, share))]
+    # The standard error of a share of 0.95 is 0.013.
+    assert (covered / simulations > 0.91).all()

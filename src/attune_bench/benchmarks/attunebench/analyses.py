@@ -49,6 +49,15 @@ from attune_bench.benchmarks.attunebench.run_analyses import (
     question_agreement,
 )
 from attune_bench.benchmarks.attunebench.serial_misreads import READ, SERIAL_MISREADS, serial_misreads
+from attune_bench.benchmarks.attunebench.truth import METRICS as OF_TRUTH
+from attune_bench.benchmarks.attunebench.truth import (
+    TRUTH,
+    TRUTH_AGREEMENT,
+    above_ceiling,
+    alike,
+    truth,
+    truth_agreement,
+)
 from attune_bench.scores.columns import Analysis, Columns, FrameColumn, build_frame, columns, share, text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import TESTED, paired, tested
@@ -434,6 +443,38 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             finding=above_random,
             row="a model, mode, branch and metric of it",
             columns=BRANCH_PROFILES,
+        ),
+        "truth": Analysis(
+            function=truth,
+            title="Scores against other annotators",
+            note="Truth: whose answers are right. Ceiling: the highest score of another annotator against the same "
+            "truth, self-ratings not counted; over ceiling: the model minus that annotator. All on the conversations "
+            "that every annotator answered in full.",
+            metrics=OF_TRUTH,
+            needs=("data", "results"),
+            rows_need="runs of at least one person, called human/NAME, beside the models' (see docs/people.md), with "
+            "one conversation that all of them answered in full",
+            estimate="value",
+            by=("truth",),
+            finding=above_ceiling,
+            row="a mode, metric, truth and model or person",
+            columns=TRUTH,
+        ),
+        "truth_agreement": Analysis(
+            function=truth_agreement,
+            title="Rankings under two truths",
+            note="Corrected: the correlation of the models' means under the truths A and B without the noise of both, "
+            "1 where both order the models alike; its interval takes models and conversations as samples. Observed: "
+            "with the noise. Rho: Spearman's.",
+            metrics=OF_TRUTH,
+            needs=("data", "results"),
+            rows_need="runs of at least one person, called human/NAME, beside the models' (see docs/people.md), with "
+            "one conversation that all of them answered in full",
+            estimate="corrected",
+            by_formula=True,
+            finding=alike,
+            row="a mode, metric and pair of truths",
+            columns=TRUTH_AGREEMENT,
         ),
         "serial_misreads": Analysis(
             function=serial_misreads,

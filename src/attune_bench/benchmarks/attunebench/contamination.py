@@ -59,11 +59,11 @@ class _Probe(NamedTuple):
 
 
 class _Half(NamedTuple):
-    """The second half of a message, and the resampling unit that it is from."""
+    """The second half of a message, and the participant that it is from."""
 
     size: int
     end: str
-    cluster: tuple[str, str]
+    person: tuple[str, str]
 
 
 def contamination(
@@ -102,28 +102,25 @@ def contamination(
     >>> from attune_bench import score
     >>> from attune_data import load, load_runs
     >>> conversations = load("demo")
-    >>> runs = load_runs("demo")
-    >>> told = [conversations[run.conversation_id].turns for run in runs]
-    >>> recited = [
-    ...     run.model_copy(update={"turns": tuple(
-    ...         turn.model_copy(update={"em_continuation": own.user_message})
-    ...         for turn, own in zip(run.turns, turns)
-    ...     )})
-    ...     for run, turns in zip(runs, told)
-    ... ]
+    >>> def recited(run):
+    ...     turns = zip(run.turns, conversations[run.conversation_id].turns)
+    ...     told = [turn.model_copy(update={"em_continuation": own.user_message}) for turn, own in turns]
+    ...     return run.model_copy(update={"turns": tuple(told)})
+    >>> recited = [recited(run) for run in load_runs("demo")]
     >>> found = contamination(score(conversations, recited), data=conversations, results=recited)
     >>> found.select("text", "reproduced", "reason").rows()[::2][:2]
     [('original', 1.0, None), ('paraphrased', None, 'no paraphrases were probed')]
     """
     chosen, series, _ = begin(scores, options)
     cluster_of = dict(zip(series.units, series.clusters(chosen), strict=True))
-    ends = _ends(data, cluster_of)
-    pool = sorted({_Half(len(words(end)), end, cluster_of[unit]) for (unit, _), end in ends.items()})
+    person_of = dict(zip(series.units, series.labels, strict=True))
+    ends = _ends(data, person_of)
+    pool = sorted({_Half(len(words(end)), end, person_of[unit]) for (unit, _), end in ends.items()})
     asked: dict[Group, list[_Probe]] = {}
     unread: dict[Group, int] = {}
     for run in scored_runs(scores, results):
         group: Group = (run.em_model, run.mode)
-        given = list(_probes(run, ends, pool, cluster_of[run.conversation_id]))
+        given = list(_probes(run, ends, pool, person_of[run.conversation_id]))
         planned = sum(name.endswith("/probe") for name in (run.model_extra or {}).get("calls", {}))
         asked.setdefault(group, []).extend(given)
         unread[group] = unread.get(group, 0) + max(planned - len(given), 0)
@@ -134,8 +131,7 @@ def contamination(
             units = {probe.unit for probe, _ in found}
             row: dict[str, Any] = {"model": group[0], "condition": group[1], "text": name, "n": len(units)}
             row |= {"probes": sum(len(runs) for _, runs in found), "clusters": series.count(series.mask(units))}
-            if name == ORIGINAL:
-                row["unread"] = unread[group]
+            row["unread"] = unread[group] if name == ORIGINAL else None
             if not found:
                 rows.append(row | {"reason": _LACKING[name]})
                 continue
@@ -146,8 +142,7 @@ def contamination(
             row["reproduced"] = nan_to_none(interval.estimate)
             row["similarity"] = fmean(run / size for _, runs in found for run, size in runs)
             if name != ORIGINAL:
-                pairs = [(_share(probe.runs[ORIGINAL]), _share(runs)) for probe, runs in found]
-                row["p"] = _p_value(pairs, [cluster_of[probe.unit] for probe, _ in found], chosen)
+                row["p"] = _p_value(found, [cluster_of[probe.unit] for probe, _ in found], chosen)
             rows.append(row)
     for condition in dict.fromkeys(row["condition"] for row in rows):
         tested = [row for row in rows if row["condition"] == condition and row.get("p") is not None]
@@ -156,16 +151,12 @@ def contamination(
     return build_frame(CONTAMINATION, [{name: row.get(name) for name in CONTAMINATION} for row in rows])
 
 
-def _share(runs: Sequence[WordRun]) -> float:
-    """Return the share of long runs."""
-    return fmean(is_long_run(*run) for run in runs)
-
-
 def _p_value(
-    pairs: Sequence[tuple[float, float]], clusters: Sequence[tuple[str, str]], options: AnalysisOptions
+    found: Sequence[tuple[_Probe, Sequence[WordRun]]], clusters: Sequence[tuple[str, str]], options: AnalysisOptions
 ) -> float | None:
     """Return the p-value of the exchange of original and control within clusters; None where it is undefined."""
-    original, control = zip(*pairs, strict=True)
+    sides = [(fmean(is_long_run(*run) for run in of) for of in (probe.runs[ORIGINAL], runs)) for probe, runs in found]
+    original, control = zip(*sides, strict=True)
     [test] = paired_permutation_test(original, control, clusters, n_permutations=options.resamples, seed=options.seed)
     return nan_to_none(test.p_value)
 
@@ -178,17 +169,16 @@ def _ends(data: Iterable[Conversation], scored: Mapping[str, Any]) -> dict[tuple
     known = {one.id: one for one in data if one.id in scored}
     if missing := scored.keys() - known.keys():
         raise MetricInputError(f"conversation {min(missing)!r} was scored and is not in the data")
-    found = {}
-    for conversation in known.values():
-        for turn in conversation.turns:
-            cut = halves(turn.user_message or "")
-            if cut is not None:
-                found[conversation.id, turn.turn_number] = cut.end
-    return found
+    return {
+        (conversation.id, turn.turn_number): cut.end
+        for conversation in known.values()
+        for turn in conversation.turns
+        if (cut := halves(turn.user_message or "")) is not None
+    }
 
 
 def _probes(
-    run: Run, ends: Mapping[tuple[str, int], str], pool: list[_Half], cluster: tuple[str, str]
+    run: Run, ends: Mapping[tuple[str, int], str], pool: list[_Half], person: tuple[str, str]
 ) -> Iterator[_Probe]:
     """Yield the probes of a run that were answered, with the longest common run of each comparison."""
     for turn in run.turns:
@@ -197,7 +187,7 @@ def _probes(
             continue
         runs = {
             ORIGINAL: [_run(end, turn.em_continuation)],
-            "shuffled": [_run(other, turn.em_continuation) for other in _others(pool, end, cluster)],
+            "shuffled": [_run(other, turn.em_continuation) for other in _others(pool, end, person)],
         }
         if turn.em_paraphrase_continuation and words(turn.paraphrase_end):
             runs["paraphrased"] = [_run(turn.paraphrase_end, turn.em_paraphrase_continuation)]
@@ -208,7 +198,7 @@ def _run(end: str, said: str) -> WordRun:
     return common_run(end, said), len(words(end))
 
 
-def _others(pool: list[_Half], end: str, cluster: tuple[str, str]) -> list[str]:
+def _others(pool: list[_Half], end: str, person: tuple[str, str]) -> list[str]:
     """Return second halves of other participants' messages, those of the nearest lengths; never the same text."""
     size = len(words(end))
     right = bisect_left(pool, (size,))
@@ -218,7 +208,7 @@ def _others(pool: list[_Half], end: str, cluster: tuple[str, str]) -> list[str]:
         nearer = left < 0 or (right < len(pool) and pool[right].size - size <= size - pool[left].size)
         half = pool[right if nearer else left]
         left, right = (left, right + 1) if nearer else (left - 1, right)
-        if half.cluster != cluster and half.end != end:
+        if half.person != person and half.end != end:
             found.append(half.end)
     return found
 
@@ -232,12 +222,11 @@ def reproduced_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     --------
     >>> from attune_bench import Scores
     >>> scores = Scores.from_table(pl.DataFrame({"model": "m", "unit": "u", "metric": "hit", "value": [1.0]}))
-    >>> shares = {"text": ["original", "shuffled"], "reproduced": [0.3, 0.0], "p_holm": [None, 0.01]}
+    >>> shares = {"text": [*TEXTS[:2]], "reproduced": [0.3, 0.0], "p_holm": [None, 0.01], "probes": 9}
     >>> reproduced_shown(scores, pl.DataFrame({"model": "m", "condition": None, **shares}))
     '1 of 1 model reproduces more than the shuffled control (30.0%); paraphrases were not probed.'
     """
-    several = frame["condition"].n_unique() > 1
-    said = []
+    said, several = [], frame["condition"].n_unique() > 1
     for (condition,), rows in frame.group_by("condition", maintain_order=True):
         if text := _shown({(row["model"], row["text"]): row for row in rows.to_dicts()}):
             said.append(f"{scores.provenance.condition} {condition}: {text}" if several else text)
@@ -256,8 +245,6 @@ def _shown(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
         of = f"{len(above)} of {plural(len(known), 'model')}"
         verb = "reproduces" if 1 in (len(above), len(known)) else "reproduce"
         parts.append(f"{of} {verb} more than the {control} control{most}")
-    if not parts:
-        return ""
-    if not any(row["reproduced"] is not None for (_, name), row in rows.items() if name == "paraphrased"):
+    if parts and not any(row["probes"] for (_, name), row in rows.items() if name == "paraphrased"):
         parts.append("paraphrases were not probed")
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(parts)}." if parts else ""

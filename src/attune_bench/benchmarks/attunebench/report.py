@@ -13,6 +13,7 @@ from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
 from attune_bench.benchmarks.attunebench.branches import METRICS_OF_BRANCHES, WHOLE, above_random
 from attune_bench.benchmarks.attunebench.contamination import TEXTS, reproduced_shown
 from attune_bench.benchmarks.attunebench.following import mismatch_section, misread_section
+from attune_bench.benchmarks.attunebench.truth_section import truth_section
 from attune_bench.report import drawing
 from attune_bench.report.columns import (
     UNDEFINED,
@@ -100,6 +101,7 @@ def sections(
         _subgroups(page, data),
         _diagnoses(page, data),
         *_questions(page, data, results),
+        truth_section(page, data, results),
         _contamination(page, data, results),
     ]
 

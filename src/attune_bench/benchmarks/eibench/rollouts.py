@@ -132,7 +132,7 @@ class EpisodeRollout:
 
     Examples
     --------
-    A server of the OpenAI protocol plays the people::
+    A server of the OpenAI protocol plays the people:
 
         client = openai.AsyncOpenAI(base_url="http://localhost:8000/v1", api_key="none")
 

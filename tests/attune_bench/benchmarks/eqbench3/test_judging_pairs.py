@@ -1,6 +1,7 @@
 """EQ-Bench 3's judge of pairs: what it reads, how its answer is read, and `run --pairs` from answers to ratings."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,9 @@ def test_a_run_judges_pairs_and_its_verdicts_are_rated(
         status, out, err = call("run", "local", "worse", *run)
         assert (status, "results-pairs" in out) == (0, False)
         assert "worse was not judged in pairs: the folder has no answers of another model" in err
+        planned = [call("run", "local", name, *run[:-1], 400, "--dry-run")[1] for name in ("worse", "better")]
+        each = len([*Path("results").glob("[!._]*.json")])
+        assert ["then at most 400 calls" in planned[0], f"then at most {2 * each} calls" in planned[1]] == [True, True]
         status, out, _ = call("run", "local", "better", *run)
         assert status == 0
         assert "results-pairs: 24 verdicts, one comparison each" in out
@@ -146,6 +150,13 @@ def test_a_run_judges_pairs_and_its_verdicts_are_rated(
         again = call("run", "local", "better", *run)[1]
         assert "24 verdicts, one comparison each; all from before, nothing was asked" in again
         assert server.calls == asked
+        # A second judge reads the same answers.
+        shutil.copytree("results", "results-b")
+        of_b = ("judge-b" if word == "judge" else word for word in run)
+        dry = ("run", "local", "better", *of_b, "-o", "results-b", "--dry-run")
+        replaced = f"{each} finished results in results-b would be replaced by results of other settings (judge_model"
+        assert replaced in call(*dry)[2]
+        assert "replaced" not in call(*dry, "--replace")[2]
     loaded = load_records("results-pairs", VERDICT)
     assert loaded.found == ()
     assert {one.judge_model for one in loaded} == {"judge"}

@@ -94,6 +94,10 @@ def test_controls_are_other_participants_messages(data: dict[str, Conversation],
     of_person = [run for run in runs if run.conversation_id in own]
     found = contamination(score(own.values(), of_person), data=own.values(), results=of_person, **QUICK)
     assert set(found.filter(text="shuffled")["probes"]) == {0}
+    # Another conversation of the same participant is no control, whatever is resampled.
+    scores = score(own.values(), of_person)
+    found = contamination(scores, data=own.values(), results=of_person, unit="conversation", **QUICK)
+    assert set(found.filter(text="shuffled")["probes"]) == {0}
     assert found.filter(text="original")["low"].null_count() == 2
 
 

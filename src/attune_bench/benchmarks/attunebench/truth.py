@@ -1,0 +1,310 @@
+"""Scores against other annotators, and how alike the answers of two people rank the models.
+
+A person who answered the questions that models are asked has a run (docs/people.md). Here these answers take the place
+of the participant's, and every model is scored against them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+from typing_extensions import Unpack
+
+from attune_bench.benchmarks.attunebench.annotators import (
+    ANSWERED,
+    PARTICIPANT,
+    SELF,
+    AnnotatedScores,
+    scored_by_annotators,
+)
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
+from attune_bench.scores.provenance import kind_of_group
+from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.tables_in import score_table
+from attune_bench.stats.comparability import check_within_conditions
+from attune_bench.stats.options import AnalysisKeywords, begin, interval_ends
+from attune_bench.stats.rank import rank
+from attune_bench.stats.summary import summary
+from attune_data import Conversation, Run
+from attune_data.text import plural
+from attune_metrics.metric import MetricInputError, nan_to_none
+from attune_metrics.stats.agreement import correlation_of_ranks
+from attune_metrics.stats.skills import disattenuated
+from attune_metrics.stats.sums import average_ranks
+
+METRICS = tuple(ANSWERED)[:5]
+"""The metrics of turns in the composite."""
+
+_MORE = FrameColumn("", shown="metric", signed=True)
+TRUTH = columns(
+    "condition metric truth model role value low high rank rank_low rank_high ceiling difference difference_low "
+    "difference_high above n clusters reason",
+    truth=text("Whose answers are the truth: the participant's, or another annotator's."),
+    role=text("`model`; `annotator`: a person who answered the same; `self-rating`: the participant, a second time."),
+    value="Mean score against the answers of the truth.",
+    rank="Rank among the models, 1 is the best; empty for people.",
+    rank_low=FrameColumn("Best rank of the interval.", low=1),
+    rank_high=FrameColumn("Worst rank of the interval.", low=1),
+    ceiling=FrameColumn("The highest score of another annotator against the same truth.", shown="metric"),
+    difference=_MORE._replace(description="The model minus that annotator; empty for people.", head="over ceiling"),
+    difference_low=_MORE._replace(description="Lower end of the interval of the difference."),
+    difference_high=_MORE._replace(description="Upper end of the interval of the difference."),
+    above=FrameColumn("Whether the model is above the ceiling, by an interval above 0.", type="true or false"),
+    n="How many conversations all annotators answered in full.",
+)
+
+
+def truth(
+    scores: ScoreTable,
+    *,
+    data: Iterable[Conversation],
+    results: Iterable[Run],
+    **options: Unpack[AnalysisKeywords],
+) -> pl.DataFrame:
+    """Return the scores and ranks of models against the participant and against each other annotator.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        The scores; their rows ``human/NAME`` are the other annotators.
+    data : iterable of Conversation
+        The conversations that were scored.
+    results : iterable of Run
+        The runs that were scored, people's among them.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``weight``, ``interval`` (no BCa); see
+        `attune_bench.stats.options.AnalysisOptions`. Metrics of `ANSWERED`, by default `METRICS`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `TRUTH`: for each metric and truth the models by their rank, then the people; the participant's own
+        answers are ``human/participant`` there. All are scored on the ``n`` conversations in which every annotator
+        answered all that the metric asks. The ceiling is the highest mean of an annotator; a self-rating (the annotator
+        `SELF` and the participant) is none. ``above`` is true where the interval of the paired difference to it is
+        above 0. No row without people, or without a conversation that all of them answered.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range, a metric is not of `ANSWERED`, a conversation or run that was scored
+        is not there, or the scores are means over repeats.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> ann = [run.model_copy(update={"em_model": "human/ann"}) for run in runs if run.em_model.endswith("attentive")]
+    >>> found = truth(
+    ...     score(conversations, [*runs, *ann]), data=conversations, results=[*runs, *ann],
+    ...     metrics=["avg_pairwise_accuracy"], resamples=200,
+    ... )
+    >>> found.select("truth", "model", "value", "rank").rows()[3]
+    ('human/ann', 'synthetic/attentive', 1.0, 1.0)
+    """
+    found, chosen = _scored(scores, data, results, options)
+    keep = {name: value for name, value in options.items() if name != "metrics"}
+    rows: list[dict[str, Any]] = []
+    for metric in chosen:
+        for condition, truths in found.truths(metric):
+            for of in truths:
+                values = found.values(metric, condition, of)
+                rows += _rows(scores, metric, condition, of, values, keep)
+    return build_frame(TRUTH, [{name: row.get(name) for name in TRUTH} for row in rows])
+
+
+def _scored(
+    scores: ScoreTable, data: Iterable[Conversation], results: Iterable[Run], options: AnalysisKeywords
+) -> tuple[AnnotatedScores, Sequence[str]]:
+    """Return the scores against every annotator, and the metrics that were asked for."""
+    chosen, _, _ = begin(scores, options, weighted=True)
+    metrics = chosen.names(scores, METRICS)
+    for metric in metrics:
+        if metric not in ANSWERED:
+            raise MetricInputError(f"{metric} has no answers of annotators; expected one of {', '.join(ANSWERED)}")
+    check_within_conditions(scores, metrics)
+    return scored_by_annotators(scores, data, results, metrics), metrics
+
+
+def _rows(
+    scores: ScoreTable, metric: str, condition: str, of: str, values: Mapping[str, Mapping[str, float]], options: Any
+) -> list[dict[str, Any]]:
+    """Return the rows of one truth, from the values by model or person and conversation."""
+    models = [name for name in values if kind_of_group(name) == "model"]
+    others = [name for name in values if name not in models and not _self_rating(of, name)]
+    means = {name: float(np.mean(list(values[name].values()))) for name in others}
+    best = max(others, key=means.__getitem__, default=None)
+    table = _table(scores, metric, condition, values)
+    made = {row["model"]: row for row in summary(table, **options, metrics=[metric]).to_dicts()}
+    ranks = {}
+    if models:
+        of_models = table.keep(groups=[(name, condition) for name in models])
+        ranks = {row["model"]: row for row in rank(of_models, **options, metrics=[metric]).to_dicts()}
+    over: dict[str, dict[str, Any]] = {}
+    if best is not None and models:
+        by_unit = {name: {unit: value - values[best][unit] for unit, value in values[name].items()} for name in models}
+        minus = _table(scores, metric, condition, by_unit, difference=True)
+        over = {row["model"]: row for row in summary(minus, **options, metrics=[metric]).to_dicts()}
+    rows = []
+    for name in [*ranks, *(name for name in values if name not in models)]:
+        row = {**made[name], "truth": of, "ceiling": None if best is None else means[best]}
+        row["role"] = "model" if name in ranks else "self-rating" if _self_rating(of, name) else "annotator"
+        if name in ranks:
+            row |= {"rank": ranks[name]["rank"], "rank_low": ranks[name]["low"], "rank_high": ranks[name]["high"]}
+        if name in over:
+            low = over[name]["low"]
+            row |= {"difference": over[name]["value"], "difference_low": low, "difference_high": over[name]["high"]}
+            row["above"] = None if low is None else low > 0
+        rows.append(row)
+    return rows
+
+
+def _self_rating(truth: str, name: str) -> bool:
+    return {truth, name} <= {PARTICIPANT, f"human/{PARTICIPANT}", SELF}
+
+
+def _table(
+    scores: ScoreTable,
+    metric: str,
+    condition: str,
+    values: Mapping[str, Mapping[str, float]],
+    *,
+    difference: bool = False,
+) -> ScoreTable:
+    """Return scores of one metric and condition; a difference of two scores has no range."""
+    clusters = dict(scores.units.select("unit", "cluster").iter_rows())
+    entry = replace(scores.metrics[metric], coverage=())
+    if difference:
+        entry = replace(entry, low=-np.inf, high=np.inf)
+    held = scores.provenance
+    about = {"unit": held.unit, "condition": held.condition, "cluster": held.cluster}
+    rows = [
+        (name, unit, condition, clusters[unit] or unit, metric, value)
+        for name, by_unit in values.items()
+        for unit, value in by_unit.items()
+    ]
+    schema = {**dict.fromkeys(("model", "unit", "condition", "cluster", "metric"), pl.String), "value": pl.Float64}
+    return score_table(pl.DataFrame(rows, schema=schema, orient="row"), metrics={metric: entry}, about=about)
+
+
+def above_ceiling(scores: ScoreTable, frame: pl.DataFrame) -> str:
+    """Say how many models are above the ceiling, against the participant's answers.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> rows = {"metric": "avg_pairwise_accuracy", "truth": PARTICIPANT, "role": "model", "above": [True, False, None]}
+    >>> print(above_ceiling(score(load("demo"), load_runs("demo")), pl.DataFrame(rows)))  # doctest: +ELLIPSIS
+    Above the best other annotator, against the participant's answers (...): Pairwise accuracy 1 of 2 models.
+    """
+    known = frame.filter(truth=PARTICIPANT, role="model").drop_nulls("above")
+    said: list[str] = []
+    for (metric,), rows in known.group_by("metric", maintain_order=True):
+        of = plural(rows.height, "model") if not said else str(rows.height)
+        said.append(f"{scores.metrics[metric].label} {rows['above'].sum() or 'none'} of {of}")
+    if not said:
+        return "No model has an interval of its difference to another annotator."
+    return f"Above the best other annotator, against the participant's answers (interval above 0): {', '.join(said)}."
+
+
+TRUTH_AGREEMENT = columns(
+    "condition metric truth_a truth_b corrected low high observed rho n models clusters reason",
+    truth_a=text("Whose answers are the first truth.", "A"),
+    truth_b=text("Whose answers are the second truth.", "B"),
+    corrected=FrameColumn(
+        "Correlation of the models' means under the two truths without the noise of both, 1 where both order the "
+        "models alike; noise can bring it beyond 1.",
+        shown="plain",
+        signed=True,
+    ),
+    low="Lower end of the interval of the corrected correlation.",
+    high="Upper end of the interval of the corrected correlation.",
+    observed=FrameColumn("Pearson's correlation of the means as they are.", low=-1, high=1, shown="plain", signed=True),
+    rho=FrameColumn("Spearman's correlation of the two rankings.", low=-1, high=1, shown="plain", signed=True),
+    n="How many conversations all annotators answered in full.",
+)
+
+
+def truth_agreement(
+    scores: ScoreTable,
+    *,
+    data: Iterable[Conversation],
+    results: Iterable[Run],
+    **options: Unpack[AnalysisKeywords],
+) -> pl.DataFrame:
+    """Return how alike the models are ranked under every two truths, corrected for noise.
+
+    Parameters
+    ----------
+    scores, data, results, **options
+        As for `truth`; the intervals are by formula.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `TRUTH_AGREEMENT`, as `attune_metrics.stats.skills.disattenuated` correlates the models' scores
+        under two truths, on the conversations of `truth`.
+
+    Raises
+    ------
+    MetricInputError
+        As `truth`.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_data import load, load_runs
+    >>> conversations, runs = load("demo"), load_runs("demo")
+    >>> truth_agreement(score(conversations, runs), data=conversations, results=runs).height  # the demo has no people
+    0
+    """
+    found, metrics = _scored(scores, data, results, options)
+    chosen, series, _ = begin(scores, options, weighted=True)
+    labels = dict(zip(series.units, series.clusters(chosen), strict=True))
+    rows: list[tuple[Any, ...]] = []
+    for metric in metrics:
+        for condition, truths in found.truths(metric):
+            of_truths = {of: found.values(metric, condition, of) for of in truths}
+            for a, b in combinations(truths, 2):
+                models = sorted(name for name in of_truths[a] if kind_of_group(name) == "model")
+                units = sorted(next(iter(of_truths[a].values())))
+                one, other = (
+                    np.array([[of_truths[of][name][unit] for unit in units] for name in models]).reshape(-1, len(units))
+                    for of in (a, b)
+                )
+                made = disattenuated(one, other, [labels[unit] for unit in units], level=chosen.level)
+                clusters = series.count(np.isin(series.units, units))
+                low, high, reason = interval_ends(made.corrected, clusters, scores)
+                ranks = [average_ranks(-of.mean(axis=1), 1e-12) for of in (one, other)] if len(models) > 2 else None
+                rho = np.nan if ranks is None else float(correlation_of_ranks(*ranks))
+                estimates = [nan_to_none(of) for of in (made.observed, rho)]
+                rows.append(
+                    (condition, metric, a, b, nan_to_none(made.corrected.estimate), low, high, *estimates,
+                     len(units), len(models), clusters, made.corrected.reason or reason)
+                )  # fmt: skip
+    return build_frame(TRUTH_AGREEMENT, rows)
+
+
+def alike(_: ScoreTable, frame: pl.DataFrame) -> str:
+    """Say how often other annotators rank the models like the participant, and how often not.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> rows = {"truth_a": ["participant"] * 3, "low": [0.4, -0.2, None], "high": [1.1, 0.7, None]}
+    >>> print(alike(score([], [], benchmark="attunebench"), pl.DataFrame(rows)))  # doctest: +ELLIPSIS
+    With the participant's ranking go together: 1 of 2 rankings by another annotator (...); not the same: 1 of 2 (...).
+    """
+    known = frame.filter(truth_a=PARTICIPANT).drop_nulls("low")
+    if known.is_empty():
+        return "No ranking by another annotator has an interval of its correlation with the participant's ranking."
+    together, apart = (known.filter(of).height for of in (pl.col("low") > 0, pl.col("high") < 1))
+    return (
+        f"With the participant's ranking go together: {together} of {plural(known.height, 'ranking')} by another "
+        f"annotator (interval above 0); not the same: {apart} of {known.height} (interval below 1)."
+    )
