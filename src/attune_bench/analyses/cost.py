@@ -41,7 +41,7 @@ def _amount(value: object) -> float | None:
 def _total(amounts: Iterable[float | None]) -> float | None:
     """Return a sum; None where a part is unknown, and where there is no part."""
     found = list(amounts)
-    return None if not found or None in found else fsum(one for one in found if one is not None)
+    return fsum(one for one in found if one is not None) if found and None not in found else None
 
 
 def _sum_of(usage: _Usage, role: str = "") -> dict[str, float | None]:
@@ -54,9 +54,8 @@ def _usage_of(result: Record) -> _Usage:
     noted = {name: getattr(result, name, None) for name in type(result).model_fields} | (result.model_extra or {})
     usage, parts = noted.get("usage"), _Usage()
     for name, entry in usage.items() if isinstance(usage, Mapping) else ():
-        role, _, kind = name.partition("/")
         known = entry if isinstance(entry, Mapping) else {}
-        parts[role, kind] = {amount: _amount(known.get(amount)) for amount in _AMOUNTS}
+        parts[name.partition("/")[::2]] = {amount: _amount(known.get(amount)) for amount in _AMOUNTS}
     for name, value in noted.items() if not parts else ():
         if name.endswith("_cost") and (cost := _amount(value)) is not None:
             role = "model" if name == "api_cost" else name.removesuffix("_cost")
@@ -179,7 +178,7 @@ _PER = 1000
 def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return what each model's score costs, and which models no other model beats on both score and cost.
 
-    Models are a fixed list. Baselines and people, see `attune_bench.scores.provenance.kind_of_group`, are left out.
+    Baselines and people, see `attune_bench.scores.provenance.kind_of_group`, are left out.
 
     Parameters
     ----------
