@@ -39,6 +39,7 @@ OF_HARNESSES = {
     "separation.md": ("--simulations",),
     "after-a-misread.md": ("--simulations",),
     "contamination.md": ("--slips",),
+    "truth.md": ("--simulations",),
     "verifiers.md": (*("--env", "--client", "--sampling", "--push", "--output-dir"),),
 }
 """Options of other tools, and of scripts in `benchmarks`, that a page names."""

@@ -4,6 +4,7 @@ from math import isnan, nan
 
 import numpy as np
 import pytest
+from synthetic.annotators import forms
 
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.consistency import internal_consistency, one_factor
@@ -133,10 +134,7 @@ def test_intervals_of_participants_with_two_forms_cover() -> None:
     common, rest = loadings.sum() ** 2, (1 - loadings**2).sum()
     covered = np.zeros(2)
     for _ in range(400):
-        person = np.repeat(generator.normal(size=(25, 1)), 2, axis=0)
-        factor = 0.7**0.5 * person + 0.3**0.5 * generator.normal(size=(50, 1))
-        forms = factor * loadings + generator.normal(size=(50, 10)) * np.sqrt(1 - loadings**2)
-        found = internal_consistency(forms, np.repeat(range(25), 2))
+        found = internal_consistency(*forms(generator, loadings, persons=25))
         alpha = 10 / 9 * (1 - 10 / (common + rest))
         covered += [
             found.alpha.low <= alpha <= found.alpha.high,
