@@ -14,7 +14,7 @@ from typing_extensions import Unpack
 from attune_bench.benchmarks import benchmark_in_use
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.provenance import kind_of_group
-from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.scores.table import KEYS, ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, SamplingKeywords, begin, direction, interval_ends
 from attune_bench.stats.summary import per_unit
@@ -41,7 +41,7 @@ def _amount(value: object) -> float | None:
 def _total(amounts: Iterable[float | None]) -> float | None:
     """Return a sum; None where a part is unknown, and where there is no part."""
     found = list(amounts)
-    return None if not found or None in found else fsum(one for one in found if one is not None)
+    return fsum(one for one in found if one is not None) if found and None not in found else None
 
 
 def _sum_of(usage: _Usage, role: str = "") -> dict[str, float | None]:
@@ -54,9 +54,8 @@ def _usage_of(result: Record) -> _Usage:
     noted = {name: getattr(result, name, None) for name in type(result).model_fields} | (result.model_extra or {})
     usage, parts = noted.get("usage"), _Usage()
     for name, entry in usage.items() if isinstance(usage, Mapping) else ():
-        role, _, kind = name.partition("/")
         known = entry if isinstance(entry, Mapping) else {}
-        parts[role, kind] = {amount: _amount(known.get(amount)) for amount in _AMOUNTS}
+        parts[name.partition("/")[::2]] = {amount: _amount(known.get(amount)) for amount in _AMOUNTS}
     for name, value in noted.items() if not parts else ():
         if name.endswith("_cost") and (cost := _amount(value)) is not None:
             role = "model" if name == "api_cost" else name.removesuffix("_cost")
@@ -70,10 +69,12 @@ def _usage_of(result: Record) -> _Usage:
 def _usages(scores: ScoreTable, results: Iterable[Record]) -> dict[tuple[str, str | None, str], list[_Usage]]:
     """Return the usage of the results of each row of the scores, one for each repeat."""
     benchmark = benchmark_in_use(scores.provenance.benchmark)
-    if benchmark is None or benchmark.row is None:
+    if benchmark is None:
         raise MetricInputError(f"{scores.provenance.title}: only scores of a benchmark tell which result is of a row")
-    row = resolve(benchmark.row)
     found: dict[tuple[str, str | None, str], list[_Usage]] = {key: [] for key in scores.values.select(KEYS).iter_rows()}
+    if benchmark.row is None:
+        return {}
+    row = resolve(benchmark.row)
     for result in results:
         if (key := row(result)) in found:
             found[key].append(_usage_of(result))
@@ -177,7 +178,7 @@ _PER = 1000
 def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return what each model's score costs, and which models no other model beats on both score and cost.
 
-    Models are a fixed list. Baselines and people, see `attune_bench.scores.provenance.kind_of_group`, are left out.
+    Baselines and people, see `attune_bench.scores.provenance.kind_of_group`, are left out.
 
     Parameters
     ----------
@@ -205,7 +206,7 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
     [('synthetic/attentive', 20.0, 'yes', 1.0), ('synthetic/hasty', 50.0, 'no', 0.0)]
     """
     chosen, series, draws = begin(scores, options)
-    metrics = chosen.names(scores, [scores.primary])
+    metrics = chosen.names(scores, [name for name in metrics_per_unit(scores) if name == scores.primary])
     check_within_conditions(scores, metrics)
     prices = np.full((len(series.groups), len(series.units)), np.nan)
     column = {unit: place for place, unit in enumerate(series.units)}

@@ -30,6 +30,8 @@ from attune_metrics.stats.sums import Floats, as_floats, cluster_index
 _HALVINGS = 60
 _MOST = 0.98
 """Stronger dependence is not told from series that never change."""
+_FAR = 1000
+"""Values further apart than so many places do not correlate."""
 _UNBOUNDED = "values change so rarely, or so often, that nothing bounds the dependence"
 FEWEST = 8
 """Series that change have to be of so many clusters; the interval of fewer covers too rarely."""
@@ -154,7 +156,9 @@ def serial_dependence(
     index = held.chosen(telling)
 
     def sums(r: float) -> Floats:
-        common = 2 * (counts @ r**distances) / orders
+        # By products and sums, as powers and matrices differ in the last digit between processors.
+        powers = np.cumprod(np.full(_FAR, r))[distances - 1]
+        common = 2 * (counts * powers).sum(axis=1) / orders
         share = held.pairs * (r - common) / (np.maximum(size - 1, 1) * (1 - common))
         return _sums(index, (excess - spread * share)[telling])
 
@@ -170,16 +174,18 @@ def serial_dependence(
     )
 
 
-def _distances(held: _Series) -> tuple[Floats, Floats]:
+def _distances(held: _Series) -> tuple[NDArray[np.intp], Floats]:
     """Return the distances of two places of a series, and how often each series has each (series, distances)."""
     found = [np.zeros(0)], [np.zeros(0, dtype=np.intp)]
     for lag in range(1, int(held.size.max(initial=1))):
         same = held.of[lag:] == held.of[:-lag]
         found[0].append((held.place[lag:] - held.place[:-lag])[same])
         found[1].append(held.of[lag:][same])
-    distances, column = np.unique(np.concatenate(found[0]), return_inverse=True)
+    apart, series = np.concatenate(found[0]), np.concatenate(found[1])
+    near = apart <= _FAR
+    distances, column = np.unique(apart[near].astype(np.intp), return_inverse=True)
     counts = np.zeros((len(held.size), len(distances)))
-    np.add.at(counts, (np.concatenate(found[1]), column), 1)
+    np.add.at(counts, (series[near], column), 1)
     return distances, counts
 
 

@@ -9,7 +9,8 @@ from attune_bench import Scores, score
 from attune_bench.analyses import cost, cost_front
 from attune_bench.benchmarks import benchmark_named
 from attune_bench.report.html import html_report
-from attune_data import Run, load, load_runs
+from attune_data import Run, load, load_records, load_runs
+from attune_data.kinds import COMPARISON
 from attune_metrics import MetricInputError
 
 Json = dict[str, Any]
@@ -128,3 +129,9 @@ def test_the_page_has_the_section_where_runs_have_costs() -> None:
     assert "Calls, tokens, cost and time" in page
     without = html_report(score(DATA, DEMO), benchmark=benchmark, data=DATA, results=DEMO, resamples=200)
     assert "Calls, tokens, cost and time" not in without
+
+
+def test_a_benchmark_that_does_not_say_which_result_is_of_a_row_has_no_costs() -> None:
+    votes = load_records("demo", COMPARISON)
+    assert cost(score(votes), results=votes).is_empty()
+    assert cost_front(score(votes), results=votes, resamples=200).is_empty()

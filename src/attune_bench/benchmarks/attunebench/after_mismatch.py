@@ -167,7 +167,8 @@ def _row(
     people = len(set(clusters))
     low, high, reason = interval_ends(found.effect, people, scores)
     if found.effect.reason == NO_VARIATION:
-        reason = f"no conversation has turns with and without {BEHAVIOURS[behaviour]} behaviour"
+        where = "in more turns than the median" if outcome.endswith(AFFECT) else "in some turns and not in others"
+        reason = f"no conversation has {BEHAVIOURS[behaviour]} behaviour {where}"
     values = map(nan_to_none, (found.after, found.otherwise, found.effect.estimate))
     return (
         behaviour, outcome, *values, low, high, nan_to_none(found.uncontrolled), found.pairs, len(clusters), people,

@@ -118,8 +118,10 @@ def test_planted_consequences_of_a_missing_behaviour(effect: float, is_found: bo
     unwanted = rows["unwanted", "negative emotion"]
     assert (unwanted["difference"], unwanted["reason"]) == (
         None,
-        "no conversation has turns with and without an unwanted behaviour",
+        "no conversation has an unwanted behaviour in some turns and not in others",
     )
+    reason = "no conversation has an unwanted behaviour in more turns than the median"
+    assert rows["unwanted", "positive affect"]["reason"] == reason
     # By hand: the mean change of negative affect where more turns than the median lack something, and elsewhere.
     shares = [fmean(_lacks(turn) for turn in one.turns) for one in data]
     often = [share > median(shares) for share in shares]
