@@ -11,7 +11,7 @@ References
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from math import exp, inf, nan
+from math import exp, inf, log, nan
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,7 +91,7 @@ def internal_consistency(items: ArrayLike, clusters: Iterable[Hashable], *, leve
 
     Notes
     -----
-    Simulated in docs/truth.md: intervals of 95% cover XX.
+    Simulated in docs/truth.md: intervals of 95% cover 90 to 97.5% in 120 data sets a cell.
 
     Examples
     --------
@@ -122,8 +122,11 @@ def internal_consistency(items: ArrayLike, clusters: Iterable[Hashable], *, leve
 
 def _covariances(forms: Floats) -> Floats:
     """Return the covariances of the items over forms; all nan with fewer than two."""
-    items = forms.shape[1]
-    return np.cov(forms, rowvar=False) if len(forms) > 1 else np.full((items, items), nan)
+    if len(forms) < 2:
+        return np.full((forms.shape[1],) * 2, nan)
+    moved = forms - forms.mean(axis=0)
+    together: Floats = (moved[:, :, np.newaxis] * moved[:, np.newaxis]).sum(axis=0)
+    return together / (len(forms) - 1)
 
 
 def _consistency(covariances: Floats, forms: Floats) -> tuple[Floats, Floats, Floats]:
@@ -176,8 +179,9 @@ def one_factor(correlations: ArrayLike) -> Floats:
             f"correlations of shape {given.shape}; expected symmetric matrices of numbers, of three variables or more"
         )
     pairs = given * (1 - np.eye(size))
-    levels, axes = np.linalg.eigh(pairs + np.eye(size))
-    found: Floats = np.clip(axes[..., -1] * np.sqrt(levels[..., -1:]), -1, 1)
+    # Begin with the item that is related most to the others.
+    related = (pairs**2).sum(axis=-1).argmax(axis=-1)
+    found: Floats = np.clip((pairs + np.eye(size))[(*np.indices(related.shape), related)], -1, 1)
     for _ in range(_STEPS):
         before = found.copy()
         for place in range(size):
@@ -201,7 +205,7 @@ def _interval(values: Floats, freedom: float, about: tuple[float, str, int, int]
         reason = "without some cluster the value is 1 or undefined"
     if reason is not None:
         return Interval(float(values[0]), nan, nan, level, method, n, clusters, reason)
-    scaled = np.log(1 - values)
+    scaled = np.array([log(1 - value) for value in values.tolist()])
     error = jackknife_error(scaled[1:] - scaled[0])
     low, high = t_ends(float(scaled[0]), error, freedom, -inf, inf, level)
     return Interval(float(values[0]), 1 - exp(high), 1 - exp(low), level, method, n, clusters)
