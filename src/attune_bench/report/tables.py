@@ -422,6 +422,17 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     return _tables_of(key, frame, groups, columns, titled)
 
 
+def _metric_column(table: ScoreTable, head: str, key: str) -> Column:
+    """Return a column of metrics by their labels; metrics of one label with their names, too."""
+    labels = [label(metric) for metric in table.metrics.values()]
+
+    def cell(row: Row) -> Cell:
+        text = label(table.metrics[row[key]])
+        return Cell(text if labels.count(text) == 1 else f"{text} ({row[key]})", value=row[key])
+
+    return Column(head, cell, True, is_text=True)
+
+
 def frame_columns(
     table: ScoreTable, declared: Columns, names: Sequence[str], *, estimate: str = "", heads: Mapping[str, str] = {}
 ) -> list[Column]:
@@ -458,8 +469,10 @@ def frame_columns(
     for name in (name for name in names if name not in {*chain(*joined.values())}):
         own = declared[name]
         head = in_words(table, heads.get(name) or own.head or name.replace("_", " "))
-        if own.type == "text":
-            columns.append(text_column(head, name, is_name=name.startswith(("model", "metric", "stratum"))))
+        if name.startswith("metric"):
+            columns.append(_metric_column(table, head, name))
+        elif own.type == "text":
+            columns.append(text_column(head, name, is_name=name.startswith(("model", "stratum"))))
         elif own.type == "true or false":
             columns.append(yes_column(head, name))
         elif own.type == "whole number":
