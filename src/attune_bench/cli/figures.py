@@ -57,6 +57,7 @@ KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
     "them.",
     KINDS,
     default="scores",
+    metavar="KIND",
 )
 @metric_option
 @option("--condition", "Which of several conditions, such as modes, to draw.")

@@ -287,7 +287,7 @@ def lagged_association(
     )  # fmt: skip
 
 
-def association(
+def outcome_association(
     values: ArrayLike, outcomes: ArrayLike, clusters: Iterable[Hashable], *, level: float = 0.95
 ) -> Interval:
     """Estimate how much a step of 1 in a value goes with in the outcome of the same unit, over units.
@@ -313,7 +313,7 @@ def association(
 
     Examples
     --------
-    >>> association([0, 0, 1, 1], [1, 3, 4, 6], list("abcd")).estimate
+    >>> outcome_association([0, 0, 1, 1], [1, 3, 4, 6], list("abcd")).estimate
     3.0
     """
     check_level(level)

@@ -133,6 +133,7 @@ def test_a_section_for_each_subject(page: str) -> None:
         "Subgroups",
         "Difficulty of scenarios",
         FAILED,
+        "Recovery of the state",
         "Scenes",
         "Comparisons by scene",
         "Methods",

@@ -9,7 +9,7 @@ import pytest
 from synthetic.misreads import misreads
 
 from attune_metrics import MetricInputError
-from attune_metrics.stats.serial import association, lagged_association, serial_dependence
+from attune_metrics.stats.serial import lagged_association, outcome_association, serial_dependence
 
 PEOPLE: dict[str, Any] = {"participants": 25, "each": 2}
 
@@ -92,11 +92,11 @@ def test_an_association_by_loops_and_without_the_level_of_a_series() -> None:
 
 
 def test_an_association_of_two_groups_is_the_difference_of_their_means() -> None:
-    found = association([0, 0, 1, 1, 1], [1, 2, 4, 5, 9], list("abcde"))
+    found = outcome_association([0, 0, 1, 1, 1], [1, 2, 4, 5, 9], list("abcde"))
     assert found.estimate == pytest.approx(6 - 1.5)
     assert found.low < found.estimate < found.high
-    assert association([1, 1], [0, 3], [0, 1]).reason == "no variation among clusters"
-    assert association([], [], []).reason is not None
+    assert outcome_association([1, 1], [0, 3], [0, 1]).reason == "no variation among clusters"
+    assert outcome_association([], [], []).reason is not None
 
 
 def test_what_says_nothing_is_refused_with_the_reason() -> None:
@@ -125,4 +125,4 @@ def test_mistakes(change: dict[str, Any], message: str) -> None:
     with pytest.raises(MetricInputError, match="3 values and 1 outcomes"):
         lagged_association(outcomes=[1.0], **right)
     with pytest.raises(MetricInputError, match="1 outcomes and 3 clusters"):
-        association([1, 2, 3], [1], [1, 2, 3])
+        outcome_association([1, 2, 3], [1], [1, 2, 3])

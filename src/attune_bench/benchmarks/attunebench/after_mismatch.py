@@ -22,7 +22,7 @@ from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.attunebench.panas import prepare_panas
 from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.bootstrap import NO_VARIATION
-from attune_metrics.stats.serial import Following, association, lagged_association
+from attune_metrics.stats.serial import Following, lagged_association, outcome_association
 
 BEHAVIOURS = {"unwanted": "an unwanted", "missing": "a missing"}
 _AFFECTS = {"negative": NEGATIVE_AFFECT, "positive": POSITIVE_AFFECT}
@@ -66,8 +66,8 @@ def after_mismatch(
     """Return what goes with an unwanted or a missing behaviour of the original model, in what follows.
 
     Turns are compared within their conversation, see `attune_metrics.stats.serial.lagged_association`, and
-    conversations over people, see `attune_metrics.stats.serial.association`. Turns of which no question has both an
-    observed and a preferred answer of yes or no are left out.
+    conversations over people, see `attune_metrics.stats.serial.outcome_association`. Turns of which no question has
+    both an observed and a preferred answer of yes or no are left out.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _of_conversations(changes: Sequence[tuple[float, float, Any]], level: float)
     """Return the change of affect in conversations where more turns than the median have the behaviour, and others."""
     shares, outcomes, clusters = zip(*changes, strict=True) if changes else ((), (), ())
     often = np.array(shares) > np.median(shares) if changes else np.zeros(0)
-    found = association(often.astype(float), outcomes, clusters, level=level)
+    found = outcome_association(often.astype(float), outcomes, clusters, level=level)
     values = np.array(outcomes, dtype=float)
     after, otherwise = (float(values[mask].mean()) if mask.any() else nan for mask in (often > 0, often == 0))
     return Following(found, found.estimate, nan, after, otherwise, len(changes)), list(clusters)

@@ -4,9 +4,12 @@ A person who answered the questions that models are asked has a run (docs/people
 of the participant's, and every model is scored against them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import inf
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -29,7 +32,7 @@ from attune_bench.stats.options import AnalysisKeywords, begin, interval_ends
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import summary
 from attune_data import Conversation, Run
-from attune_data.text import plural
+from attune_data.text import joined, plural
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import correlation_of_ranks
 from attune_metrics.stats.skills import disattenuated
@@ -93,6 +96,11 @@ def truth(
         Where an option is unknown or out of range, a metric is not of `ANSWERED`, a conversation or run that was scored
         is not there, or the scores are means over repeats.
 
+    Warns
+    -----
+    UserWarning
+        Where some of the metrics have no conversation that every annotator answered in full.
+
     Examples
     --------
     >>> from attune_bench import score
@@ -107,14 +115,17 @@ def truth(
     ('human/ann', 'synthetic/attentive', 1.0, 1.0)
     """
     found, chosen = _scored(scores, data, results, options)
-    keep = {name: value for name, value in options.items() if name != "metrics"}
-    rows: list[dict[str, Any]] = []
-    for metric in chosen:
-        for condition, truths in found.truths(metric):
-            for of in truths:
-                values = found.values(metric, condition, of)
-                rows += _rows(scores, metric, condition, of, values, keep)
-    return build_frame(TRUTH, [{name: row.get(name) for name in TRUTH} for row in rows])
+    cells: list[_Cell] = [
+        (metric, condition, of, found.values(metric, condition, of))
+        for metric in chosen
+        for condition, truths in found.truths(metric)
+        for of in truths
+    ]
+    return build_frame(TRUTH, [{name: row.get(name) for name in TRUTH} for row in _rows(scores, cells, options)])
+
+
+_Cell = tuple[str, str, str, Mapping[str, Mapping[str, float]]]
+"""Metric, condition, truth, and the values by model or person and conversation."""
 
 
 def _scored(
@@ -127,68 +138,91 @@ def _scored(
         if metric not in ANSWERED:
             raise MetricInputError(f"{metric} has no answers of annotators; expected one of {', '.join(ANSWERED)}")
     check_within_conditions(scores, metrics)
-    return scored_by_annotators(scores, data, results, metrics), metrics
+    found = scored_by_annotators(scores, data, results, metrics)
+    lacking = [scores.metrics[metric].label for metric in metrics if not any(found.truths(metric))]
+    if lacking and len(lacking) < len(metrics):
+        text = f"left out, as no {scores.provenance.unit} has the full answers of every annotator: {joined(lacking)}"
+        warnings.warn(text, UserWarning, stacklevel=3)
+    return found, metrics
 
 
-def _rows(
-    scores: ScoreTable, metric: str, condition: str, of: str, values: Mapping[str, Mapping[str, float]], options: Any
-) -> list[dict[str, Any]]:
-    """Return the rows of one truth, from the values by model or person and conversation."""
-    models = [name for name in values if kind_of_group(name) == "model"]
-    others = [name for name in values if name not in models and not _self_rating(of, name)]
-    means = {name: float(np.mean(list(values[name].values()))) for name in others}
-    best = max(others, key=means.__getitem__, default=None)
-    table = _table(scores, metric, condition, values)
-    made = {row["model"]: row for row in summary(table, **options, metrics=[metric]).to_dicts()}
-    ranks = {}
-    if models:
-        of_models = table.keep(groups=[(name, condition) for name in models])
-        ranks = {row["model"]: row for row in rank(of_models, **options, metrics=[metric]).to_dicts()}
-    over: dict[str, dict[str, Any]] = {}
-    if best is not None and models:
-        by_unit = {name: {unit: value - values[best][unit] for unit, value in values[name].items()} for name in models}
-        minus = _table(scores, metric, condition, by_unit, difference=True)
-        over = {row["model"]: row for row in summary(minus, **options, metrics=[metric]).to_dicts()}
-    rows = []
-    for name in [*ranks, *(name for name in values if name not in models)]:
-        row = {**made[name], "truth": of, "ceiling": None if best is None else means[best]}
-        row["role"] = "model" if name in ranks else "self-rating" if _self_rating(of, name) else "annotator"
-        if name in ranks:
-            row |= {"rank": ranks[name]["rank"], "rank_low": ranks[name]["low"], "rank_high": ranks[name]["high"]}
-        if name in over:
-            low = over[name]["low"]
-            row |= {"difference": over[name]["value"], "difference_low": low, "difference_high": over[name]["high"]}
-            row["above"] = None if low is None else low > 0
-        rows.append(row)
-    return rows
+def _rows(scores: ScoreTable, cells: Sequence[_Cell], options: AnalysisKeywords) -> Iterator[dict[str, Any]]:
+    """Yield the rows of all truths."""
+    ceilings = [_ceiling(of, values) for _, _, of, values in cells]
+    over: list[_Cell] = []
+    models: list[_Cell] = []
+    for (metric, condition, of, values), best in zip(cells, ceilings, strict=True):
+        own = {name: by_unit for name, by_unit in values.items() if kind_of_group(name) == "model"}
+        if own:
+            models.append((metric, condition, of, own))
+        if own and best is not None:
+            more = {name: {unit: by[unit] - values[best][unit] for unit in by} for name, by in own.items()}
+            over.append((metric, condition, of, more))
+    made, minus = _by_model(summary, scores, cells, options), _by_model(summary, scores, over, options, difference=True)
+    ranks = _by_model(rank, scores, models, options)
+    for (metric, condition, of, values), best in zip(cells, ceilings, strict=True):
+        ranked = [model for *other, model in ranks if other == [metric, condition, of]]
+        for name in [*ranked, *(name for name in values if name not in ranked)]:
+            key = metric, condition, of, name
+            row = {**made[key], "metric": metric, "truth": of}
+            row["ceiling"] = None if best is None else fmean(values[best].values())
+            row["role"] = "model" if name in ranked else "self-rating" if _self_rating(of, name) else "annotator"
+            if name in ranked:
+                place = ranks[key]
+                row |= {"rank": place["rank"], "rank_low": place["low"], "rank_high": place["high"]}
+            if key in minus:
+                low = minus[key]["low"]
+                row |= {"difference": minus[key]["value"], "difference_low": low, "difference_high": minus[key]["high"]}
+                row["above"] = None if low is None else low > 0
+            yield row
+
+
+def _ceiling(truth: str, values: Mapping[str, Mapping[str, float]]) -> str | None:
+    """Return the annotator of the highest mean, but for self-ratings."""
+    others = [name for name in values if kind_of_group(name) == "person" and not _self_rating(truth, name)]
+    return max(others, key=lambda name: fmean(values[name].values()), default=None)
 
 
 def _self_rating(truth: str, name: str) -> bool:
     return {truth, name} <= {PARTICIPANT, f"human/{PARTICIPANT}", SELF}
 
 
-def _table(
+def _by_model(
+    verb: Callable[..., pl.DataFrame],
     scores: ScoreTable,
-    metric: str,
-    condition: str,
-    values: Mapping[str, Mapping[str, float]],
+    cells: Sequence[_Cell],
+    options: AnalysisKeywords,
     *,
     difference: bool = False,
-) -> ScoreTable:
-    """Return scores of one metric and condition; a difference of two scores has no range."""
+) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+    """Return what a verb gives of cells, by metric, condition, truth and model; a difference has no range."""
+    if not cells:
+        return {}
     clusters = dict(scores.units.select("unit", "cluster").iter_rows())
-    entry = replace(scores.metrics[metric], coverage=())
-    if difference:
-        entry = replace(entry, low=-np.inf, high=np.inf)
-    held = scores.provenance
-    about = {"unit": held.unit, "condition": held.condition, "cluster": held.cluster}
+    metrics, names = {}, {}
+    for metric, _, of, _ in cells:
+        name = f"{metric} {of}"
+        entry = scores.metrics[metric]
+        label = f"{entry.label}{' over the ceiling' if difference else ''} (truth {of})"
+        changed = replace(entry, name=name, label=label, short="", coverage=())
+        metrics[name] = replace(changed, low=-inf, high=inf) if difference else changed
+        names[name] = metric, of
     rows = [
-        (name, unit, condition, clusters[unit] or unit, metric, value)
-        for name, by_unit in values.items()
+        (model, unit, condition, clusters[unit] or unit, f"{metric} {of}", value)
+        for metric, condition, of, values in cells
+        for model, by_unit in values.items()
         for unit, value in by_unit.items()
     ]
     schema = {**dict.fromkeys(("model", "unit", "condition", "cluster", "metric"), pl.String), "value": pl.Float64}
-    return score_table(pl.DataFrame(rows, schema=schema, orient="row"), metrics={metric: entry}, about=about)
+    held = scores.provenance
+    about = {"unit": held.unit, "condition": held.condition, "cluster": held.cluster}
+    table = score_table(pl.DataFrame(rows, schema=schema, orient="row"), metrics=metrics, about=about)
+    found: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+    for row in verb(table, **{**options, "metrics": list(metrics)}).to_dicts():
+        metric, of = names[row["metric"]]
+        if row["value"] is not None:
+            found[metric, row["condition"], of, row["model"]] = row
+    return found
 
 
 def above_ceiling(scores: ScoreTable, frame: pl.DataFrame) -> str:

@@ -142,6 +142,18 @@ def test_without_people_or_common_conversations_there_are_no_rows() -> None:
     assert truth_agreement(scores, **needs).is_empty()
 
 
+def test_metrics_that_an_annotator_was_not_asked_are_left_out_and_named() -> None:
+    untagged = [
+        run.model_copy(update={"turns": tuple(turn.model_copy(update={"em_emotion_tags": ()}) for turn in run.turns)})
+        for run in runs(_data(), [SimulatedModel("human/ann")], seed=3)
+    ]
+    scores, needs = _asked([*runs(_data(), _models("m", [0.3, 0.6]), seed=4), *untagged])
+    said = "left out, as no conversation has the full answers of every annotator: Emotion F1"
+    with pytest.warns(UserWarning, match=said):
+        found = truth(scores, **needs, metrics=["avg_emotion_f1", PAIRWISE], resamples=200)
+    assert set(found["metric"]) == {PAIRWISE}
+
+
 def test_what_is_refused() -> None:
     scores, needs = _planted()
     with pytest.raises(MetricInputError, match="avg_response_similarity has no answers of annotators; expected one of"):
