@@ -175,6 +175,7 @@ def _drift(page: PageScores, metric: str) -> Section:
     return drawn_section(
         page, title, frame, "drift", caption, partial(turn_drift, table, metric=metric),
         finding=lambda rows: of_differences(models_of(rows).iter_rows(named=True), "drift", *said) + not_counted(rows),
+        others=[_numbers(page, "turn_drift", frame)],
     )  # fmt: skip
 
 
