@@ -56,10 +56,11 @@ def _usage_of(result: Record) -> _Usage:
     for name, entry in usage.items() if isinstance(usage, Mapping) else ():
         known = entry if isinstance(entry, Mapping) else {}
         parts[name.partition("/")[::2]] = {amount: _amount(known.get(amount)) for amount in _AMOUNTS}
-    for name, value in noted.items() if not parts else ():
-        if name.endswith("_cost") and (cost := _amount(value)) is not None:
-            role = "model" if name == "api_cost" else name.removesuffix("_cost")
-            parts[role, _ALL] = dict.fromkeys(_AMOUNTS) | {"cost": cost}
+    costs = {name: _amount(noted[name]) for name in noted if name.endswith("_cost") and name in result.model_fields_set}
+    # Beside a known cost, one that the result says is unknown is a part of the sum.
+    for name, cost in costs.items() if not parts and any(one is not None for one in costs.values()) else ():
+        role = "model" if name == "api_cost" else name.removesuffix("_cost")
+        parts[role, _ALL] = dict.fromkeys(_AMOUNTS) | {"cost": cost}
     everything = _sum_of(parts)
     if everything["seconds"] is None:
         everything["seconds"] = _amount(noted.get("duration_seconds"))
@@ -215,10 +216,12 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
             prices[series.groups.index((model, asked)), column[unit]] = total / len(own)
     rows: list[tuple[Any, ...]] = []
     for condition, present in series.by_condition().items():
-        groups = [group for group in present if kind_of_group(series.groups[group][0]) == "model"]
+        models = [group for group in present if kind_of_group(series.groups[group][0]) == "model"]
         for metric in metrics:
             of = scores.metrics[metric]
-            values = series.values(per_unit(scores, metric, "cost_front"))[groups, 0]
+            values = series.values(per_unit(scores, metric, "cost_front"))[:, 0]
+            groups = [group for group in models if not np.isnan(values[group]).all()]
+            values = values[groups]
             mask = np.logical_and.reduce(~np.isnan(values), axis=0)
             both = np.stack([values, _PER * prices[groups]], axis=1)[:, :, mask]
             known = np.logical_and.reduce(~np.isnan(both[:, 1]), axis=1) & mask.any()

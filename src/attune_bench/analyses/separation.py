@@ -1,7 +1,7 @@
 """Separation: how well each metric tells models apart, the most reliable metric first."""
 
 from collections.abc import Sequence
-from math import isinf, isnan
+from math import floor, isinf, isnan
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from attune_data.text import listed, plural
 from attune_metrics.metric import Metric, nan_to_none
 from attune_metrics.stats.separation import Separation, units_for_reliability
 from attune_metrics.stats.separation import separation as separation_of
-from attune_metrics.stats.sums import MOST_SKEWNESS, Floats, skewness_of_mean
+from attune_metrics.stats.sums import MOST_SKEWNESS, ROUNDING, Floats, skewness_of_mean
 
 TARGET = 0.9
 
@@ -186,12 +186,20 @@ def _advice(scores: ScoreTable, rows: Sequence[dict[str, Any]]) -> str:
     if not apart:
         return f"None of {plural(len(known), 'metric')} tells these models apart: each reliability may be 0."
     best, reach = apart[0], sum(row["reliability"] >= TARGET for row in known)
+    unsure = [called(row["metric"]) for row in rows if row["low"] is None and row["reliability"] is not None]
     said = (
-        f"{called(best['metric'])} orders these models most reliably ({best['reliability']:.2f}); {reach} of "
-        f"{plural(len(known), 'metric')} {'reaches' if reach == 1 else 'reach'} a reliability of {TARGET}"
+        f"{called(best['metric'])} orders these models most reliably ({_rounded_down(best['reliability']):.2f}); "
+        f"{reach} of {plural(len(known), 'metric')} {'reaches' if reach == 1 else 'reach'} a reliability of {TARGET}"
     )
+    if unsure:
+        said += f"; the reliability of {listed(unsure, 6)} has no interval, and is not counted"
     lost = [called(row["metric"]) for row in known if row["low"] <= 0]
     if lost:
         verb = "does" if len(lost) == 1 else "do"
         said += f"; {listed(lost, 6)} {verb} not tell them apart, as the reliability may be 0"
     return f"{said}."
+
+
+def _rounded_down(reliability: float) -> float:
+    """Return a reliability to two digits, below 0.9 where it is below 0.9."""
+    return floor(100 * reliability + ROUNDING) / 100

@@ -134,7 +134,7 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     ...                       "dimensions": [1, 1], "models": [11, 11]})
     >>> for sentence in skills_shown(Scores.from_table(frame), pairs).split(". "):
     ...     print(sentence)  # doctest: +ELLIPSIS
-    Of 2 pairs of metrics, 1 is correlated (interval without 0), 1 is not one skill (interval below 1); the metrics ...
+    Of 2 pairs of metrics, 1 is correlated (interval without 0), 1 is not one skill (interval within -1 and 1); the ...
     With 11 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.00 to 0.88.
     """
     several = frame["condition"].n_unique() > 1
@@ -152,13 +152,13 @@ def skills_found(rows: pl.DataFrame) -> str:
     if known.is_empty():
         return ""
     correlated = known.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
-    apart = known.filter(pl.col("high") < 1).height
+    apart = known.filter((pl.col("high") < 1) & (pl.col("low") > -1)).height
     found = (
         f"Of {plural(known.height, 'pair')} of metrics, {correlated} {_is(correlated)} correlated (interval without 0),"
-        f" {apart} {_is(apart)} not one skill (interval below 1)"
+        f" {apart} {_is(apart)} not one skill (interval within -1 and 1)"
     )
     if beyond := known.filter(pl.col("corrected").abs() > 1).height:
-        found += f"; {beyond} {_is(beyond)} beyond 1, as noise allows"
+        found += f"; {beyond} {_is(beyond)} beyond -1 or 1, as noise allows"
     if (number := rows["dimensions"][0]) is not None:
         shared = f"the metrics share at least {plural(number, 'skill')}" if number else "no shared skill is shown"
         found += f"; {shared}"

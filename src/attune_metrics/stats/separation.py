@@ -199,10 +199,12 @@ def _shares(
     _, high = t_ends(0, jackknife_error(np.array(left) / rest - 1), freedom, -inf, inf, reliability.level)
     ends = [_ratio_end(end, float(row[0]), rest, high, side) for end, side in zip(between, (-1, 1), strict=True)]
     found[0] = replace(found[0], low=ends[0], high=ends[1])
-    for place, (share, *left) in enumerate((parts / parts.sum(axis=0))[1:].tolist(), start=1):
+    every_share = (parts / parts.sum(axis=0))[1:].tolist()
+    for place, (share, *left) in enumerate(every_share, start=1):
         least, most = (0, 1) if 0 < share < 1 else (-inf, inf)
         low, high = t_ends(share, jackknife_error(np.array(left) - share), freedom, least, most, reliability.level)
-        found[place] = replace(found[place], low=max(low, 0.0), high=min(max(high, 0.0), 1.0))
+        estimate = found[place].estimate  # differs from `share` where a part is below 0, and so is 0
+        found[place] = replace(found[place], low=max(min(low, estimate), 0.0), high=min(max(high, estimate), 1.0))
     return found
 
 

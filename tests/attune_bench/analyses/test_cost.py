@@ -1,8 +1,10 @@
 """What results cost, by hand: sums by part, unknown amounts, the front, and what a missing price leaves open."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+import polars as pl
 import pytest
 
 from attune_bench import Scores, score
@@ -55,6 +57,10 @@ def test_results_of_other_programs_have_the_cost_of_roles_and_a_duration() -> No
         (GOOD, "judge", "all", None, 20.0, None),
         (BAD, "all", "all", None, None, 40.0),
     ]
+    # A cost that the results say is not known is a part of the sum.
+    scores, unknown = noted(good={"api_cost": 0.25, "judge_cost": None})
+    rows = cost(scores, results=unknown).select("role", "cost").rows()
+    assert rows == [("all", None), ("model", 10.0), ("judge", None)]
     # Of results of both kinds only the roles are known.
     runs[0] = runs[0].model_copy(update={"usage": {"model/read": part(3, 0.75)}})
     mixed = cost(scores, results=runs).filter(model=GOOD).select("role", "part", "cost").rows()
@@ -105,6 +111,13 @@ def test_what_a_missing_price_leaves_open() -> None:
     good, bad = worse_unpriced[GOOD], worse_unpriced[BAD]
     assert (good["front"], good["below"]) == ("yes", None)
     assert (bad["front"], bad["share"], bad["below"]) == ("open", None, 500.0)
+
+
+def test_a_model_without_a_score_is_not_compared() -> None:
+    scores, runs = noted(good={"api_cost": 0.5}, bad={"api_cost": 0.25})
+    value = pl.when(pl.col("model") == BAD).then(None).otherwise("composite_score").alias("composite_score")
+    found = cost_front(replace(scores, values=scores.values.with_columns(value)), results=runs, resamples=200)
+    assert found.select("model", "cost", "front").rows() == [(GOOD, 500.0, "yes")]
 
 
 def test_what_was_free_costs_0_and_has_no_score_for_a_dollar() -> None:

@@ -69,6 +69,11 @@ def test_advice_is_true_and_false() -> None:
     lost = table(NOISE, PEOPLE, "noise")
     said = advice(lost, separation(lost, **QUICK))
     assert said == "None of 1 metric tells these models apart: each reliability may be 0."
+    nearly = separation(BOTH, **QUICK).with_columns(reliability=pl.lit(0.8999), low=pl.lit(0.7))
+    assert "(0.89); 0 of 2 metrics reach a reliability of 0.9" in advice(BOTH, nearly)
+    unsure = nearly.with_columns(low=pl.Series([None, 0.7]))
+    assert "noise orders these models most reliably (0.89)" in advice(BOTH, unsure)
+    assert "; the reliability of clear has no interval, and is not counted" in advice(BOTH, unsure)
     few = table(CLEAR[:, :, :6], PEOPLE[:6], "clear")
     found = separation(few, **QUICK)
     assert found["reason"].to_list() == ["fewer than 5 clusters"]
@@ -94,7 +99,10 @@ def test_two_planted_skills_are_found() -> None:
     assert "; the metrics share at least 2 skills. " in said
     correlated = sum(one["low"] > 0 or one["high"] < 0 for one in rows.values())
     assert said.startswith(f"Of 6 pairs of metrics, {correlated} are correlated (interval without 0), ")
-    assert f" {sum(one['high'] < 1 for one in rows.values())} are not one skill (interval below 1)" in said
+    assert f" {sum(one['high'] < 1 for one in rows.values())} are not one skill (interval within -1 and 1)" in said
+    opposite = found.with_columns(corrected=pl.lit(-1.003), low=pl.lit(-1.01), high=pl.lit(-0.99))
+    said = skills_shown(FOUR, opposite)
+    assert "0 are not one skill (interval within -1 and 1); 6 are beyond -1 or 1, as noise allows" in said
     assert "With 40 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.35 to 0.77." in said
 
 
@@ -108,7 +116,7 @@ def test_one_planted_skill_is_found() -> None:
     assert " 0 are not one skill" in said
     assert "at least 1 skill." in said
     beyond = found.filter(pl.col("corrected") > 1).height
-    assert (f"; {beyond} {'is' if beyond == 1 else 'are'} beyond 1, as noise allows" in said) == bool(beyond)
+    assert (f"; {beyond} {'is' if beyond == 1 else 'are'} beyond -1 or 1, as noise allows" in said) == bool(beyond)
 
 
 def test_metrics_without_a_common_skill() -> None:

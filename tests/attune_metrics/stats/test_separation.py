@@ -87,6 +87,13 @@ def test_scale_order_and_incomplete_units_do_not_matter() -> None:
     assert again.error == pytest.approx(7 * found.error, abs=1e-9)
 
 
+def test_intervals_of_shares_are_shares_and_hold_the_estimate() -> None:
+    for seed in range(100):  # of noise alone, where a part of the variance is below 0 as often as above
+        found = separation(np.random.default_rng(seed).normal(size=(4, 30)), range(30))
+        for part in (found.unit, found.within):
+            assert 0 <= part.low <= part.estimate <= part.high <= 1
+
+
 def test_below_zero_is_no_zero() -> None:
     # Means 2 and 2.01, differences far noisier: F is far below 1.
     found = separation([[1.0, 3.0, 2.0, 2.0], [3.0, 1.0, 2.02, 2.02]], range(4)).reliability

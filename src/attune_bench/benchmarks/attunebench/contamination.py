@@ -32,9 +32,12 @@ ORIGINAL = "original"
 TEXTS = (ORIGINAL, "shuffled", "paraphrased")
 
 CONTAMINATION = columns(
-    "model condition text reproduced low high p p_holm similarity probes unread n clusters reason",
+    "model condition text reproduced low high difference p p_holm similarity probes unread n clusters reason",
     text=text("`original`, or the control: `shuffled` or `paraphrased`."),
     reproduced=share("Share of the comparisons in which the second half is reproduced."),
+    difference=share(
+        "Share of the original that is reproduced minus that of the control, on the messages that have both.",
+    )._replace(low=-1, signed=True),
     p="p-value of the test that exchanges the original and the control within each participant.",
     p_holm="p-value with Holm's correction for all models and controls of the mode.",
     similarity=FrameColumn(
@@ -126,7 +129,7 @@ def contamination(
         unread[group] = unread.get(group, 0) + max(planned - len(given), 0)
     rows: list[dict[str, Any]] = []
     for group in series.groups:
-        for name in TEXTS if asked.get(group) else ():
+        for name in TEXTS if asked.get(group) or unread.get(group) else ():
             found = [(probe, probe.runs[name]) for probe in asked[group] if probe.runs.get(name)]
             units = {probe.unit for probe, _ in found}
             row: dict[str, Any] = {"model": group[0], "condition": group[1], "text": name, "n": len(units)}
@@ -142,7 +145,7 @@ def contamination(
             row["reproduced"] = nan_to_none(interval.estimate)
             row["similarity"] = fmean(run / size for _, runs in found for run, size in runs)
             if name != ORIGINAL:
-                row["p"] = _p_value(found, [cluster_of[probe.unit] for probe, _ in found], chosen)
+                row |= _tested(found, [cluster_of[probe.unit] for probe, _ in found], chosen)
             rows.append(row)
     for condition in dict.fromkeys(row["condition"] for row in rows):
         tested = [row for row in rows if row["condition"] == condition and row.get("p") is not None]
@@ -151,17 +154,21 @@ def contamination(
     return build_frame(CONTAMINATION, [{name: row.get(name) for name in CONTAMINATION} for row in rows])
 
 
-def _p_value(
+def _tested(
     found: Sequence[tuple[_Probe, Sequence[WordRun]]], clusters: Sequence[tuple[str, str]], options: AnalysisOptions
-) -> float | None:
-    """Return the p-value of the exchange of original and control within clusters; None where it is undefined."""
+) -> dict[str, float | None]:
+    """Return the difference of original and control, and the p-value of their exchange within clusters."""
     sides = [(fmean(is_long_run(*run) for run in of) for of in (probe.runs[ORIGINAL], runs)) for probe, runs in found]
     original, control = zip(*sides, strict=True)
     [test] = paired_permutation_test(original, control, clusters, n_permutations=options.resamples, seed=options.seed)
-    return nan_to_none(test.p_value)
+    return {"difference": fmean(original) - fmean(control), "p": nan_to_none(test.p_value)}
 
 
-_LACKING = {"shuffled": "no message of another participant", "paraphrased": "no paraphrases were probed"}
+_LACKING = {
+    ORIGINAL: "no continuation could be read",
+    "shuffled": "no message of another participant",
+    "paraphrased": "no paraphrases were probed",
+}
 
 
 def _ends(data: Iterable[Conversation], scored: Mapping[str, Any]) -> dict[tuple[str, int], str]:
@@ -216,13 +223,14 @@ def _others(pool: list[_Half], end: str, person: tuple[str, str]) -> list[str]:
 def reproduced_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     """Say how many models reproduce significantly more than each control, by condition; nothing without intervals.
 
-    A model does where the corrected p-value is below 0.05 and it reproduces more of the originals.
+    A model does where the corrected p-value is below 0.05 and the difference above 0.
 
     Examples
     --------
     >>> from attune_bench import Scores
     >>> scores = Scores.from_table(pl.DataFrame({"model": "m", "unit": "u", "metric": "hit", "value": [1.0]}))
-    >>> shares = {"text": [*TEXTS[:2]], "reproduced": [0.3, 0.0], "p_holm": [None, 0.01], "probes": 9}
+    >>> shares = {"text": [*TEXTS[:2]], "reproduced": [0.3, 0.0], "p_holm": [None, 0.01], "difference": [None, 0.3],
+    ...           "probes": 9}
     >>> reproduced_shown(scores, pl.DataFrame({"model": "m", "condition": None, **shares}))
     '1 of 1 model reproduces more than the shuffled control (30.0%); paraphrases were not probed.'
     """
@@ -240,7 +248,7 @@ def _shown(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
         known = [(own["reproduced"], other) for own, other in pairs if other["p_holm"] is not None]
         if not known:
             continue
-        above = [own for own, other in known if other["p_holm"] < ALPHA and own > other["reproduced"]]
+        above = [own for own, other in known if other["p_holm"] < ALPHA and other["difference"] > 0]
         most = f" ({'at most ' if len(above) > 1 else ''}{max(above):.1%})" if above and not parts else ""
         of = f"{len(above)} of {plural(len(known), 'model')}"
         verb = "reproduces" if 1 in (len(above), len(known)) else "reproduce"

@@ -73,8 +73,42 @@ def test_the_sentence_is_true_and_false(found: pl.DataFrame, data: dict[str, Con
     untested = found.with_columns(p_holm=pl.lit(None, dtype=pl.Float64))
     assert reproduced_shown(scores, untested) == ""
     # A control that is reproduced more often is no contamination.
-    turned = found.with_columns(reproduced=1 - pl.col("reproduced"))
+    turned = found.with_columns(difference=-pl.col("difference"))
     assert "0 of 2 models reproduce more than the shuffled control;" in reproduced_shown(scores, turned)
+
+
+def test_a_control_is_compared_on_the_messages_that_both_have(data: dict[str, Conversation], runs: list[Run]) -> None:
+    # The messages with a paraphrase are those that are not recited, and of these the paraphrase is.
+    def turned(run: Run) -> Run:
+        turns = [
+            turn.model_copy(
+                update={"em_paraphrase_continuation": turn.paraphrase_end, "em_continuation": "None of it."}
+                if place % 2
+                else {"em_paraphrase_continuation": None, "em_continuation": own.user_message}
+            )
+            for place, (turn, own) in enumerate(zip(run.turns, data[run.conversation_id].turns, strict=False))
+        ]
+        return run.model_copy(update={"turns": tuple(turns)})
+
+    odd = [turned(run) for run in runs if run.em_model == runs[0].em_model]
+    scores = score(data.values(), odd)
+    found = contamination(scores, data=data.values(), results=odd, **QUICK)
+    original, _, paraphrased = found.to_dicts()
+    assert original["reproduced"] > 0.4
+    assert (paraphrased["reproduced"], paraphrased["difference"]) == (1, -1)
+    assert paraphrased["p_holm"] < 0.05
+    assert "; 0 of 1 model reproduces more than the paraphrased control." in reproduced_shown(scores, found)
+
+
+def test_continuations_that_could_not_be_read_are_counted(data: dict[str, Conversation], runs: list[Run]) -> None:
+    def unread(run: Run) -> Run:
+        turns = [turn.model_copy(update={"em_continuation": None}) for turn in run.turns]
+        return run.model_copy(update={"turns": tuple(turns), "calls": {"turn-1/probe": {"outcome": "unparsed"}}})
+
+    odd = [unread(run) for run in runs if run.em_model == runs[0].em_model]
+    row, *_ = contamination(score(data.values(), odd), data=data.values(), results=odd, **QUICK).to_dicts()
+    assert (row["text"], row["reproduced"], row["unread"]) == ("original", None, len(odd))
+    assert row["reason"] == "no continuation could be read"
 
 
 def test_controls_are_other_participants_messages(data: dict[str, Conversation], runs: list[Run]) -> None:
