@@ -45,6 +45,10 @@ _LOADED = 'location.protocol==="file:"?'
 """What decides, in the script of the site, from where the index comes."""
 
 _REFERENCE = "reference/"
+_LINK = re.compile(
+    r"(<a href=\S+ class=md-nav__link>)<span class=md-ellipsis>(?:<span class=md-typeset>([^<]*)</span>|([^<]*))</span>"
+)
+"""A link of the navigation, and the spans around its words, which site.css makes needless."""
 _SCRIPT = re.compile(r"<script>(.+?)</script>", re.DOTALL)
 _DRAWN = re.compile(r'<svg class="?lucide"? viewBox="0 0 24 24">(.+?)</svg>', re.DOTALL)
 _MASKED = '<svg class="lucide icon-%s" viewBox="0 0 24 24"></svg>'
@@ -53,7 +57,8 @@ _OF_REFERENCE = (
     (re.compile(r'<span title=(?:"[^"]*"|[^\s>]+)>([^<]*)</span>'), r"\1"),
     (re.compile(r"<div class=doc-md-description><p>((?:[^<]|<(?!p\b|div|/p>|/div>))*)</p></div>"), r"\1"),
     (re.compile(r" class=doc-section-item|(?<=<pre>)<span></span>"), ""),
-    (re.compile(r'"doc doc-object-name doc-\w+-name"'), "doc-object-name"),
+    (re.compile(r'"doc (doc-object-name|doc-contents) (?:doc-\w+-name)?"'), r"\1"),
+    (re.compile(r'"autorefs autorefs-internal"'), "autorefs"),
 )
 """What the reference says twice, and names that no style has."""
 
@@ -138,6 +143,7 @@ def shrink(site: Path) -> None:
         of = path.relative_to(site).parts
         for pattern, by in _OF_REFERENCE if of[0] == "reference" else ():
             text = pattern.sub(by, text)
+        text = _LINK.sub(r"\1\2\3", text)
         root = "../" * (len(of) - 1)
         for found in dict.fromkeys(_SCRIPT.findall(text)):
             source = f"{root}assets/script-{scripts.setdefault(found, len(scripts))}.js"
