@@ -415,19 +415,20 @@ def ask(
     options = replace(options, command=_command(ctx, servers, output))
 
     def execute(part: Any) -> RunOutcome:
-        return _execute(partial(run_task, task, part, settings, servers, output=output, repeats=repeats), options)
+        done = _execute(partial(run_task, task, part, settings, servers, output=output, repeats=repeats), options)
+        if done.finished:
+            note_source(output, source)
+            # `rejudge` asks the servers of the run's judges, or else the server of its model.
+            for role, server in servers.items():
+                if role != "model" or len(servers) == 1:
+                    note_server(output, server.provider, server.url)
+        return done
 
     if stops is None or benchmark is None:
         outcome = execute(units)
     else:
         forced = None if benchmark in BENCHMARKS else ctx.params["benchmark"]
         outcome = stops.run(cast("Collection[Any]", units), execute, partial(_scores_of, benchmark, source, forced))
-    if outcome.finished:
-        note_source(output, source)
-        # `rejudge` asks the servers of the run's judges, or else the server of its model.
-        for role, server in servers.items():
-            if role != "model" or len(servers) == 1:
-                note_server(output, server.provider, server.url)
     status = report_outcome(outcome, made)
     seen(outcome)
     if report is not None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from attune_data.text import pluralize
 from attune_metrics.metric import Metric
 
 _PREFIX = "_until_decided_"
+_KEYS = {*"model against metric label looks look clusters of_clusters units of_units decided".split()}
 
 
 def write_stop(
@@ -26,14 +28,17 @@ def write_stop(
     clusters: int,
     of_clusters: int,
     units: int,
+    of_units: int,
     decided: bool,
 ) -> None:
     """Write into a folder of results at which look, after how many clusters, a model was last compared."""
     content = {
         "model": model, "against": against, "metric": metric.name, "label": metric.label, "looks": looks, "look": look,
-        "clusters": clusters, "of_clusters": of_clusters, "units": units, "decided": decided,
+        "clusters": clusters, "of_clusters": of_clusters, "units": units, "of_units": of_units,
+        "decided": decided,
     }  # fmt: skip
-    path = folder / f"{_PREFIX}{safe_part(model)[:100]}.json"
+    compared = sha256(json.dumps([model, against, metric.name]).encode()).hexdigest()[:8]
+    path = folder / f"{_PREFIX}{safe_part(model)[:80]}_{compared}.json"
     write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
 
 
@@ -45,7 +50,7 @@ def _stops(folders: Sequence[str]) -> Iterator[dict[str, Any]]:
                 content = json.loads(path.read_bytes())
             except (OSError, ValueError):
                 continue
-            if isinstance(content, dict) and {"model", "against", "metric", "clusters", "units"} <= content.keys():
+            if isinstance(content, dict) and content.keys() >= _KEYS:
                 yield content
 
 
@@ -53,7 +58,8 @@ def with_stops(scores: Scores, folders: Sequence[str]) -> Scores:
     """Return scores with a sentence on each model in them that was compared while it ran, and not run further."""
     for one in _stops(folders):
         own = scores.values.filter(model=one["model"])
-        if not 0 < own["unit"].n_unique() <= one["units"]:
+        present = own["unit"].n_unique()
+        if not 0 < present < one["of_units"] and present != one["units"]:
             continue
         held = scores.provenance
         planned = one["looks"] != "any"

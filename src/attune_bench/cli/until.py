@@ -15,6 +15,7 @@ from attune_bench.cli.output import UserError, mistakes, say
 from attune_bench.cli.stops import write_stop
 from attune_bench.report.columns import interval, number, row_p
 from attune_bench.runner import RunOutcome
+from attune_bench.runner.cost import Meter
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.stats.compare import looking_at
 from attune_bench.stats.options import MIN_CLUSTERS
@@ -71,14 +72,18 @@ class Until:
         UserError
             If units of too few clusters have scores of the other model.
         """
-        held, known = self.rival.provenance, {*self.rival.units["unit"]}
+        held, known = self.rival.provenance, {*self.rival.values.drop_nulls(self.metric)["unit"]}
         kept = units[[place for place, unit in enumerate(units) if unit.id in known]]
         if len(kept) < len(units):
-            say(f"{plural(len(units) - len(kept), held.unit)} left out, without scores of {self.other}")
+            say(f"{plural(len(units) - len(kept), held.unit)} left out, without a score of {self.other}")
         stages, clusters = self.stages(kept), pluralize(held.cluster)
         if not stages:
-            few = f"fewer than {MIN_CLUSTERS} {clusters} of the data have scores of {self.other}"
-            raise UserError(f"--until-decided: {few}, and fewer are not compared")
+            size = len({*self._clusters(kept)})
+            few = f"{plural(size, held.cluster)} of the data {'has' if size == 1 else 'have'} scores of {self.other}"
+            needed = f"fewer than {MIN_CLUSTERS} are not compared"
+            if size >= MIN_CLUSTERS:
+                needed = "at any time so few decide nothing; plan a number of looks"
+            raise UserError(f"--until-decided: {few}, and {needed}")
         say(f"compared with {self.other} after {listed([f'{one.clusters:,}' for one in stages], 6)} {clusters}")
         return kept
 
@@ -87,10 +92,9 @@ class Until:
 
         Clusters come in a random order, the same in every run.
         """
-        known = dict(self.rival.units.select("unit", pl.coalesce("cluster", "unit")).iter_rows())
         groups: dict[str, list[int]] = {}
-        for place, unit in enumerate(units):
-            groups.setdefault(known[unit.id], []).append(place)
+        for place, cluster in enumerate(self._clusters(units)):
+            groups.setdefault(cluster, []).append(place)
         total = len(groups)
         order = np.random.default_rng(0).permutation(total).tolist()
         names = [sorted(groups)[place] for place in order]
@@ -102,6 +106,10 @@ class Until:
             if size >= MIN_CLUSTERS and looking.factor(size - 1) < inf:
                 found.append(Stage([place for name in names[:size] for place in groups[name]], size, looking))
         return found
+
+    def _clusters(self, units: Sequence[Any]) -> list[str]:
+        known = dict(self.rival.units.select("unit", pl.coalesce("cluster", "unit")).iter_rows())
+        return [known[unit.id] for unit in units]
 
     def run(
         self,
@@ -122,6 +130,7 @@ class Until:
         """
         stages, held = self.stages(units), self.rival.provenance
         of_all, before, replaced, outcome = stages[-1].clusters, 0, 0, None
+        meter = Meter(units=0, calls=0, unit=held.unit)
         # One unit alone: where models that are asked in other ways are not compared, no other unit is paid for.
         stages = [stages[0]._replace(units=stages[0].units[:1], clusters=1), *stages]
         clusters = pluralize(held.cluster)
@@ -129,6 +138,7 @@ class Until:
             last = execute(units[stage.units])
             before += last.earlier - (0 if outcome is None else outcome.finished)
             outcome, replaced = last, replaced + last.replaced
+            meter.add(last.meter)
             if last.stopped is not None or (place and (not last.finished or last.is_unreadable)):
                 say(f"{self._metric}: not decided when the run stopped")
                 break
@@ -137,14 +147,18 @@ class Until:
             rows = self._compared(score(last.folder), [unit.id for unit in units[stage.units]], stage.looking)
             if not place:
                 continue
-            decided = all(row["significant"] for row in rows)
+            decided = bool(rows) and all(row["significant"] for row in rows)
             said = f"look {stage.looking}" if stage.looking.look else "at any time"
             for row in rows:
-                say(f"{said}, {stage.clusters} of {of_all} {clusters}: {self._sentence(row, decided)}")
+                size = f"{min(stage.clusters, row['clusters'])} of {of_all} {clusters}"
+                under = "" if len(rows) == 1 else f", {held.condition} {row['condition']}"
+                say(f"{said}, {size}{under}: {self._sentence(row)}")
+            if not rows:
+                say(f"{said}: no {held.unit} has a score of both models; not decided")
             write_stop(
                 last.folder, model=self.model, against=self.other, metric=self.rival.metrics[self.metric],
                 looks=self.looks, look=stage.looking.look, clusters=stage.clusters, of_clusters=of_all,
-                units=len(stage.units), decided=decided,
+                units=len(stage.units), of_units=len(units), decided=decided,
             )  # fmt: skip
             if decided:
                 left = len(units) - len(stage.units)
@@ -154,13 +168,16 @@ class Until:
         else:
             say(f"the difference is not decided with all {of_all} {clusters}")
         assert outcome is not None  # noqa: S101 - there is a stage
-        return replace(outcome, earlier=before, replaced=replaced)
+        # Units that failed at a look and were run again at the next one count once.
+        meter.failed = outcome.meter.failed
+        meter.units = meter.done + meter.failed
+        return replace(outcome, earlier=before, replaced=replaced, meter=meter)
 
     @property
     def _metric(self) -> str:
         return f"{self.rival.metrics[self.metric].label} of {self.model} minus {self.other}"
 
-    def _sentence(self, row: dict[str, Any], decided: bool) -> str:
+    def _sentence(self, row: dict[str, Any]) -> str:
         metric = self.rival.metrics[self.metric]
         if row["p"] is None:
             return f"{self._metric}: {row['reason']}; not decided"
@@ -170,13 +187,17 @@ class Until:
         over = "" if row.get("look") is None else " over all looks"
         return (
             f"{self._metric} {difference}{f' {ends}' if ends else ''}, p {p if p.startswith('<') else f'= {p}'}{over}: "
-            f"{'' if decided else 'not '}decided"
+            f"{'' if row['significant'] else 'not '}decided"
         )
 
     def _compared(self, own: Scores, units: Sequence[str], looking: Looking) -> list[dict[str, Any]]:
         """Return the comparison of both models on the units of a look, one for each condition."""
-        own = own.keep(groups=[group for group in own.groups if group[0] == self.model], units=units)
-        rival = self.rival.keep(units=units)
+        groups = [group for group in own.groups if group[0] == self.model]
+        both = {*own.values.filter(model=self.model)["unit"]}.intersection(units)
+        if not groups or not both:
+            return []
+        own = own.keep(groups=groups, units=[unit for unit in units if unit in both])
+        rival = self.rival.keep(units=[unit for unit in units if unit in both])
         shared = [name for name in own.values.columns if name in rival.values.columns]
         values = pl.concat([own.values, rival.values.select(shared)], how="diagonal_relaxed")
         settings = (*own.provenance.settings, *rival.provenance.settings)

@@ -224,6 +224,7 @@ def early_differences(
         elif isnan(difference) or isnan(error := jackknife_error(own)):
             reason = "all values are in one cluster" if size == 1 else "the difference is undefined without a cluster"
         elif error <= ROUNDING * most:
+            p = p_min = looking.p_min(differing)
             reason = NO_VARIATION
         else:
             freedom = effective_freedom(size, coefficient_of_variation(units))

@@ -3,13 +3,15 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from commands import Call, strict_json
-from model_server import ModelServer
+from model_server import ModelServer, reply
 
 from attune_bench import Scores
+from attune_bench.cli.stops import with_stops, write_stop
 from attune_bench.cli.until import Until
 from attune_data import load_records
 from attune_data.kinds import ITEM
@@ -61,6 +63,7 @@ def test_it_stops_where_the_difference_is_decided_and_goes_on_as_a_plain_run(cal
         assert "look 3" not in out
         assert len(files()) == 16
         assert "results: 16 predictions, one item each" in out
+        assert "16/16 items" in out, "the last line is of all looks"
         calls = server.calls
         again = run(call, server, "m", *asked)
         assert server.calls == calls, "nothing is asked twice"
@@ -87,6 +90,37 @@ def test_it_stops_where_the_difference_is_decided_and_goes_on_as_a_plain_run(cal
 
 
 @pytest.mark.slow
+def test_a_look_compares_what_could_be_run(call: Call) -> None:
+    bad = reply("400 Bad Request", json.dumps({"error": {"message": "filtered", "code": "content_filter"}}))
+    with ModelServer() as server:
+        path = rival(call, server, accuracy=1.0)
+    with ModelServer(lambda number, _: bad if number in (31, 61) else None) as server:
+        status, out, err = run(call, server, "m", "--against", path, "--until-decided", METRIC, "--concurrency", 1)
+    assert (status, err) == (0, "")
+    assert "look 1 of 4, 6 of 32 scenarios: Accuracy of m minus n" in out
+    assert "look 2 of 4, 16 of 32 scenarios: Accuracy of m minus n" in out, "what failed is run again"
+    assert "16/16 items" in out
+
+
+def test_a_note_of_a_look_stays_until_all_units_are_there(scores: Path, tmp_path: Path) -> None:
+    read = Scores.read(scores)
+    about: dict[str, Any] = {"model": "n", "metric": read.metrics[METRIC], "looks": 4, "of_clusters": 20}
+    for against, look, units, decided in (("r", 3, 15, True), ("q", 1, 5, False)):
+        write_stop(
+            tmp_path, against=against, look=look, clusters=units, units=units, of_units=20, decided=decided, **about
+        )
+    (tmp_path / "_until_decided_odd.json").write_text('{"model": "n", "units": 5}', encoding="utf-8")
+
+    def noted(units: int) -> list[str]:
+        part = read.keep(groups=[("n", None)], units=read.units["unit"].to_list()[:units])
+        kept = part.provenance.notes
+        return [one for one in with_stops(part, [str(tmp_path)]).provenance.notes if one not in kept]
+
+    assert ["with r in" in one for one in sorted(noted(15))] == [False, True], "each comparison has its note"
+    assert [len(noted(units)) for units in (10, 20)] == [2, 0]
+
+
+@pytest.mark.slow
 def test_a_run_that_decides_nothing_says_so(call: Call) -> None:
     with ModelServer() as server:
         path = rival(call, server)
@@ -108,7 +142,8 @@ def test_it_looks_at_any_time(call: Call) -> None:
         _, out, _ = run(call, server, "m", "--against", path, "--until-decided", METRIC, "--looks", "any")
     assert "compared with n after 10, 12, 13, 15, 16, 18, ... scenarios" in out
     assert "at any time, 10 of 32 scenarios: Accuracy of m minus n " in out
-    content = json.loads(Path("results/_until_decided_m.json").read_bytes())
+    [note] = Path("results").glob("_until_decided_m_*.json")
+    content = json.loads(note.read_bytes())
     assert (content["looks"], content["look"], content["decided"]) == ("any", None, True)
     assert content["clusters"] == 10
 
@@ -171,7 +206,7 @@ def test_nothing_is_sent_before_it_is_clear_what_is_compared(call: Call, scores:
             (*asked, "--looks", 21): "looks 21 is not a whole number from 1 to 20",
             (*asked, "--looks", "often"): "'often' is neither a whole number nor any",
             (*asked, "--pairs", 4): "--pairs judges answers to all units",
-            (*asked, "--limit", 4): "fewer than 5 units of the data have scores of o",
+            (*asked, "--limit", 4): "4 units of the data have scores of o, and fewer than 5 are not compared",
         }
         for options, message in wrong.items():
             status, out, err = run(call, server, "m", *options)
@@ -191,8 +226,8 @@ def test_scores_of_another_benchmark_and_other_units_are_refused(call: Call, dem
         assert "--against own.parquet has no model but n, which is run; name scores of another one" in own[2]
         asked = ("--against", Path("few.parquet"), "--until-decided", METRIC)
         _, out, err = run(call, server, "m", *asked, "--against-model", "n")
-        assert "30 units left out, without scores of n" in out  # two of the four are among the first 32
-        assert "fewer than 5 units of the data have scores of n, and fewer are not compared" in err
+        assert "30 units left out, without a score of n" in out  # two of the four are among the first 32
+        assert "2 units of the data have scores of n, and fewer than 5 are not compared" in err
         assert server.calls == 0
 
 
