@@ -49,10 +49,11 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "separation": Analysis(
             function=separation,
             title="Separation of models",
-            note="Reliability: the share of the variance between the models' means that other units would show again. "
-            "Differ: the share of pairs of models that differ (Holm). Shares of the variance of one score: between "
-            "models, between units, the rest. Units needed: for a reliability of 0.9. Detectable: the smallest "
-            "difference that a comparison finds, as a share of the range of the means.",
+            note="Reliability: the share of the variance between the models' means that other units would show again; "
+            "below 0 where noise alone would make more, its interval from 0. Differ: the share of pairs of models that "
+            "differ (Holm). Shares of the variance of one score: between models, between units, the rest. Units "
+            "needed: for a reliability of 0.9. Detectable: the smallest difference that a comparison finds, as a share "
+            "of the range of the means.",
             rows_need="scores of at least two models in one condition",
             estimate="reliability",
             by_metric=False,
@@ -164,11 +165,12 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "cost_front": Analysis(
             function=cost_front,
             title="Score and cost",
-            note="Cost: US dollars for the model's own calls of 1,000 units, judges not counted. Front: whether no "
-            "other model has a better or equal score at a lower or equal cost; open where that depends on costs that "
-            "are not known. Share: the resamples in which the model is on the front of the models of a known cost.",
+            note="Cost: US dollars for the model's own calls of 1,000 units, without judges and probes. Front: whether "
+            "no other model has a better or equal score at a lower or equal cost; open where that depends on costs "
+            "that are not known. Share: the resamples in which the model is on the front of the models of a known "
+            "cost.",
             needs=("results",),
-            rows_need="results of a model that record their cost",
+            rows_need="scores of the metric, and results of a model that record their cost",
             estimate="value",
             row="a condition, metric and model",
             columns=COST_FRONT,

@@ -12,6 +12,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks import benchmark_in_use
+from attune_bench.runner.cost import PROBE
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import KEYS, ScoreTable, metrics_per_unit
@@ -212,7 +213,8 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
     prices = np.full((len(series.groups), len(series.units)), np.nan)
     column = {unit: place for place, unit in enumerate(series.units)}
     for (model, asked, unit), own in _usages(scores, results).items():
-        if (total := _total(_sum_of(usage, "model")["cost"] for usage in own)) is not None:
+        scored = [{key: amounts for key, amounts in usage.items() if key[1] != PROBE} for usage in own]
+        if (total := _total(_sum_of(usage, "model")["cost"] for usage in scored)) is not None:
             prices[series.groups.index((model, asked)), column[unit]] = total / len(own)
     rows: list[tuple[Any, ...]] = []
     for condition, present in series.by_condition().items():

@@ -193,7 +193,7 @@ def _advice(scores: ScoreTable, rows: Sequence[dict[str, Any]]) -> str:
     )
     if unsure:
         said += f"; the reliability of {listed(unsure, 6)} has no interval, and is not counted"
-    lost = [called(row["metric"]) for row in known if row["low"] <= 0]
+    lost = [called(row["metric"]) for row in known if row["low"] <= 0 and not row["differ"]]
     if lost:
         verb = "does" if len(lost) == 1 else "do"
         said += f"; {listed(lost, 6)} {verb} not tell them apart, as the reliability may be 0"

@@ -1,7 +1,7 @@
 """What `run --until-decided` notes in its folder, and the sentence that scores of the folder then have."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -31,7 +31,10 @@ def write_stop(
     of_units: int,
     decided: bool,
 ) -> None:
-    """Write into a folder of results at which look, after how many clusters, a model was last compared."""
+    """Write into a folder of results at which look, after how many clusters, a model was last compared.
+
+    The note of a larger look of the same comparison stays.
+    """
     content = {
         "model": model, "against": against, "metric": metric.name, "label": metric.label, "looks": looks, "look": look,
         "clusters": clusters, "of_clusters": of_clusters, "units": units, "of_units": of_units,
@@ -39,19 +42,25 @@ def write_stop(
     }  # fmt: skip
     compared = sha256(json.dumps([model, against, metric.name]).encode()).hexdigest()[:8]
     path = folder / f"{_PREFIX}{safe_part(model)[:80]}_{compared}.json"
-    write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
+    if max((one["units"] for one in _read([path])), default=0) <= units:
+        write_whole(path, [json.dumps(content, indent=2).encode() + b"\n"])
 
 
 def _stops(folders: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield what runs in folders have noted of their looks."""
     for folder in map(Path, folders):
-        for path in sorted(folder.glob(f"{_PREFIX}*.json")) if folder.is_dir() else ():
-            try:
-                content = json.loads(path.read_bytes())
-            except (OSError, ValueError):
-                continue
-            if isinstance(content, dict) and content.keys() >= _KEYS:
-                yield content
+        yield from _read(sorted(folder.glob(f"{_PREFIX}*.json")) if folder.is_dir() else ())
+
+
+def _read(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    """Yield the notes in files; files that are not there, or are no notes, have none."""
+    for path in paths:
+        try:
+            content = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(content, dict) and content.keys() >= _KEYS:
+            yield content
 
 
 def with_stops(scores: Scores, folders: Sequence[str]) -> Scores:

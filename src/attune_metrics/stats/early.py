@@ -224,8 +224,9 @@ def early_differences(
         elif isnan(difference) or isnan(error := jackknife_error(own)):
             reason = "all values are in one cluster" if size == 1 else "the difference is undefined without a cluster"
         elif error <= ROUNDING * most:
-            p = p_min = looking.p_min(differing)
             reason = NO_VARIATION
+            if abs(difference) > ROUNDING * most:
+                p = p_min = looking.p_min(differing)
         else:
             freedom = effective_freedom(size, coefficient_of_variation(units))
             p, p_min = looking.p(difference / error, freedom, differing), looking.p_min(differing)

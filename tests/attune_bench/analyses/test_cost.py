@@ -113,6 +113,11 @@ def test_what_a_missing_price_leaves_open() -> None:
     assert (bad["front"], bad["share"], bad["below"]) == ("open", None, 500.0)
 
 
+def test_what_probes_cost_is_no_cost_of_a_score() -> None:
+    usage = {"model/read": part(1, 0.25), "model/probe": part(1, 0.5)}
+    assert front(good={"usage": usage}, bad={"api_cost": 0.5})[GOOD]["cost"] == 250
+
+
 def test_a_model_without_a_score_is_not_compared() -> None:
     scores, runs = noted(good={"api_cost": 0.5}, bad={"api_cost": 0.25})
     value = pl.when(pl.col("model") == BAD).then(None).otherwise("composite_score").alias("composite_score")

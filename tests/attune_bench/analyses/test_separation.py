@@ -64,6 +64,8 @@ def test_advice_is_true_and_false() -> None:
     assert said.startswith("clear orders these models most reliably (0.9")
     assert "1 of 2 metrics reaches a reliability of 0.9" in said
     assert said.endswith("; noise does not tell them apart, as the reliability may be 0.")
+    found = separation(BOTH, **QUICK).with_columns(differ=pl.lit(0.5))
+    assert "apart" not in advice(BOTH, found), "a metric by which pairs differ tells them apart"
     alone = table(CLEAR, PEOPLE, "clear")
     assert "apart" not in advice(alone, separation(alone, **QUICK))
     lost = table(NOISE, PEOPLE, "noise")

@@ -95,7 +95,7 @@ def test_with_data_and_results_more_is_done(call: Call, conversations: Scored) -
     assert "needs --" not in out
     assert "- truth: needs runs of at least one person, called human/NAME" in out
     assert "- contamination: needs runs with probes (attune-bench run --probes)\n" in out
-    assert "- cost_front: needs results of a model that record their cost\n" in f"{out}\n"
+    assert "- cost_front: needs scores of the metric, and results of a model that record their cost\n" in f"{out}\n"
     assert too_wide(out) == []
 
 

@@ -44,7 +44,7 @@ def test_a_figure_of_costs_is_of_the_results(call: Call, episodes: Scored, tmp_p
             "--kind cost_front needs --results, what was scored, and no other kind takes them" in call(*asked, *more)[2]
         )
     status, _, err = call(*asked, "--kind", "cost_front", "--results", episodes.results)
-    assert (status, "needs results of a model that record their cost" in err) == (2, True)
+    assert (status, "needs scores of the metric, and results of a model that record their cost" in err) == (2, True)
 
 
 def test_a_profile_is_of_one_model_where_it_is_named(call: Call, results_csv: Path, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_look_compares_what_could_be_run(call: Call) -> None:
 def test_a_note_of_a_look_stays_until_all_units_are_there(scores: Path, tmp_path: Path) -> None:
     read = Scores.read(scores)
     about: dict[str, Any] = {"model": "n", "metric": read.metrics[METRIC], "looks": 4, "of_clusters": 20}
-    for against, look, units, decided in (("r", 3, 15, True), ("q", 1, 5, False)):
+    for against, look, units, decided in (("r", 3, 15, True), ("q", 1, 5, False), ("r", 1, 5, False)):
         write_stop(
             tmp_path, against=against, look=look, clusters=units, units=units, of_units=20, decided=decided, **about
         )

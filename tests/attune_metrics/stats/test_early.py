@@ -92,6 +92,11 @@ def test_odd_cases_have_a_reason() -> None:
     # Nothing but exchanges of the models can tell: no sign of k clusters is turned in 2 of 2^k.
     assert (constant.reason, isnan(constant.low)) == ("no variation among clusters", True)
     assert constant.p_value == constant.p_min == pytest.approx(2 / 2 ** len(A))
+    # Equal precision of other counts: the models differ everywhere, and not in the statistic.
+    ones, zeros = np.ones(20), np.zeros(20)
+    counts = [np.array([3 * ones, ones, zeros, zeros]), np.array([ones, ones, zeros, 2 * ones])]
+    [equal] = early_differences(Pairs(counts, [(0, 1)], range(20)), ANY, statistic=STATISTICS["precision"])
+    assert (equal.difference, isnan(equal.p_value)) == (0, True)
     [one] = early_differences(pairs_of(A, B, ["a"] * len(A)), ANY)
     assert (one.reason, isnan(one.p_value)) == ("all values are in one cluster", True)
     [none] = early_differences(pairs_of(A * np.nan, B), Looking(1, 2))
