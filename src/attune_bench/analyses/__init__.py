@@ -167,7 +167,8 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             title="Score and cost",
             note="Cost: US dollars for the model's own calls of 1,000 units, without judges and probes. Front: whether "
             "no other model has a better or equal score at a lower or equal cost; open where that depends on costs "
-            "that are not known. Share: the resamples in which the model is on the front of the models of a known "
+            "that are not known. Per dollar: the score of a unit divided by its cost, also of a model below random "
+            "answers. Share: the resamples in which the model is on the front of the models of a known "
             "cost.",
             needs=("results",),
             rows_need="scores of the metric, and results of a model that record their cost",

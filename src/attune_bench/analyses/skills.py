@@ -134,7 +134,7 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     ...                       "dimensions": [1, 1], "models": [11, 11]})
     >>> for sentence in skills_shown(Scores.from_table(frame), pairs).split(". "):
     ...     print(sentence)  # doctest: +ELLIPSIS
-    Of 2 pairs of metrics, 1 is correlated (interval without 0), 1 is not one skill (interval within -1 and 1); the ...
+    Of 2 pairs of metrics, 1 is correlated (interval without 0), for 1 one skill is ruled out (interval within -1 and ...
     With 11 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.00 to 0.88.
     """
     several = frame["condition"].n_unique() > 1
@@ -155,7 +155,7 @@ def skills_found(rows: pl.DataFrame) -> str:
     apart = known.filter((pl.col("high") < 1) & (pl.col("low") > -1)).height
     found = (
         f"Of {plural(known.height, 'pair')} of metrics, {correlated} {_is(correlated)} correlated (interval without 0),"
-        f" {apart} {_is(apart)} not one skill (interval within -1 and 1)"
+        f" for {apart} one skill is ruled out (interval within -1 and 1)"
     )
     if beyond := known.filter(pl.col("corrected").abs() > 1).height:
         found += f"; {beyond} {_is(beyond)} beyond -1 or 1, as noise allows"

@@ -489,7 +489,7 @@ def analyze(
     """Do the analyses of SCORES that each NAME names, with their uncertainty; without a NAME all that SCORES allow.
 
     For any scores: distribution, separation, skills, condition_differences, rank_shifts, win_rates, ratings,
-    unit_difficulty, with --results cost and cost_front; benchmarks have more, which a wrong name lists.
+    unit_difficulty, with --results cost and cost_front; benchmarks have further ones.
 
     JSON: a key for each analysis, with the rows of its table under rows and its signature and notes under metadata;
     under left_out what each analysis that was not done needs.

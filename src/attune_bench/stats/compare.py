@@ -776,7 +776,7 @@ def looking_at(looks: int | Literal["any"] | None, look: int | None) -> Looking 
     if looks is None:
         raise MetricInputError(f"look {look} of how many? Give looks, the planned number")
     if look is None and looks != 1:
-        raise MetricInputError(f"looks {looks}: which of them is this? Give look, a number from 1")
+        raise MetricInputError(f"looks {looks}: which of them is this? Give look (--look), a number from 1")
     found = Looking(1 if look is None else look, check_looks(looks))
     return None if found.looks == 1 else found
 

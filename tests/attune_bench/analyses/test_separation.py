@@ -101,10 +101,13 @@ def test_two_planted_skills_are_found() -> None:
     assert "; the metrics share at least 2 skills. " in said
     correlated = sum(one["low"] > 0 or one["high"] < 0 for one in rows.values())
     assert said.startswith(f"Of 6 pairs of metrics, {correlated} are correlated (interval without 0), ")
-    assert f" {sum(one['high'] < 1 for one in rows.values())} are not one skill (interval within -1 and 1)" in said
+    assert (
+        f" for {sum(one['high'] < 1 for one in rows.values())} one skill is ruled out (interval within -1 and 1)"
+        in said
+    )
     opposite = found.with_columns(corrected=pl.lit(-1.003), low=pl.lit(-1.01), high=pl.lit(-0.99))
     said = skills_shown(FOUR, opposite)
-    assert "0 are not one skill (interval within -1 and 1); 6 are beyond -1 or 1, as noise allows" in said
+    assert "for 0 one skill is ruled out (interval within -1 and 1); 6 are beyond -1 or 1, as noise allows" in said
     assert "With 40 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.35 to 0.77." in said
 
 
@@ -115,7 +118,7 @@ def test_one_planted_skill_is_found() -> None:
     assert set(found["dimensions"]) == {1}
     assert (found["high"] >= 1).all()
     said = skills_shown(one, found)
-    assert " 0 are not one skill" in said
+    assert " for 0 one skill is ruled out" in said
     assert "at least 1 skill." in said
     beyond = found.filter(pl.col("corrected") > 1).height
     assert (f"; {beyond} {'is' if beyond == 1 else 'are'} beyond -1 or 1, as noise allows" in said) == bool(beyond)
