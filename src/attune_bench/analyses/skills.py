@@ -134,7 +134,7 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     ...                       "dimensions": [1, 1], "models": [11, 11]})
     >>> for sentence in skills_shown(Scores.from_table(frame), pairs).split(". "):
     ...     print(sentence)  # doctest: +ELLIPSIS
-    Of 2 pairs of metrics, 1 is correlated (interval without 0), for 1 one skill is ruled out (interval within -1 and ...
+    Of 2 pairs of metrics, 1 is correlated (interval without 0), for 1 one skill is ruled out (interval within -1 ...
     With 11 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.00 to 0.88.
     """
     several = frame["condition"].n_unique() > 1

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from attune_bench import Scores
 from attune_bench.cli.output import command_line
 from attune_bench.runner.calls import safe_part
+from attune_bench.scores.provenance import compared_early
 from attune_data.io.documents import write_whole
 from attune_data.text import pluralize
 from attune_metrics.metric import Metric
@@ -79,7 +80,7 @@ def with_stops(scores: Scores, folders: Sequence[str]) -> Scores:
         options |= {"--look": one["look"]} if planned else {}
         line = command_line("compare", ("SCORES",), options)
         scores = scores.note(
-            f"{one['model']} was compared with {one['against']} in {one['label']} while it ran; {how} at {look}, with "
+            f"{compared_early(one['model'])}, with {one['against']} in {one['label']}; {how} at {look}, with "
             f"{size}. Intervals and p-values of one look are too optimistic for it; those of {line} hold."
         )
     return scores

@@ -30,7 +30,7 @@ from attune_bench.report.columns import (
     words_under,
 )
 from attune_bench.report.tables import frame_columns, significant_words, with_frame
-from attune_bench.scores.provenance import kind_of_group
+from attune_bench.scores.provenance import compared_early, kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import COMPARISONS, SAME, count_significant
 from attune_bench.stats.options import ALPHA, AnalysisOptions, ScoreSeries, have_values, points
@@ -210,7 +210,8 @@ def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOption
     """Return sentences to quote: for each metric and condition the best two models, and the pairs that differ.
 
     Pairs of two models come first, pairs without a model last. Of more than six sentences, only the sentences of the
-    best two models are left. Strata, and pairs that no test compares, have no sentence.
+    best two models are left. Strata, pairs that no test compares, and models that were compared while they ran, where
+    `comparisons` are not of that look, have no sentence.
 
     Examples
     --------
@@ -223,11 +224,15 @@ def quotes(table: ScoreTable, comparisons: pl.DataFrame, options: AnalysisOption
     """
     if "stratum" in comparisons.columns or comparisons.is_empty():
         return []
+    notes = () if "look" in comparisons.columns else table.provenance.notes
+    early = {model for model in table.models if any(note.startswith(compared_early(model)) for note in notes)}
     every, of_best = list[tuple[Row, Row]](), list[tuple[Row, Row]]()
     for (metric, condition), rows in comparisons.group_by("metric", "condition", maintain_order=True):
         best = _best_two(table, str(metric), condition)
         [family] = count_significant(rows).to_dicts()
         for row in sorted(rows.drop_nulls("p").to_dicts(), key=_others_of):
+            if not early.isdisjoint((row["model_a"], row["model_b"])):
+                continue
             is_best = rows.height == 1 or {row["model_a"], row["model_b"]} == best
             if is_best or row["significant"]:
                 every.append((row, family))

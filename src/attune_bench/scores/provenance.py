@@ -82,6 +82,17 @@ SENT_WHERE_SET: Mapping[str, tuple[str, str]] = {
 runs that do not record them."""
 
 
+def compared_early(model: str) -> str:
+    """Return how the note on a model begins that was compared while it ran, so that intervals of one look do not hold.
+
+    Examples
+    --------
+    >>> compared_early("vendor/a")
+    'vendor/a was compared while it ran'
+    """
+    return f"{model} was compared while it ran"
+
+
 _SHORT = 12
 
 

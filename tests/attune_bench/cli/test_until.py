@@ -73,13 +73,15 @@ def test_it_stops_where_the_difference_is_decided_and_goes_on_as_a_plain_run(cal
         results = ("--results", "results", "theirs", "--data", "demo", "--benchmark", "emobench")
         said = " ".join(call("compare", *results, "--resamples", 200)[1].split())
         warned = (
-            "m was compared with n in Accuracy while it ran; it stopped early, as the difference was decided, at look "
+            "m was compared while it ran, with n in Accuracy; it stopped early, as the difference was decided, at look "
             "2 of 4, with 16 of 32 scenarios. Intervals and p-values of one look are too optimistic for it; those of "
             "attune-bench compare SCORES --metric item_accuracy --looks 4 --look 2 hold."
         )
         assert warned in said
+        assert "To quote" not in said, "the interval of one look does not hold"
         assert call("score", *results, "-o", "both.parquet")[0] == 0
         assert warned in " ".join(call("report", "both.parquet", "--resamples", 200)[1].split())
+        assert "To quote: " in call("compare", "both.parquet", "--looks", 4, "--look", 2)[1]
         assert strict_json(call("compare", "both.parquet", "--looks", 4, "--look", 2, "--format", "json")[1])[
             "comparisons"
         ]
@@ -132,7 +134,9 @@ def test_a_run_that_decides_nothing_says_so(call: Call) -> None:
         assert len(files()) == 32
         assert call("score", "--results", "results", "theirs", *("--data", "demo"), "--benchmark", "emobench")[0] == 0
         [note] = Scores.read("scores.parquet").provenance.notes[-1:]
-        assert "while it ran; the last comparison was at look 2 of 2, with 32 of 32 scenarios." in note
+        assert (
+            "while it ran, with n in Accuracy; the last comparison was at look 2 of 2, with 32 of 32 scenarios." in note
+        )
 
 
 @pytest.mark.slow
