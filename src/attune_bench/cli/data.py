@@ -259,9 +259,9 @@ def validate(
             emit(f"{IssueReport(found).text(every=True, colours=has_colours(sys.stdout))}\n\n")
         listed = ", ".join(plural(severities[severity], severity) for severity in ("error", "warning", "note"))
         counted = " and ".join(plural(len(records), records.kind.noun, records.kind.plural) for records in loaded)
-        for note in notes:
-            say(f"{note}\n")
         say(f"{counted} loaded; {listed}")
+        for note in notes:
+            say(f"\n{note}")
     return int(bool(severities["error"] or (strict and severities["warning"])))
 
 

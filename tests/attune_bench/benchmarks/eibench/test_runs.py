@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interrupts import results as made
 from model_server import Fault, Json, ModelServer, answer_to, reply, said, talk
 from slow_cases import slow_after
 
@@ -39,7 +40,7 @@ def run(
 
 
 def results(output: Path) -> list[bytes]:
-    return [(output / "vendor_model" / name).read_bytes() for name in NAMES]
+    return [*made(output, "eibench").values()]
 
 
 def lines(output: Path) -> list[Json]:
@@ -114,7 +115,7 @@ def test_the_summary_has_the_official_shape_and_is_strict_json(tmp_path: Path) -
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    results_line, summary_text = results(tmp_path)
+    results_line, summary_text = ((tmp_path / "vendor_model" / name).read_bytes() for name in NAMES)
     assert all(json.loads(line, parse_constant=refuse) for line in results_line.splitlines())
     summary = json.loads(summary_text, parse_constant=refuse)
     wanted = {"n", "reward", "goal_score", "anger_score", "trust_score", "final_anger", "final_trust"}
