@@ -38,7 +38,7 @@ def misreads(
     turns : (int, int)
         The fewest and the most turns of a conversation.
     dependence : float
-        Probability of a bad turn after a bad one minus that after a good one, in one conversation.
+        Probability of a bad turn after a bad turn minus the probability after a good turn, in one conversation.
     hard : float
         Standard deviation over conversations of the log odds of a bad turn, half of the variance the participant's;
         with 0 all conversations are equally hard.

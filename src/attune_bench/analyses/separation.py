@@ -8,7 +8,16 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.scores.columns import COMMON_COLUMNS, Columns, FrameColumn, build_frame, columns, share, whole
+from attune_bench.scores.columns import (
+    COMMON_COLUMNS,
+    Columns,
+    FrameColumn,
+    build_frame,
+    columns,
+    said_by_condition,
+    share,
+    whole,
+)
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_within_conditions
@@ -85,7 +94,7 @@ def separation(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.Da
     Returns
     -------
     polars.DataFrame
-        The columns `SEPARATION`. Reliability, shares and intervals are those of
+        The columns `SEPARATION`. Reliability, shares and intervals are from
         `attune_metrics.stats.separation.separation`, on the ``n`` units on which every model has a value. ``differ`` is
         the share of the ``pairs`` of models that `attune_bench.stats.compare.compare_all` finds different, by all units
         that both have. Shares have no interval where few far units decide the variance of units: it would cover too
@@ -166,11 +175,7 @@ def advice(scores: ScoreTable, frame: pl.DataFrame) -> str:
     >>> advice(scores, separation(scores, metrics=["avg_emotion_f1", "avg_pairwise_accuracy"], resamples=200))
     'Pairwise accuracy orders these models most reliably (0.99); 2 of 2 metrics reach a reliability of 0.9.'
     """
-    several = frame["condition"].n_unique() > 1
-    return " ".join(
-        f"{f'{scores.provenance.condition} {condition}: ' if several else ''}{_advice(scores, rows.to_dicts())}"
-        for (condition,), rows in frame.group_by("condition", maintain_order=True)
-    )
+    return said_by_condition(scores, frame, lambda rows: _advice(scores, rows.to_dicts()))
 
 
 def _advice(scores: ScoreTable, rows: Sequence[dict[str, Any]]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.scores.columns import FrameColumn, build_frame, columns, text, whole
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, said_by_condition, text, whole
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.stats.comparability import check_within_conditions
@@ -137,13 +137,12 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     Of 2 pairs of metrics, 1 is correlated (interval without 0), for 1 one skill is ruled out (interval within -1 ...
     With 11 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.00 to 0.88.
     """
-    several = frame["condition"].n_unique() > 1
-    said = []
-    for (condition,), rows in frame.group_by("condition", maintain_order=True):
-        if found := skills_found(rows):
-            head = f"{scores.provenance.condition} {condition}: " if several else ""
-            said.append(f"{head}{found}. {models_are_few(rows)}")
-    return " ".join(said)
+
+    def say(rows: pl.DataFrame) -> str:
+        found = skills_found(rows)
+        return f"{found}. {models_are_few(rows)}" if found else ""
+
+    return said_by_condition(scores, frame, say)
 
 
 def skills_found(rows: pl.DataFrame) -> str:

@@ -6,9 +6,12 @@ list of columns, CSV, JSON, tables and pages read them. Here are the words that 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from attune_bench.scores.table import ScoreTable
 
 Type = Literal["text", "number", "whole number", "true or false", "object"]
 Shown = Literal["metric", "plain", "rank", "square", "p-value", "files"]
@@ -186,6 +189,23 @@ class Frame(NamedTuple):
     origin: str
     row: str
     columns: Columns
+
+
+def said_by_condition(scores: "ScoreTable", frame: pl.DataFrame, say: Callable[[pl.DataFrame], str]) -> str:
+    """Return what `say` gives of the rows of each condition, with the condition where there are several.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> scores = Scores.from_table(pl.DataFrame({"model": "m", "unit": "u", "metric": "hit", "value": [1.0]}))
+    >>> said_by_condition(scores, pl.DataFrame({"condition": ["x", "y", "y"]}), lambda rows: f"{rows.height}.")
+    'condition x: 1. condition y: 2.'
+    """
+    several, said = frame["condition"].n_unique() > 1, []
+    for (condition,), rows in frame.group_by("condition", maintain_order=True):
+        if text := say(rows):
+            said.append(f"{scores.provenance.condition} {condition}: {text}" if several else text)
+    return " ".join(said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,7 +74,7 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
     With k models, y a score minus the mean of its unit over the models, m the mean of y of a model and e its
     `attune_metrics.stats.sums.clustered_standard_error`: ``reliability = 1 - sum e^2 / sum m^2`` [1]_. Where each unit
     is its own cluster this is Hoyt's reliability, and Cronbach's alpha with models as persons and units as items. The
-    shares are those of `attune_metrics.stats.repeats.crossed_variances`.
+    shares are of the variances that `attune_metrics.stats.repeats.crossed_variances` estimates.
 
     Parameters
     ----------

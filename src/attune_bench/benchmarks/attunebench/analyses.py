@@ -339,6 +339,11 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
     ).select(*DIAGNOSIS_GROUPS)
 
 
+_ANSWERS_OF_PEOPLE = (
+    "runs of at least one person, called human/NAME, beside the models' (see docs/people.md), with one conversation "
+    "that all of them answered in full"
+)
+
 ANALYSES: Mapping[str, Analysis] = MappingProxyType(
     {
         "perspective_gap": Analysis(
@@ -452,8 +457,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             "that every annotator answered in full.",
             metrics=OF_TRUTH,
             needs=("data", "results"),
-            rows_need="runs of at least one person, called human/NAME, beside the models' (see docs/people.md), with "
-            "one conversation that all of them answered in full",
+            rows_need=_ANSWERS_OF_PEOPLE,
             estimate="value",
             by=("truth",),
             finding=above_ceiling,
@@ -468,8 +472,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             "with the noise. Rho: Spearman's.",
             metrics=OF_TRUTH,
             needs=("data", "results"),
-            rows_need="runs of at least one person, called human/NAME, beside the models' (see docs/people.md), with "
-            "one conversation that all of them answered in full",
+            rows_need=_ANSWERS_OF_PEOPLE,
             estimate="corrected",
             by_formula=True,
             finding=alike,
@@ -521,10 +524,10 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
         "contamination": Analysis(
             function=contamination,
             title="Contamination",
-            note="Reproduced: the share of messages of which the model, shown the first half, gives back at least half "
-            "of the second half in one run of words. Controls: second halves of other participants' messages "
-            "(shuffled), and paraphrases. Similarity: the mean length of the longest common run, as a share of the "
-            "second half.",
+            note="Reproduced: the share of messages whose second half the model, shown the first half, gives back: at "
+            "least half of the second half in one run of words. Controls: second halves of other participants' "
+            "messages (shuffled), and paraphrases. Similarity: the mean length of the longest common run, as a share "
+            "of the second half.",
             takes_metrics=False,
             needs=("data", "results"),
             rows_need="runs with probes (attune-bench run --probes)",

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, said_by_condition, text
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import CHANCE, ScoreTable
 from attune_bench.stats.options import Mask, ResampleCache, SamplingKeywords, ScoreSeries, begin, interval_ends
@@ -197,13 +197,11 @@ def above_random(scores: ScoreTable, frame: pl.DataFrame) -> str:
     'Interval wholly above random answers: managing 1 of 2 models.'
     """
     models = [model for model in frame["model"].unique() if kind_of_group(model) == "model"]
-    several = frame["condition"].n_unique() > 1
-    said = []
-    for (condition,), rows in frame.group_by("condition", maintain_order=True):
-        text = _above_random(rows.filter(pl.col("model").is_in(models), part=WHOLE).drop_nulls("low"))
-        if text:
-            said.append(f"{scores.provenance.condition} {condition}: {text}" if several else text)
-    return " ".join(said)
+    return said_by_condition(
+        scores,
+        frame,
+        lambda rows: _above_random(rows.filter(pl.col("model").is_in(models), part=WHOLE).drop_nulls("low")),
+    )
 
 
 def _above_random(rows: pl.DataFrame) -> str:

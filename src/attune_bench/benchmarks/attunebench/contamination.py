@@ -15,7 +15,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks.attunebench.run_analyses import scored_runs
-from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, said_by_condition, share, text, whole
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, begin, interval_ends
 from attune_data import Conversation, Run
@@ -36,7 +36,7 @@ CONTAMINATION = columns(
     text=text("`original`, or the control: `shuffled` or `paraphrased`."),
     reproduced=share("Share of the comparisons in which the second half is reproduced."),
     difference=share(
-        "Share of the original that is reproduced minus that of the control, on the messages that have both.",
+        "Share of the original that is reproduced minus the share of the control, on the messages that have both.",
     )._replace(low=-1, signed=True),
     p="p-value of the test that exchanges the original and the control within each participant.",
     p_holm="p-value with Holm's correction for all models and controls of the mode.",
@@ -234,11 +234,9 @@ def reproduced_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     >>> reproduced_shown(scores, pl.DataFrame({"model": "m", "condition": None, **shares}))
     '1 of 1 model reproduces more than the shuffled control (30.0%); paraphrases were not probed.'
     """
-    said, several = [], frame["condition"].n_unique() > 1
-    for (condition,), rows in frame.group_by("condition", maintain_order=True):
-        if text := _shown({(row["model"], row["text"]): row for row in rows.to_dicts()}):
-            said.append(f"{scores.provenance.condition} {condition}: {text}" if several else text)
-    return " ".join(said)
+    return said_by_condition(
+        scores, frame, lambda rows: _shown({(row["model"], row["text"]): row for row in rows.to_dicts()})
+    )
 
 
 def _shown(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES, ANY
+from attune_bench.benchmarks.attunebench.annotators import PARTICIPANT
 from attune_bench.benchmarks.attunebench.branches import METRICS_OF_BRANCHES, WHOLE, above_random
 from attune_bench.benchmarks.attunebench.contamination import TEXTS, reproduced_shown
 from attune_bench.benchmarks.attunebench.following import mismatch_section, misread_section
-from attune_bench.benchmarks.attunebench.truth_section import truth_section
+from attune_bench.benchmarks.attunebench.truth import above_ceiling
 from attune_bench.report import drawing
 from attune_bench.report.columns import (
     UNDEFINED,
@@ -40,6 +41,7 @@ from attune_bench.report.plots import Look, PlotRow, RowPlot, axis_of, dumbbell,
 from attune_bench.report.privacy import hidden_strata, hides, suppressed
 from attune_bench.report.sections import comparison_parts, drawn_section, lacking_units, subgroup_section
 from attune_bench.report.tables import analysis_note, analysis_tables
+from attune_bench.scores.provenance import people_among
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import FEW, MIN_CLUSTERS
 from attune_bench.stats.subgroups import strata_of
@@ -101,7 +103,7 @@ def sections(
         _subgroups(page, data),
         _diagnoses(page, data),
         *_questions(page, data, results),
-        truth_section(page, data, results),
+        _truth(page, data, results),
         _contamination(page, data, results),
     ]
 
@@ -222,39 +224,62 @@ def _without_few(table: ScoreTable, frame: pl.DataFrame, data: Collection[Conver
     return suppressed(frame, pl.lit(pl.Series(found, dtype=pl.Boolean)), "not shown")
 
 
-def _questions(page: PageScores, data: Collection[Conversation] | None, results: Sequence[Run] | None) -> list[Section]:
-    entry = ANALYSES["question_agreement"]
-    title = entry.title
+def _of_runs(
+    page: PageScores, name: str, data: Collection[Conversation] | None, results: Sequence[Run] | None, **options: Any
+) -> pl.DataFrame | str:
+    """Return what an analysis of conversations and runs gives, or why a page has no section on it."""
     if data is None or results is None:
-        return [Section(title, left_out="needs the conversations and the run files (--data, --results)")]
+        return "needs the conversations and the run files (--data, --results)"
     if why := counts_units(page.table, page.chosen):
-        return [Section(title, left_out=why)]
+        return why
     try:
-        frame = entry.function(page.table, data=data, results=results, **page.options)
+        return ANALYSES[name].function(page.table, data=data, results=results, **options, **page.options)
     except MetricInputError:
         # Its text names a conversation, which a page does not.
-        why = lacking_units(page.table, data).rstrip(".") or "the run files are not all those that were scored"
-        return [Section(title, left_out=why)]
+        return lacking_units(page.table, data).rstrip(".") or "the run files are not all those that were scored"
+
+
+def _questions(page: PageScores, data: Collection[Conversation] | None, results: Sequence[Run] | None) -> list[Section]:
+    entry = ANALYSES["question_agreement"]
+    frame = _of_runs(page, "question_agreement", data, results)
+    if isinstance(frame, str):
+        return [Section(entry.title, left_out=frame)]
     frame = page.hide_small_cells(frame)
     tables = [one for condition in page.table.conditions if (one := _question_table(page, frame, condition)).rows]
     if not tables:
-        return [Section(title, left_out=f"needs {in_words(page.table, entry.rows_need)}")]
-    return [Section(title, with_note(tables, _question_note(frame)))]
+        return [Section(entry.title, left_out=f"needs {in_words(page.table, entry.rows_need)}")]
+    return [Section(entry.title, with_note(tables, _question_note(frame)))]
+
+
+def _truth(page: PageScores, data: Collection[Conversation] | None, results: Sequence[Run] | None) -> Section:
+    """Return the section on other annotators: the models' scores and ranks under each truth."""
+    entry, table = ANALYSES["truth"], page.table
+    title = f"{entry.title}: {label(table.metric(_PAIRWISE))}"
+    if not people_among(table.models):
+        return Section(title, left_out=f"needs {in_words(table, entry.rows_need)}")
+    frame = _of_runs(page, "truth", data, results, metrics=[_PAIRWISE])
+    if isinstance(frame, str):
+        return Section(title, left_out=frame)
+    caption = (
+        "Columns: whose answers are right. Each cell: the mean score, and for models the rank with its "
+        f"{100 * page.chosen.level:g}% interval. Blue: above the best other annotator (the ceiling), orange: below; "
+        "the participant's second answers, human/self, set no ceiling. On the conversations that every annotator "
+        "answered in full."
+    )
+    return drawn_section(
+        page, title, frame, "value", caption, partial(truth_cells, table), rows_need=entry.rows_need,
+        finding=lambda rows: above_ceiling(table, rows).rstrip("."),
+    )  # fmt: skip
 
 
 def _contamination(page: PageScores, data: Collection[Conversation] | None, results: Sequence[Run] | None) -> Section:
     entry = ANALYSES["contamination"]
-    if data is None or results is None:
-        return Section(entry.title, left_out="needs the conversations and the run files (--data, --results)")
-    if not any(turn.em_continuation for run in results for turn in run.turns):
+    is_probed = results is None or any(turn.em_continuation for run in results for turn in run.turns)
+    if data is not None and not is_probed:
         return Section(entry.title, left_out=f"needs {entry.rows_need}")
-    if why := counts_units(page.table, page.chosen):
-        return Section(entry.title, left_out=why)
-    try:
-        frame = entry.function(page.table, data=data, results=results, **page.options)
-    except MetricInputError:
-        # Its text names a conversation, which a page does not.
-        return Section(entry.title, left_out="the conversations or run files are not all those that were scored")
+    frame = _of_runs(page, "contamination", data, results)
+    if isinstance(frame, str):
+        return Section(entry.title, left_out=frame)
     frame = page.in_order(page.hide_small_cells(frame))
     caption = (
         "Share of messages whose second half a model gives back when it is shown the first, with its "
@@ -434,6 +459,47 @@ def contamination_cells(
         rows=rows, value="reproduced", x=("of", [name for name in TEXTS if name in given]), y=("model", [*models]),
         middle=0, reach=1, numbers=models,
     )  # fmt: skip
+
+
+def truth_cells(table: ScoreTable, found: pl.DataFrame) -> drawing.Cells:
+    """Return the score of every model and person against every truth, with the ranks of models.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores.
+    found : polars.DataFrame
+        What `attune_bench.benchmarks.attunebench.truth.truth` gives, of one metric and condition.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> row = {"metric": "avg_pairwise_accuracy", "truth": "participant", "model": "lab/m", "value": 0.7, "rank": 1.0,
+    ...        "rank_low": 1.0, "rank_high": 2.0, "ceiling": 0.6, "n": 40, "clusters": 24}
+    >>> truth_cells(score([], [], benchmark="attunebench"), pl.DataFrame([row])).rows[0]["shown"]
+    '0.70, rank 1 [1, 2]'
+    """
+    rows: list[dict[str, Any]] = []
+    for row in found.iter_rows(named=True):
+        of = replace(table.metric(row["metric"]), digits=2)
+        shown = number(row["value"], of)
+        if row["rank"] is not None:
+            shown += f", rank {row['rank']:g}"
+            if row["rank_low"] is not None:
+                shown += f" [{row['rank_low']:g}, {row['rank_high']:g}]"
+        ceiling = "none" if row["ceiling"] is None else number(row["ceiling"], of)
+        text = f"ceiling {ceiling}, {drawing.sizes(table, row)}"
+        # Without a ceiling the cell has the colour of the middle.
+        over = 0.0 if row["ceiling"] is None else row["value"] - row["ceiling"]
+        rows.append({"model": row["model"], "truth": row["truth"], "over": over, "shown": shown, "text": text})
+    lines = list(dict.fromkeys(row["model"] for row in rows))
+    truths = sorted(dict.fromkeys(row["truth"] for row in rows), key=lambda name: (name != PARTICIPANT, name))
+    return drawing.Cells(
+        rows=rows, value="over", x=("truth", truths), y=("model", lines), middle=0, reach=_REACH
+    )  # fmt: skip
+
+
+_REACH = 0.2  # beyond this distance from the ceiling the colour no longer changes
 
 
 def turn_drift(table: ScoreTable, drift: pl.DataFrame, metric: str) -> RowPlot:

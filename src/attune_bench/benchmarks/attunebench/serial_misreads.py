@@ -56,9 +56,9 @@ def serial_misreads(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     """Return how likely each model reads a turn badly after a bad turn and after a good one, and how long that lasts.
 
     A turn is read badly where its value is worse than the median over the turns of all models in the condition, people
-    and baselines left out. The
-    conversation is its own control, see `attune_metrics.stats.serial.serial_dependence`. A stretch of bad turns that
-    the end of the conversation cuts off is censored, see `attune_metrics.stats.recovery_times.share_back`.
+    and baselines left out. The conversation is its own control, see `attune_metrics.stats.serial.serial_dependence`. A
+    stretch of bad turns that the end of the conversation cuts off is censored, see
+    `attune_metrics.stats.recovery_times.share_back`.
 
     Parameters
     ----------
