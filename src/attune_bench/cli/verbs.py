@@ -40,6 +40,7 @@ _GROUPS = {
     },
     "Judges and people": {
         "judge": ("judge", "Compare judges with people; correct them by ratings."),
+        "annotate": ("annotate", "Have people annotate in a browser."),
     },
     "Publish": {
         "export": ("export", "Write records or scores for other tools."),

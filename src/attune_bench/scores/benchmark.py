@@ -274,6 +274,8 @@ class Benchmark:
         the page of the data that ``describe --html`` writes.
     commands : tuple of Command
         Commands that only this benchmark has.
+    annotation : tuple of Command
+        The commands by which ``annotate`` has people answer what the benchmark asks.
     limits : tuple of str
         Sentences for the page about what the benchmark's numbers do not show.
     scores_format : ScoresFormat, optional
@@ -300,5 +302,6 @@ class Benchmark:
     transcripts: Reference = None
     measures: Reference = None
     commands: tuple[Command, ...] = ()
+    annotation: tuple[Command, ...] = ()
     limits: tuple[str, ...] = ()
     scores_format: ScoresFormat | None = None

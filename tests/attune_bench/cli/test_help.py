@@ -12,6 +12,7 @@ import pytest
 from commands import Call, too_wide, without_call
 
 from attune_bench import __version__, score
+from attune_bench.annotate.store import Store
 from attune_bench.cli import app
 from attune_bench.stats.debias import draw_labels
 from attune_data import load, load_runs
@@ -107,7 +108,7 @@ def test_an_option_of_several_benchmarks_is_listed_under_all_of_them(call: Call)
     assert by_title["AttuneBench"][0] == "--modes"
 
 
-@pytest.mark.parametrize("group", ["batch", "judge", "leaderboard"])
+@pytest.mark.parametrize("group", ["annotate", "batch", "judge", "leaderboard"])
 def test_a_group_says_in_a_line_what_each_command_does(call: Call, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = re.findall(r"^  [a-z]+  +(.*)$", call(group, "--help")[1], re.MULTILINE)
@@ -154,6 +155,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw_labels(scores, 30, metric="avg_draft_judge_score").with_columns(rating=pl.lit(0.5)).write_csv(
         folder / "labels.csv"
     )
+    Store.create(folder / "study.db", "rate", {}).close()
     return folder
 
 
@@ -185,7 +187,8 @@ def examples() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-SERVED = ("http://", "batch import")
+# What asks a server, or is one.
+SERVED = ("http://", "batch import", "annotate predict", "annotate rate", "annotate collect", "annotate demo")
 SLOW = (".html", "demo", "leaderboard", "profile.svg", "figure.pdf", "analyze", "--compare")
 
 
@@ -193,7 +196,7 @@ def test_every_command_has_an_example() -> None:
     shown = examples()
     for command in (*COMMANDS, *SUBCOMMANDS):
         assert any(example.startswith(command) for example in shown), command
-    assert sum(example.startswith(SERVED) or "http://" in example for example in shown) <= 4
+    assert sum(example.startswith(SERVED) or "http://" in example for example in shown) <= 8
 
 
 @pytest.mark.parametrize(

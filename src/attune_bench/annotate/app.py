@@ -1,0 +1,308 @@
+"""The web application: a person's screens one by one, each saved at once; everything works without a script."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from attune_bench.annotate.guard import COOKIE, Guard, Limits
+from attune_bench.annotate.screens import Form, Job, Screen
+from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, Value
+from attune_bench.annotate.texts import LANGUAGES, Texts
+
+MOST_FIELDS = 500
+"""The most fields of a form."""
+
+_SEE_OTHER = 303  # a GET of the page that comes next, so that going back sends no form again
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request of a person: who asks, all of their screens, and what they have answered."""
+
+    request: Request
+    person: Person
+    texts: Texts
+    saved: Mapping[str, Saved]
+    screens: Sequence[Screen]
+
+    @property
+    def answers(self) -> dict[str, Value]:
+        """The answers that the person has given, by screen."""
+        return {key: saved.value for key, saved in self.saved.items()}
+
+    def state(self, screen: Screen) -> Saved:
+        """Return what is saved of a screen."""
+        return self.saved.get(screen.key, NOTHING)
+
+    def position(self, key: str) -> int:
+        """Return the position of a screen; 404 where the person has no such screen."""
+        for position, screen in enumerate(self.screens):
+            if screen.key == key:
+                return position
+        raise HTTPException(404)
+
+    @property
+    def done(self) -> int:
+        """How many screens the person is done with."""
+        return sum(self.state(screen).done for screen in self.screens)
+
+    def next_key(self) -> str | None:
+        """Return the first screen that is not done; None where all are."""
+        return next((screen.key for screen in self.screens if not self.state(screen).done), None)
+
+
+Handler = Callable[[Visit], Awaitable[Response]]
+
+
+class Application:
+    """The pages of one study.
+
+    Parameters
+    ----------
+    store : Store
+        The file of the study.
+    job : Job
+        What people are asked.
+    origin : str
+        Where people reach the server: scheme, host and port.
+    output : path
+        The folder to which the job's results are written: when a person has answered everything, when somebody
+        withdraws, and by `export`.
+    limits : Limits
+        What one browser may send.
+
+    Attributes
+    ----------
+    asgi : Guard
+        The application that a server of ASGI serves.
+    """
+
+    def __init__(self, store: Store, job: Job, *, origin: str, output: Path, limits: Limits | None = None) -> None:
+        self.store = store
+        self.job = job
+        self.origin = origin
+        self.output = output
+        self._exporting = Lock()
+        self._pages = Environment(
+            loader=PackageLoader("attune_bench.annotate"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        own = [
+            Route("/enter/{secret}", self._enter),
+            Route("/", self.of_person(self._begin)),
+            Route("/screen/{key:path}", self.of_person(self._show), methods=["GET"]),
+            Route("/screen/{key:path}", self.of_person(self._save), methods=["POST"]),
+            Route("/done", self.of_person(self._done)),
+            Route("/language", self.of_person(self._language), methods=["POST"]),
+            Route("/withdraw", self.of_person(self._ask_to_withdraw), methods=["GET"]),
+            Route("/withdraw", self.of_person(self._withdraw), methods=["POST"]),
+            Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
+        ]
+        self.asgi = Guard(
+            Starlette(routes=own, exception_handlers={HTTPException: self._error}),
+            origin,
+            limits or Limits(),
+        )
+
+    # What pages do.
+
+    def export(self) -> list[Path]:
+        """Write the results of everybody in the store; a file that was written before and is not now is deleted."""
+        with self._exporting:
+            self.output.mkdir(parents=True, exist_ok=True)
+            written = self.job.export(self.store, self.output)
+            now = {str(path.resolve()) for path in written}
+            for copy in self.store.copies():
+                if copy.kind == "export" and copy.path not in now:
+                    Path(copy.path).unlink(missing_ok=True)
+                    self.store.forget_copy(copy.path)
+            for path in now:
+                self.store.note_copy(path, "export")
+            return written
+
+    def withdraw(self, person: Person) -> None:
+        """Delete a person and everything of theirs: in the file, its backups and the results that were written."""
+        self.store.withdraw(person.id)
+        self.export()
+        for copy in self.store.copies():
+            if copy.kind == "backup" and Path(copy.path).exists():
+                with Store(copy.path) as backup:
+                    backup.withdraw(person.id)
+
+    def page(self, name: str, texts: Texts, *, status: int = 200, **given: Any) -> HTMLResponse:
+        """Return a page of a template; every value is escaped."""
+        values = {"t": texts, "languages": LANGUAGES, "job": self.job, "person": None, **given}
+        return HTMLResponse(self._pages.get_template(name).render(values), status)
+
+    def of_person(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint that a person's link alone opens."""
+
+        async def endpoint(request: Request) -> Response:
+            return await handler(await run_in_threadpool(self._visit, request))
+
+        return endpoint
+
+    def _visit(self, request: Request) -> Visit:
+        person = self.store.person_of(request.cookies.get(COOKIE, ""))
+        if person is None:
+            raise HTTPException(403)
+        texts, saved = Texts(person.language), self.store.answers(person.id)
+        screens = self.job.screens(person, {key: one.value for key, one in saved.items()}, texts)
+        return Visit(request, person, texts, saved, screens)
+
+    def _error(self, request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        texts = Texts(self.job.languages[0])
+        key = {403: "no_link", 404: "no_page"}.get(status, "failed")
+        del request
+        return self.page("message.html", texts, status=status, title=texts(f"{key}_title"), text=texts(key))
+
+    # Pages.
+
+    async def _enter(self, request: Request) -> Response:
+        """Let a browser in by its link; the page that follows is opened from here, as the cookie is of this site."""
+        secret = request.path_params["secret"]
+        person = await run_in_threadpool(self.store.person_of, secret)
+        if person is None:
+            raise HTTPException(403)
+        texts = Texts(person.language)
+        response = self.page("enter.html", texts, text=texts("enter"))
+        response.set_cookie(
+            COOKIE, secret, max_age=90 * 86400, httponly=True, samesite="strict",
+            secure=self.origin.startswith("https:"),
+        )  # fmt: skip
+        return response
+
+    async def _begin(self, visit: Visit) -> Response:
+        key = visit.next_key()
+        return RedirectResponse(f"/screen/{key}" if key else "/done", _SEE_OTHER)
+
+    async def _show(self, visit: Visit) -> Response:
+        screen = visit.screens[visit.position(visit.request.path_params["key"])]
+        await run_in_threadpool(self.store.show, visit.person.id, screen.key)
+        return self._screen(visit, screen, visit.state(screen))
+
+    def _screen(
+        self,
+        visit: Visit,
+        screen: Screen,
+        state: Saved,
+        *,
+        problems: Mapping[str, str] | None = None,
+        notice: str = "",
+        status: int = 200,
+    ) -> Response:
+        position = visit.position(screen.key)
+        return self.page(
+            screen.page,
+            visit.texts,
+            status=status,
+            person=visit.person,
+            screen=screen,
+            state=state,
+            problems=problems or {},
+            notice=notice,
+            done=visit.done,
+            total=len(visit.screens),
+            back=visit.screens[position - 1].key if position else None,
+            is_right=screen.is_right(state.value),
+        )
+
+    async def _save(self, visit: Visit) -> Response:
+        """Save what a form says. A script sends ``save`` after each click and is answered in JSON."""
+        form = await read_form(visit.request)
+        position = visit.position(visit.request.path_params["key"])
+        screen = visit.screens[position]
+        action = form.get("action", ["next"])[0]
+        revision = _number(form.get("revision", ["0"])[0])
+        by_script = visit.request.headers.get("accept") == "application/json"
+        try:
+            if action == "undo":
+                await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
+                return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
+            value, problems = screen.read(form)
+            wrong = screen.is_check and not screen.is_right(value)
+            goes_on = action == "next" and not problems and not wrong
+            done = not problems and not wrong and (goes_on or visit.state(screen).done)
+            save = partial(self.store.save, visit.person.id, screen.key, value, revision=revision, done=done)
+            new = await run_in_threadpool(save)
+        except StaleError:
+            if by_script:
+                return JSONResponse({"message": visit.texts("stale")}, 409)
+            notice = visit.texts("stale")
+            return self._screen(visit, screen, visit.state(screen), notice=notice, status=409)
+        except KeyError:
+            raise HTTPException(403) from None
+        if by_script:
+            return JSONResponse({"revision": new, "message": visit.texts("saved")})
+        if action == "back" and position:
+            return RedirectResponse(f"/screen/{visit.screens[position - 1].key}", _SEE_OTHER)
+        if action == "next" and (problems or wrong):
+            again = await run_in_threadpool(self._visit, visit.request)
+            notice = screen.explanation if wrong and not problems else visit.texts("look_again")
+            return self._screen(again, screen, again.state(screen), problems=problems, notice=notice, status=422)
+        return await self._after(visit.request, screen, action)
+
+    async def _after(self, request: Request, screen: Screen, action: str) -> Response:
+        """Return the way to the screen that follows; which screens there are may depend on the answer."""
+        visit = await run_in_threadpool(self._visit, request)
+        if action != "next":
+            return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
+        following = visit.screens[visit.position(screen.key) + 1 :]
+        key = next((one.key for one in following if not visit.state(one).done), visit.next_key())
+        return RedirectResponse(f"/screen/{key}" if key else "/done", _SEE_OTHER)
+
+    async def _done(self, visit: Visit) -> Response:
+        if key := visit.next_key():
+            return RedirectResponse(f"/screen/{key}", _SEE_OTHER)
+        await run_in_threadpool(self.export)
+        last = visit.screens[-1].key if visit.screens else None
+        return self.page("done.html", visit.texts, person=visit.person, back=last)
+
+    async def _language(self, visit: Visit) -> Response:
+        form = await read_form(visit.request)
+        language = form.get("language", [""])[0]
+        if language not in self.job.languages:
+            raise HTTPException(404)
+        await run_in_threadpool(self.store.set_language, visit.person.id, language)
+        return RedirectResponse("/", _SEE_OTHER)
+
+    async def _ask_to_withdraw(self, visit: Visit) -> Response:
+        copies = await run_in_threadpool(self.store.copies)
+        return self.page("withdraw.html", visit.texts, person=visit.person, copies=copies)
+
+    async def _withdraw(self, visit: Visit) -> Response:
+        await run_in_threadpool(self.withdraw, visit.person)
+        texts = visit.texts
+        response = self.page("message.html", texts, title=texts("withdrawn_title"), text=texts("withdrawn"))
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
+        return response
+
+
+async def read_form(request: Request) -> Form:
+    """Return what a form says, every value of every name; a form with files or too many fields is refused."""
+    form = await request.form(max_files=0, max_fields=MOST_FIELDS)
+    found: dict[str, list[str]] = {}
+    for name, value in form.multi_items():
+        if isinstance(value, str):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

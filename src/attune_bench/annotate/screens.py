@@ -1,0 +1,245 @@
+"""What people are asked: screens of fields, and how the fields of a submitted form are read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from attune_bench.annotate.store import Person, Store, Value
+from attune_bench.annotate.texts import Texts
+
+Form = Mapping[str, Sequence[str]]
+"""What a browser submits: every value of every name."""
+
+
+class FieldError(ValueError):
+    """A submitted value that the field cannot have; the text is the key of a sentence in the texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the options of a field: what is stored, and what a person reads."""
+
+    value: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A choice among options.
+
+    Attributes
+    ----------
+    name : str
+        The key of the answer.
+    label : str
+        The question; the field is called by it for screen readers.
+    options : tuple of Option
+        In the order in which they are shown.
+    multiple : bool
+        Whether several may be chosen; the answer is then a list, in the order of the options.
+    required : bool
+        Whether the screen is not done without it.
+    is_scale : bool
+        Whether the options are steps from `low` to `high`, shown in a row.
+    low, high : str
+        What the first and the last step mean.
+    """
+
+    name: str
+    label: str
+    options: tuple[Option, ...]
+    multiple: bool = False
+    required: bool = True
+    is_scale: bool = False
+    low: str = ""
+    high: str = ""
+    kind: str = field(default="choice", init=False)
+
+    def read(self, form: Form) -> Any:
+        """Return the chosen value, a list of them, or None where nothing was chosen."""
+        given = [value for value in form.get(self.name, ()) if value]
+        if not {*given} <= {option.value for option in self.options} or (len(given) > 1 and not self.multiple):
+            raise FieldError("not_an_option")
+        chosen = [option.value for option in self.options if option.value in given]
+        return chosen if self.multiple and chosen else next(iter(chosen), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tags:
+    """Words that apply, each with an intensity or without; the answer is an object of intensities by word.
+
+    Attributes
+    ----------
+    name, label : str
+        As of `Choice`.
+    options : tuple of Option
+        The words.
+    highest : int
+        The highest intensity; the lowest is 1.
+    low, high : str
+        What the lowest and the highest intensity mean.
+    """
+
+    name: str
+    label: str
+    options: tuple[Option, ...]
+    highest: int
+    low: str = ""
+    high: str = ""
+    required: bool = field(default=False, init=False)  # No word at all is an answer.
+    kind: str = field(default="tags", init=False)
+
+    def read(self, form: Form) -> dict[str, int | None]:
+        """Return the intensity of each word that applies, None where a word applies without one."""
+        steps = {"": "", "felt": None, **{str(step): step for step in range(1, self.highest + 1)}}
+        found: dict[str, int | None] = {}
+        for option in self.options:
+            said = form.get(f"{self.name}.{option.value}", [""])[0]
+            if said not in steps:
+                raise FieldError("not_an_option")
+            if said:
+                found[option.value] = int(said) if said != "felt" else None
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A text of at most `most` characters."""
+
+    name: str
+    label: str
+    most: int
+    rows: int = 4
+    required: bool = True
+    kind: str = field(default="text", init=False)
+
+    def read(self, form: Form) -> str | None:
+        """Return the text without white space around it, None where nothing was written."""
+        said = form.get(self.name, [""])[0].replace("\r\n", "\n").strip()
+        if len(said) > self.most:
+            raise FieldError("too_long")
+        return said or None
+
+
+Field = Choice | Tags | Text
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of the conversation that a screen shows beside its questions."""
+
+    speaker: str
+    text: str
+    is_person: bool = False
+    is_asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text that the questions of a screen are about, such as one of two responses."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """What one page asks.
+
+    Attributes
+    ----------
+    key : str
+        By which the answer is stored; it never changes for one person, whatever else the person answers.
+    title, lead : str
+        The heading, and what stands below it.
+    fields : tuple of Field
+        The questions; none for a page that is only read.
+    talk : tuple of Said
+        The conversation beside the questions.
+    passages : tuple of Passage
+        Texts that the questions are about.
+    expected : mapping
+        The right value of fields of an exercise. A wrong answer is told with `explanation`.
+    is_check : bool
+        Whether only the right answer lets the person go on.
+    page : str
+        The template; a job has its own for other pages than forms.
+    given : mapping
+        What the template of a job is given besides.
+    """
+
+    key: str
+    title: str
+    fields: tuple[Field, ...] = ()
+    lead: str = ""
+    talk: tuple[Said, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    expected: Mapping[str, Any] = field(default_factory=dict)
+    explanation: str = ""
+    is_check: bool = False
+    page: str = "screen.html"
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self, form: Form) -> tuple[Value, dict[str, str]]:
+        """Read a submitted form.
+
+        Parameters
+        ----------
+        form : mapping of str to sequence of str
+            What was submitted; names that are no field are passed over.
+
+        Returns
+        -------
+        value : dict
+            The values that are right in form.
+        problems : dict of str to str
+            By the name of a field the key of the sentence that says what is wrong: ``not_an_option``, ``too_long``,
+            or ``unanswered`` where a field is required.
+        """
+        value: Value = {}
+        problems: dict[str, str] = {}
+        for one in self.fields:
+            try:
+                said = one.read(form)
+            except FieldError as error:
+                problems[one.name] = str(error)
+                continue
+            if said is not None:
+                value[one.name] = said
+            elif one.required:
+                problems[one.name] = "unanswered"
+        return value, problems
+
+    def is_right(self, value: Value) -> bool:
+        """Tell whether an answer has every expected value."""
+        return all(value.get(name) == right for name, right in self.expected.items())
+
+
+class Job(Protocol):
+    """What people are asked, and what comes of it.
+
+    Attributes
+    ----------
+    name : str
+        The kind of job, kept in the file of answers.
+    title : str
+        What pages call it.
+    languages : tuple of str
+        Those that the job has all of its texts in, the default first.
+    """
+
+    name: str
+    title: str
+    languages: tuple[str, ...]
+
+    def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> Sequence[Screen]:
+        """Return all screens of a person in order; later ones may depend on answers to earlier ones."""
+        ...
+
+    def export(self, store: Store, folder: Path) -> list[Path]:
+        """Write everything that people have finished to a folder, and return the files.
+
+        A file appears whole or not at all; files of people who are no longer in the store are not written.
+        """
+        ...

@@ -1,0 +1,447 @@
+"""The one file of a study: SQLite with the people, every answer as it was saved, and what left the file."""
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from secrets import choice, token_urlsafe
+from time import sleep, time
+from typing import Any, Self
+
+VERSION = 1
+"""The version of the tables, which the file states as ``PRAGMA user_version``."""
+
+_APPLICATION = 0x41_54_54_4E  # "ATTN", by which a file of another program is told.
+_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without those that are taken for each other
+_TABLES = """
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE person (
+    id TEXT PRIMARY KEY,
+    link BLOB NOT NULL UNIQUE,  -- SHA-256 of the secret of the personal link
+    name TEXT,                  -- the pseudonym under which a person's results are written, if there is one
+    language TEXT NOT NULL,
+    created TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE answer (
+    person TEXT NOT NULL REFERENCES person (id) ON DELETE CASCADE,
+    screen TEXT NOT NULL,
+    revision INTEGER NOT NULL,  -- counts the times that the answer to this screen was saved
+    before INTEGER NOT NULL,    -- the revision that undoing goes back to; 0: no answer
+    value TEXT NOT NULL,        -- JSON
+    done INTEGER NOT NULL,      -- whether the person went on with it
+    seconds REAL NOT NULL,      -- since the screen was shown or last saved
+    saved TEXT NOT NULL,
+    PRIMARY KEY (person, screen, revision)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE shown (
+    person TEXT NOT NULL REFERENCES person (id) ON DELETE CASCADE,
+    screen TEXT NOT NULL,
+    at REAL NOT NULL,           -- seconds since 1970
+    PRIMARY KEY (person, screen)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE copied (           -- files that left this one
+    path TEXT NOT NULL,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL,         -- as of Copy
+    stale INTEGER NOT NULL DEFAULT 0  -- whether a person of it has withdrawn since, and the file may have their answers
+) STRICT;
+CREATE TABLE withdrawn (at TEXT NOT NULL) STRICT;
+"""
+
+
+Value = dict[str, Any]
+"""The answer to a screen as JSON: the value of each of its fields that has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who answers: a random id, the language of the interface, and a pseudonym if there is one."""
+
+    id: str
+    language: str
+    name: str | None = None
+
+
+class StoreError(ValueError):
+    """A file that is no study of this program, is damaged, or is of another job; the text says what to do."""
+
+
+class StaleError(Exception):
+    """An answer to a state of the screen that has changed since, in another window or on another device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The answer to a screen, as it was saved last.
+
+    Attributes
+    ----------
+    value : dict
+        The answer; empty where there is none.
+    revision : int
+        How often the answer was saved; 0 for never.
+    done : bool
+        Whether the person went on with it.
+    seconds : float
+        Between showing the screen and saving, over all revisions.
+    saved : str
+        The time of the last revision, ISO 8601 in UTC.
+    """
+
+    value: Value
+    revision: int = 0
+    done: bool = False
+    seconds: float = 0.0
+    saved: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A file with answers that left the file of the study.
+
+    Attributes
+    ----------
+    path : str
+        The file that was written; of a download the name that the browser was given.
+    at : str
+        When, ISO 8601 in UTC.
+    kind : {"export", "backup", "download"}
+        Whether this program wrote it, and writes it anew when somebody withdraws, or a browser took it.
+    stale : bool
+        Whether somebody has withdrawn since, whose answers it may still have.
+    """
+
+    path: str
+    at: str
+    kind: str
+    stale: bool
+
+
+NOTHING = Saved({})
+"""The state of a screen that was never saved."""
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _hashed(secret: str) -> bytes:
+    # The secret is 128 random bits: nothing can be guessed that a slow hash would protect.
+    return sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+class Store:
+    """An open file; all methods may be called from any thread, and each is whole or did not happen.
+
+    Parameters
+    ----------
+    path : path-like
+        An existing file; `Store.create` makes one.
+
+    Raises
+    ------
+    StoreError
+        The file is no study, is damaged, or was made by a newer version.
+    OSError
+        The file cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise StoreError(f"{self.path}: there is no such file; a study is begun by collect, rate or predict")
+        self._lock = threading.RLock()
+        self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=30)
+        try:
+            self._check()
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+                self._db.execute(f"PRAGMA {pragma}")
+        except (sqlite3.DatabaseError, StoreError) as error:
+            self._db.close()
+            if isinstance(error, StoreError):
+                raise
+            raise StoreError(f"{self.path}: {error}; go on with the last backup, and keep this file") from None
+
+    def _check(self) -> None:
+        [own], [version] = (
+            self._db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
+        )
+        if own != _APPLICATION:
+            raise StoreError(f"{self.path}: a file of another program; name the file of a study")
+        if version != VERSION:
+            made = "a newer" if version > VERSION else "an older"
+            raise StoreError(
+                f"{self.path}: written by {made} version of attune-bench (tables {version}, not {VERSION})"
+            )
+        found = [row[0] for row in self._db.execute("PRAGMA integrity_check")]
+        if found != ["ok"] or self._db.execute("PRAGMA foreign_key_check").fetchall():
+            raise StoreError(f"{self.path}: damaged ({found[0]}); go on with the last backup, and keep this file")
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], job: str, about: Mapping[str, Any]) -> Self:
+        """Create the file of a study, or open it where it exists and is of the same job.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; its folder exists.
+        job : str
+            The kind of job.
+        about : mapping
+            What the job needs to know again when it goes on, as JSON.
+
+        Raises
+        ------
+        StoreError
+            The file exists and is of another job, or the job was begun with something else.
+        """
+        file = Path(path)
+        if not file.exists():
+            temporary = file.with_name(f".{file.name}.{token_urlsafe(4)}.tmp")
+            db = sqlite3.connect(temporary, isolation_level=None)
+            try:
+                db.executescript(f"BEGIN; {_TABLES} COMMIT;")
+                db.execute(f"PRAGMA application_id = {_APPLICATION}")
+                db.execute(f"PRAGMA user_version = {VERSION}")
+                rows = {"job": job, "begun": _now(), **about}
+                db.executemany("INSERT INTO about VALUES (?, ?)", [(k, json.dumps(v)) for k, v in rows.items()])
+            finally:
+                db.close()
+            temporary.chmod(0o600)  # The answers are nobody else's business on a shared machine.
+            temporary.replace(file)
+        store = cls(file)
+        if (other := store.about("job")) != job:
+            store.close()
+            raise StoreError(f"{file}: the study of another job, {other!r}; choose another file for {job!r}")
+        for key, value in about.items():
+            if store.about(key) != json.loads(json.dumps(value)):
+                store.close()
+                raise StoreError(f"{file}: was begun with another {key}; choose another file, or give the same {key}")
+        return store
+
+    def close(self) -> None:
+        """Close the file; what was written ahead is moved into it."""
+        with self._lock:
+            with suppress(sqlite3.Error):
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._db.execute(query, values).fetchall()
+
+    def about(self, key: str) -> Any:
+        """Return what the study was begun with under a key; None where the key is not there."""
+        found = self._rows("SELECT value FROM about WHERE key = ?", key)
+        return json.loads(found[0][0]) if found else None
+
+    def set_about(self, key: str, value: Any) -> None:
+        """Keep something about the study under a key."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, json.dumps(value)))
+
+    # People.
+
+    def add_person(self, *, language: str, name: str | None = None) -> tuple[Person, str]:
+        """Add a person under a random id, and return the person and the secret of the personal link.
+
+        The file keeps a hash of the secret alone: who loses the link is given a new one by `new_link`.
+        """
+        secret = token_urlsafe(16)
+        person = Person("".join(choice(_LETTERS) for _ in range(10)), language, name)
+        with self._writing() as db:
+            row = (person.id, _hashed(secret), name, language, _now())
+            db.execute("INSERT INTO person VALUES (?, ?, ?, ?, ?)", row)
+        return person, secret
+
+    def new_link(self, person: str) -> str:
+        """Return the secret of a new personal link; the earlier link is refused from now on."""
+        secret = token_urlsafe(16)
+        with self._writing() as db:
+            db.execute("UPDATE person SET link = ? WHERE id = ?", (_hashed(secret), person))
+        return secret
+
+    def person_of(self, secret: str) -> Person | None:
+        """Return the person to whom a secret was given; None for nobody."""
+        found = self._rows("SELECT id, language, name FROM person WHERE link = ?", _hashed(secret))
+        return Person(*found[0]) if found else None
+
+    def people(self) -> list[Person]:
+        """Return all people in the order in which they were added."""
+        return [Person(*row) for row in self._rows("SELECT id, language, name FROM person ORDER BY created, id")]
+
+    def set_language(self, person: str, language: str) -> None:
+        """Change the language in which a person sees the interface."""
+        with self._writing() as db:
+            db.execute("UPDATE person SET language = ? WHERE id = ?", (language, person))
+
+    # Answers.
+
+    def answers(self, person: str) -> dict[str, Saved]:
+        """Return the last state of every screen that a person has saved."""
+        found: dict[str, Saved] = {}
+        query = "SELECT screen, value, revision, done, seconds, saved FROM answer WHERE person = ? ORDER BY revision"
+        for screen, value, revision, done, seconds, saved in self._rows(query, person):
+            spent = seconds + (found[screen].seconds if screen in found else 0.0)
+            found[screen] = Saved(json.loads(value), revision, bool(done), spent, saved)
+        return found
+
+    def show(self, person: str, screen: str) -> None:
+        """Note that a screen was shown to a person, from when on its answer takes time."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, time()))
+
+    def save(self, person: str, screen: str, value: Value, *, revision: int, done: bool) -> int:
+        """Save the answer to a screen.
+
+        Parameters
+        ----------
+        person, screen : str
+            Whose answer it is, to what.
+        value : dict
+            The whole answer.
+        revision : int
+            The revision that the person saw and changed.
+        done : bool
+            Whether the person is done with the screen.
+
+        Returns
+        -------
+        int
+            The new revision; the present one where this very answer is saved already, as when a browser sends a form
+            again whose response was lost.
+
+        Raises
+        ------
+        StaleError
+            Another answer was saved since that revision.
+        KeyError
+            There is no such person: they have withdrawn.
+        """
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+        with self._writing() as db:
+            if not db.execute("SELECT 1 FROM person WHERE id = ?", (person,)).fetchone():
+                raise KeyError(person)
+            now, was, was_done = _last(db, person, screen)
+            if was == text and was_done == done:
+                return now
+            if now != revision and was != text:
+                raise StaleError(screen)
+            _add(db, person, screen, (now + 1, now, text, done))
+            return now + 1
+
+    def undo(self, person: str, screen: str, *, revision: int) -> int:
+        """Go back to the answer before the last one, and return the new revision.
+
+        Raises
+        ------
+        StaleError
+            Another answer was saved since that revision.
+        """
+        with self._writing() as db:
+            now, _, was_done = _last(db, person, screen)
+            if now != revision:
+                raise StaleError(screen)
+            row = "SELECT {} FROM answer WHERE person = ? AND screen = ? AND revision = ?"
+            found = db.execute(row.format("before"), (person, screen, now)).fetchone()
+            if not found:
+                return now
+            [before] = found
+            value, further = db.execute(row.format("value, before"), (person, screen, before)).fetchone() or ("{}", 0)
+            _add(db, person, screen, (now + 1, further, value, was_done and value != "{}"))
+            return now + 1
+
+    # What leaves the file, and what is forgotten.
+
+    def note_copy(self, path: str, kind: str) -> None:
+        """Note that a file with answers was written or taken, see `Copy`; a file that is written again is one copy."""
+        with self._writing() as db:
+            if kind != "download":
+                db.execute("DELETE FROM copied WHERE path = ?", (path,))
+            db.execute("INSERT INTO copied (path, at, kind) VALUES (?, ?, ?)", (path, _now(), kind))
+
+    def copies(self) -> list[Copy]:
+        """Return what left the file, in order of time."""
+        rows = self._rows("SELECT path, at, kind, stale FROM copied ORDER BY at")
+        return [Copy(path, at, kind, bool(stale)) for path, at, kind, stale in rows]
+
+    def withdraw(self, person: str) -> None:
+        """Delete a person and everything of theirs; the bytes are overwritten, in the write-ahead log too.
+
+        Of the person stays the time of withdrawing alone. Downloads are marked: they may have the person's answers.
+        Files that this program wrote are the caller's to write anew.
+        """
+        with self._writing() as db:
+            db.execute("DELETE FROM person WHERE id = ?", (person,))
+            db.execute("INSERT INTO withdrawn VALUES (?)", (_now(),))
+            db.execute("UPDATE copied SET stale = 1 WHERE kind = 'download'")
+        with self._lock:
+            # The log keeps old pages until it is emptied, for which all readers have to be done.
+            for _ in range(50):
+                busy, *_ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if not busy:
+                    break
+                sleep(0.1)
+            else:
+                raise StoreError(
+                    f"{self.path}: another program reads the file; the answers are deleted, and traces of "
+                    "them stay in its log until that program ends"
+                )
+
+    def forget_copy(self, path: str) -> None:
+        """Forget a file that was written and is there no more."""
+        with self._writing() as db:
+            db.execute("DELETE FROM copied WHERE path = ?", (path,))
+
+    def withdrawals(self) -> list[str]:
+        """Return when people withdrew."""
+        return [at for (at,) in self._rows("SELECT at FROM withdrawn ORDER BY at")]
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write a whole copy of the file while people work; see `Store.note_copy`."""
+        file = Path(path)
+        temporary = file.with_name(f".{file.name}.{token_urlsafe(4)}.tmp")
+        with sqlite3.connect(temporary) as copy, self._lock:
+            self._db.backup(copy)
+        copy.close()
+        temporary.chmod(0o600)
+        temporary.replace(file)
+        self.note_copy(str(file.resolve()), "backup")
+
+
+def _last(db: sqlite3.Connection, person: str, screen: str) -> tuple[int, str, bool]:
+    """Return the revision of a screen, its answer as JSON, and whether it is done."""
+    query = "SELECT revision, value, done FROM answer WHERE person = ? AND screen = ? ORDER BY revision DESC LIMIT 1"
+    revision, value, done = db.execute(query, (person, screen)).fetchone() or (0, "", False)
+    return revision, value, bool(done)
+
+
+def _add(db: sqlite3.Connection, person: str, screen: str, state: tuple[int, int, str, bool]) -> None:
+    """Add a state of a screen, as revision, revision before, answer and whether it is done; its time begins anew."""
+    now = time()
+    [shown] = db.execute("SELECT at FROM shown WHERE person = ? AND screen = ?", (person, screen)).fetchone() or [now]
+    db.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (person, screen, *state, now - shown, _now()))
+    db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, now))

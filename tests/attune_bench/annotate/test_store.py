@@ -1,0 +1,112 @@
+"""The file of a study: nothing lost, nothing twice, nothing left of those who withdraw."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from attune_bench.annotate.store import StaleError, Store, StoreError
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "study.db", "toy", {"seed": 1})
+
+
+def test_an_answer_is_saved_once_and_undone_step_by_step(store: Store) -> None:
+    person, _ = store.add_person(language="en")
+    for n, value in enumerate("abc"):
+        assert store.save(person.id, "screen", {"x": value}, revision=n, done=False) == n + 1
+    assert store.save(person.id, "screen", {"x": "c"}, revision=2, done=False) == 3  # The same form once more.
+    seen = []
+    for n in range(3, 7):
+        assert store.undo(person.id, "screen", revision=n) == n + 1
+        seen.append(store.answers(person.id)["screen"].value)
+    assert seen == [{"x": "b"}, {"x": "a"}, {}, {}]
+
+
+def test_an_answer_to_an_older_state_is_refused(store: Store) -> None:
+    person, _ = store.add_person(language="en")
+    store.save(person.id, "screen", {"x": "a"}, revision=0, done=True)
+    with pytest.raises(StaleError):
+        store.save(person.id, "screen", {"x": "b"}, revision=0, done=True)
+    with pytest.raises(StaleError):
+        store.undo(person.id, "screen", revision=0)
+    assert store.answers(person.id)["screen"].value == {"x": "a"}
+
+
+def test_links_open_one_person_and_are_not_in_the_file(store: Store) -> None:
+    person, secret = store.add_person(language="en", name="ann")
+    assert store.person_of(secret) == person
+    newer = store.new_link(person.id)
+    assert store.person_of(secret) is None
+    assert store.person_of(newer) == person
+    store.close()
+    assert newer.encode() not in store.path.read_bytes()
+
+
+def test_nothing_stays_of_a_person_who_withdraws(store: Store, tmp_path: Path) -> None:
+    person, _ = store.add_person(language="en", name="pseudonym-of-ann")
+    other, _ = store.add_person(language="en")
+    for n in range(200):
+        store.save(person.id, f"screen-{n}", {"x": "a secret thought " * 50}, revision=0, done=True)
+    store.save(other.id, "screen", {"x": "stays"}, revision=0, done=True)
+    store.show(person.id, "screen-0")
+    store.withdraw(person.id)
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    for trace in (person.id, "pseudonym-of-ann", "secret thought"):
+        assert trace.encode() not in left
+    assert b"stays" in left
+    assert len(store.withdrawals()) == 1
+    with pytest.raises(KeyError):
+        store.save(person.id, "screen-0", {"x": "late"}, revision=200, done=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"model,unit\n", "file is not a database"),
+        (b"", "another program"),
+        (b"SQLite format 3\0" + bytes(84), "backup"),
+    ],
+)
+def test_a_file_that_is_no_study_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "other.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=said):
+        Store(path)
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_file_is_refused(store: Store) -> None:
+    person, _ = store.add_person(language="en")
+    for n in range(100):
+        store.save(person.id, f"screen-{n}", {"x": "y" * 100}, revision=0, done=True)
+    store.close()
+    damaged = bytearray(store.path.read_bytes())
+    damaged[4096 * 3 : 4096 * 3 + 200] = b"\xff" * 200
+    store.path.write_bytes(damaged)
+    with pytest.raises(StoreError, match="last backup"):
+        Store(store.path)
+
+
+def test_a_study_of_another_job_or_of_a_newer_version_is_refused(store: Store) -> None:
+    store.close()
+    with pytest.raises(StoreError, match="'toy'"):
+        Store.create(store.path, "rate", {})
+    with pytest.raises(StoreError, match="another seed"):
+        Store.create(store.path, "toy", {"seed": 2})
+    with sqlite3.connect(store.path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreError, match="newer version"):
+        Store(store.path)
+
+
+def test_a_backup_is_whole_while_people_work(store: Store, tmp_path: Path) -> None:
+    person, _ = store.add_person(language="en")
+    store.save(person.id, "screen", {"x": "a"}, revision=0, done=True)
+    store.backup(tmp_path / "copy.db")
+    with Store(tmp_path / "copy.db") as copy:
+        assert copy.answers(person.id)["screen"].value == {"x": "a"}
+    assert [(one.kind, one.stale) for one in store.copies()] == [("backup", False)]
