@@ -95,9 +95,11 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
         of the noise [3]_, from 1 to k - 1, over ``1 + 3 / (G - 1)``, and ``(1 + rho) / c = (1 - rho) / d + 2 rho /
         (k - 1)``. The share between models has the interval of a ratio [4]_, on the log scale: of the variance between
         models, by that F with the second degrees of freedom over ``(1 - rho)^2``, and of the rest, by Student's t of
-        the jackknife of clusters. The other shares have that t on the logit scale. Numbers are nan, and ``reason`` says
-        why, with fewer than two models or two clusters, and where all models have the same mean; ends with fewer than
-        three clusters. docs/separation.md simulates how often the intervals cover.
+        the jackknife of clusters. The other shares have that t with ``(G - 1) / (1 + 3 / (G - 1))`` degrees of freedom, on
+        the logit scale between the ends of what they can be where another part is estimated below 0: ``-within / k``
+        to 1 for units, and 0 to ``k / (k - 1)`` within. Numbers are nan, and ``reason`` says why, with fewer than two
+        models or two clusters, and where all models have the same mean; ends with fewer than three clusters.
+        docs/separation.md simulates how often the intervals cover.
 
     Raises
     ------
@@ -135,7 +137,7 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
     elif size < 3:
         reason = "fewer than three clusters"
     else:
-        design = between / noise, models - 1, _noise_freedom(moved, freedom), freedom
+        design = between / noise, models - 1, noise_freedom(moved, freedom), freedom
         low, high = _ends(*design, level)
         absolute = _ends(*design, level, is_absolute=True)
     found = Interval(reliability, low, high, level, "F", n, size, reason)
@@ -146,7 +148,7 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
     return Separation(found, model, unit, within, error, seen, detectable)
 
 
-def _noise_freedom(moved: Floats, freedom: float) -> float:
+def noise_freedom(moved: Floats, freedom: float) -> float:
     """Return Box's degrees of freedom of the models' noise: all of them where models are equally noisy."""
     total = float((moved**2).sum())
     squares = sum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
@@ -199,10 +201,12 @@ def _shares(
     _, high = t_ends(0, jackknife_error(np.array(left) / rest - 1), freedom, -inf, inf, reliability.level)
     ends = [_ratio_end(end, float(row[0]), rest, high, side) for end, side in zip(between, (-1, 1), strict=True)]
     found[0] = replace(found[0], low=ends[0], high=ends[1])
-    every_share = (parts / parts.sum(axis=0))[1:].tolist()
-    for place, (share, *left) in enumerate(every_share, start=1):
-        least, most = (0, 1) if 0 < share < 1 else (-inf, inf)
-        low, high = t_ends(share, jackknife_error(np.array(left) - share), freedom, least, most, reliability.level)
+    unit, within = (parts / parts.sum(axis=0))[1:].tolist()
+    models, freedom = len(values), freedom / (1 + _SMALL_SAMPLE / freedom)
+    ranges = (unit, -within[0] / models, 1), (within, 0, models / (models - 1))
+    for place, ((share, *left), least, most) in enumerate(ranges, start=1):
+        span = (least, most) if least < share < most else (-inf, inf)
+        low, high = t_ends(share, jackknife_error(np.array(left) - share), freedom, *span, reliability.level)
         estimate = found[place].estimate  # differs from `share` where a part is below 0, and so is 0
         found[place] = replace(found[place], low=max(min(low, estimate), 0.0), high=min(max(high, estimate), 1.0))
     return found
