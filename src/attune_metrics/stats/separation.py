@@ -92,14 +92,14 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
         and G the effective number of clusters, an end of the interval of the reliability is the rho from 0 to below 1
         at which F is the quantile of a non-central F distribution with c and ``d (G - 1)`` degrees of freedom and the
         non-centrality ``c rho / (1 - rho)``, above 200 by Patnaik's approximation [2]_. d are Box's degrees of freedom
-        of the noise [3]_, from 1 to k - 1, over ``1 + 3 / (G - 1)``, and ``(1 + rho) / c = (1 - rho) / d + 2 rho /
-        (k - 1)``. The share between models has the interval of a ratio [4]_, on the log scale: of the variance between
+        of the noise [3]_, from 1 to k - 1, over ``1 + 3 / (G - 1)``, and ``(1 + rho) / c = (1 - rho) / d + 2 rho / (k
+        - 1)``. The share between models has the interval of a ratio [4]_, on the log scale: of the variance between
         models, by that F with the second degrees of freedom over ``(1 - rho)^2``, and of the rest, by Student's t of
-        the jackknife of clusters. The other shares have that t with ``(G - 1) / (1 + 3 / (G - 1))`` degrees of freedom, on
-        the logit scale between the ends of what they can be where another part is estimated below 0: ``-within / k``
-        to 1 for units, and 0 to ``k / (k - 1)`` within. Numbers are nan, and ``reason`` says why, with fewer than two
-        models or two clusters, and where all models have the same mean; ends with fewer than three clusters.
-        docs/separation.md simulates how often the intervals cover.
+        the jackknife of clusters. The other shares have that t with ``(G - 1) / (1 + 3 / (G - 1))`` degrees of
+        freedom, on the logit scale between the ends of what they can be where another part is estimated below 0:
+        ``-within / k`` to 1 for units, and 0 to ``k / (k - 1)`` within. Numbers are nan, and ``reason`` says why, with
+        fewer than two models or two clusters, and where all models have the same mean; ends with fewer than three
+        clusters. docs/separation.md simulates how often the intervals cover.
 
     Raises
     ------
@@ -204,9 +204,9 @@ def _shares(
     unit, within = (parts / parts.sum(axis=0))[1:].tolist()
     models, freedom = len(values), freedom / (1 + _SMALL_SAMPLE / freedom)
     ranges = (unit, -within[0] / models, 1), (within, 0, models / (models - 1))
-    for place, ((share, *left), least, most) in enumerate(ranges, start=1):
-        span = (least, most) if least < share < most else (-inf, inf)
-        low, high = t_ends(share, jackknife_error(np.array(left) - share), freedom, *span, reliability.level)
+    for place, ((share, *left), bottom, top) in enumerate(ranges, start=1):
+        least, most = (bottom, top) if bottom < share < top else (-inf, inf)
+        low, high = t_ends(share, jackknife_error(np.array(left) - share), freedom, least, most, reliability.level)
         estimate = found[place].estimate  # differs from `share` where a part is below 0, and so is 0
         found[place] = replace(found[place], low=max(min(low, estimate), 0.0), high=min(max(high, estimate), 1.0))
     return found

@@ -131,7 +131,7 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
             sizes = np.unique(index, return_counts=True)[1].astype(np.float64)
             freedom = effective_freedom(size, coefficient_of_variation(sizes))
             freedom *= min(noise_freedom(moved, freedom) for moved in (f, g))
-            means = _Means(observed, *(1 - one for one in reliabilities), float((f * g).sum()) / scale)
+            means = _Means(observed, 1 - reliabilities[0], 1 - reliabilities[1], float((f * g).sum()) / scale)
             corrected, ends = means.corrected, means.ends(models, freedom, level)
     over_models = Interval(corrected, *ends, level, "likelihood ratio", n, size, reason)
     return Correlation(observed, over_models, _within(both, index, level), reliabilities)

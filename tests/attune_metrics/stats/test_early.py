@@ -29,15 +29,17 @@ def test_a_planned_look_is_students_t_without_skewness() -> None:
     gaps, size, skewness = A - B, 14, float(skew(A - B))
     [found] = early_differences(pairs_of(A, B), Looking(3, 4))
 
-    def straight(effect: float) -> float:
-        w = float(ttest_1samp(gaps, effect).statistic) / sqrt(size)
-        return sqrt(size) * (((1 + skewness * w / 3) ** 3 - 1) / skewness + skewness / (6 * size))
+    def beyond(effect: float, quantile: float = 0.0) -> float:
+        value = float(ttest_1samp(gaps, effect).statistic)
+        w = min(max(value, -3), 3) / sqrt(size)
+        moved = ((1 + skewness * w / 3) ** 3 - 1) / skewness + skewness / (6 * size) - w
+        return value + sqrt(size) * moved - quantile
 
-    p_value = 2 * t(13).sf(straight(0))
+    p_value = 2 * t(13).sf(beyond(0))
     assert found.p_value == pytest.approx(p_over_looks(max(p_value, 2 / 2**13), 3, 4), rel=1e-9)
     nominal = 2 * t(10**9).sf(critical_values(4)[2])
     quantile = t(13).ppf(1 - nominal / 2)
-    ends = [brentq(lambda effect: straight(effect) - end, -2, 6) for end in (quantile, -quantile)]
+    ends = [brentq(beyond, -2, 6, args=(end,)) for end in (quantile, -quantile)]
     assert (found.low, found.high) == pytest.approx(ends, rel=1e-6)
     assert (found.first, found.second, found.difference) == pytest.approx((A.mean(), B.mean(), gaps.mean()))
     assert (found.clusters, found.differing) == (14, 13)

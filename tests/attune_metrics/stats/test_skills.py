@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from math import isnan, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.optimize import minimize
+from scipy.optimize import fmin
 from synthetic.skills import Floats, skill_scores
 
 from attune_metrics import MetricInputError
@@ -57,21 +58,22 @@ def test_the_ends_without_noise_are_fishers() -> None:
 def test_the_ends_are_by_the_likelihood_of_the_means() -> None:
     # A second derivation: Wishart's density by scipy, of means of which Nelder and Mead find the likeliest spreads; and
     # by which the estimated noise adds to the variance by numerical derivatives of the estimate.
-    reliabilities, found = disattenuated(*BOTH, PEOPLE).reliabilities, disattenuated(*BOTH, PEOPLE)
+    found = disattenuated(BOTH[0], BOTH[1], PEOPLE)
     parts = [relative_means(values, PEOPLE) for values in BOTH]
     means, moved = (np.stack([part[place].ravel() for part in parts]) for place in (0, 1))
     seen, noise = means @ means.T / 8, moved @ moved.T / 8
     freedom = 14 * min(noise_freedom(part[1], 14) for part in parts)
-    assert reliabilities == pytest.approx(1 - np.diag(noise) / np.diag(seen), abs=1e-12)
+    assert found.reliabilities == pytest.approx(1 - np.diag(noise) / np.diag(seen), abs=1e-12)
 
-    def likelihood(spreads: Floats, rho: float) -> float:
+    def misfit(spreads: Floats, rho: float) -> float:
         a, b = np.exp(spreads)
         both = np.array([[a * a, rho * a * b], [rho * a * b, b * b]]) + noise
-        return float(stats.wishart.logpdf(seen * 8, 8, both))
+        return -float(stats.wishart.logpdf(seen * 8, 8, both))
 
     def best(rho: float) -> float:
         start = np.log(np.diag(seen - noise)) / 2
-        return -float(minimize(lambda at: -likelihood(at, rho), start, method="Nelder-Mead", tol=1e-10).fun)
+        found: Any = fmin(misfit, start, args=(rho,), xtol=1e-10, ftol=1e-10, disp=False)
+        return -misfit(found, rho)
 
     def corrected(total: Floats, error: Floats) -> float:
         true = total - error
@@ -82,7 +84,7 @@ def test_the_ends_are_by_the_likelihood_of_the_means() -> None:
         slopes = [(of(at + step) - of(at - step)) / 2e-6 for step in steps]
         places = [(0, 0), (0, 1), (1, 1)]
         return sum(
-            slopes[p] * slopes[q] * (at[i, m] * at[j, n] + at[i, n] * at[j, m]) / degrees
+            slopes[p] * slopes[q] * float(at[i, m] * at[j, n] + at[i, n] * at[j, m]) / degrees
             for p, (i, j) in enumerate(places)
             for q, (m, n) in enumerate(places)
         )
