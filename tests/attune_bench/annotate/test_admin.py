@@ -127,7 +127,11 @@ def test_added_people_have_links_that_work_and_are_shown_once(application: Appli
     links = [line.partition("<")[0] for line in page.split(f"{ORIGIN}/enter/")[1:]]
     assert {application.store.person_of(link) for link in links} == {*application.store.people()}
     assert all(link not in admin.get("/admin").text for link in links)
-    for form in ({"count": "201", "language": "en"}, {"count": "0", "language": "en"}, {"count": "1", "language": "fr"}):
+    for form in (
+        {"count": "201", "language": "en"},
+        {"count": "0", "language": "en"},
+        {"count": "1", "language": "fr"},
+    ):
         assert admin.post("/admin/people", data=form).status_code == 422
     assert len(application.store.people()) == 2
 
