@@ -18,7 +18,7 @@ from attune_bench.annotate.store import COST, Person, Store, Value
 from attune_bench.annotate.texts import Texts
 
 ORIGIN = "http://127.0.0.1:8107"
-SECRET = "the-secret-of-the-administrator"
+LINK = "of-the-administrator"
 STEPS = tuple(Option(str(step), str(step)) for step in range(1, 6))
 WORDS = (Option("calm", "Calm"), Option("sad", "Sad"))
 
@@ -28,7 +28,7 @@ class Toy:
 
     name = "toy"
     title = "A toy study"
-    languages = ("en", "de")
+    languages: tuple[str, ...] = ("en", "de")
 
     def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> Sequence[Screen]:
         del answers, texts
@@ -54,14 +54,14 @@ class Toy:
 def application(tmp_path: Path) -> Application:
     store = Store.create(tmp_path / "study.db", "toy", {})
     application = Application(store, Toy(), origin=ORIGIN, output=tmp_path / "out")
-    Administration(application, SECRET)
+    Administration(application, LINK)
     return application
 
 
 @pytest.fixture
 def admin(application: Application) -> TestClient:
     client = TestClient(application.asgi, base_url=ORIGIN, headers={"origin": ORIGIN})
-    entered = client.get(f"/admin/enter/{SECRET}")
+    entered = client.get(f"/admin/enter/{LINK}")
     assert "path=/admin" in (said := entered.headers["set-cookie"].lower())
     assert all(word in said for word in ("httponly", "samesite=strict"))
     return client
