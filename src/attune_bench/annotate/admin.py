@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from attune_bench.annotate.app import SEE_OTHER, Application, Progress, read_form
-from attune_bench.annotate.guard import ADMIN_COOKIE
+from attune_bench.annotate.guard import cookie, welcome
 from attune_bench.annotate.screens import Choice, Field, Form, Tags, Text
 from attune_bench.annotate.store import COST, NOTHING, Copy, Person, Value
 from attune_bench.annotate.texts import Texts
@@ -149,6 +149,7 @@ class Administration:
         self._application = application
         self._store = application.store
         self._link = _hashed(secret)
+        self._cookie = cookie(application.origin, administrator=True)
         posts = {
             "people": self._add,
             "link": self._renew,
@@ -168,8 +169,10 @@ class Administration:
 
     def _let_in(self, handler: Callable[[Form], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            if not compare_digest(_hashed(request.cookies.get(ADMIN_COOKIE, "")), self._link):
+            secret = request.cookies.get(self._cookie, "")
+            if not compare_digest(_hashed(secret), self._link):
                 raise HTTPException(403)
+            welcome(request, secret)
             return await handler(await read_form(request) if request.method == "POST" else {})
 
         return endpoint
@@ -180,7 +183,7 @@ class Administration:
             raise HTTPException(403)
         response = self._page("admin_enter.html")
         response.set_cookie(
-            ADMIN_COOKIE, secret, path="/admin", httponly=True, samesite="strict",
+            self._cookie, secret, httponly=True, samesite="strict",
             secure=self._application.origin.startswith("https:"),
         )  # fmt: skip
         return response

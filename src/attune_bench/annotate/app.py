@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -16,7 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from attune_bench.annotate.guard import COOKIE, Guard, Limits
+from attune_bench.annotate.guard import Guard, Limits, cookie, welcome
 from attune_bench.annotate.screens import Form, Job, Screen
 from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
@@ -101,6 +102,7 @@ class Application:
         self.job = job
         self.origin = origin
         self.output = output
+        self._cookie = cookie(origin)
         self._exporting = Lock()
         self._pages = Environment(
             loader=PackageLoader("attune_bench.annotate"),
@@ -120,7 +122,7 @@ class Application:
             Route("/withdraw", self.of_person(self._withdraw), methods=["POST"]),
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         ]
-        self._pages_served = Starlette(routes=own, exception_handlers={HTTPException: self._error})
+        self._pages_served = Starlette(routes=own, exception_handlers={HTTPException: self._error, Exception: self._error})
         self.asgi = Guard(self._pages_served, origin, limits or Limits())
 
     def add_routes(self, routes: Sequence[Route]) -> None:
@@ -172,9 +174,11 @@ class Application:
         return endpoint
 
     def _visit(self, request: Request) -> Visit:
-        person = self.store.person_of(request.cookies.get(COOKIE, ""))
+        secret = request.cookies.get(self._cookie, "")
+        person = self.store.person_of(secret)
         if person is None:
             raise HTTPException(403)
+        welcome(request, secret)
         progress = self.progress(person)
         return Visit(progress.person, progress.texts, progress.saved, progress.screens, request)
 
@@ -193,10 +197,11 @@ class Application:
         person = await run_in_threadpool(self.store.person_of, secret)
         if person is None:
             raise HTTPException(403)
+        welcome(request, secret)
         texts = Texts(person.language)
         response = self.page("enter.html", texts, text=texts("enter"))
         response.set_cookie(
-            COOKIE, secret, max_age=90 * 86400, httponly=True, samesite="strict",
+            self._cookie, secret, max_age=90 * 86400, httponly=True, samesite="strict",
             secure=self.origin.startswith("https:"),
         )  # fmt: skip
         return response
@@ -303,18 +308,19 @@ class Application:
         await run_in_threadpool(self.withdraw, visit.person)
         texts = visit.texts
         response = self.page("message.html", texts, title=texts("withdrawn_title"), text=texts("withdrawn"))
-        response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
+        response.delete_cookie(self._cookie, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
         return response
 
 
 async def read_form(request: Request) -> Form:
-    """Return what a form says, every value of every name; a form with files or too many fields is refused."""
-    form = await request.form(max_files=0, max_fields=MOST_FIELDS)
-    found: dict[str, list[str]] = {}
-    for name, value in form.multi_items():
-        if isinstance(value, str):
-            found.setdefault(name, []).append(value)
-    return found
+    """Return what a form says, every value of every name; 415 for a form with files, 413 for too many fields."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
+        raise HTTPException(415)
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        return parse_qs(body, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(413) from None
 
 
 def _number(text: str) -> int:
