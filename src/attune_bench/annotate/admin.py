@@ -183,7 +183,7 @@ class Administration:
             raise HTTPException(403)
         response = self._page("admin_enter.html")
         response.set_cookie(
-            self._cookie, secret, httponly=True, samesite="strict",
+            self._cookie, secret, path="/admin", httponly=True, samesite="strict",
             secure=self._application.origin.startswith("https:"),
         )  # fmt: skip
         return response
@@ -296,9 +296,9 @@ def _row(progress: Progress) -> Row:
 
 def _advice(copy: Copy) -> str:
     """Return what the administrator should do about a copy; empty for nothing."""
-    if copy.kind == "download":
-        return "Somebody has withdrawn since: delete that copy, and take a new one." if copy.stale else ""
-    if Path(copy.path).exists():
+    if copy.stale and (copy.kind == "download" or Path(copy.path).exists()):
+        return "Somebody has withdrawn since: delete that copy, and take a new one."
+    if copy.kind == "download" or Path(copy.path).exists():
         return ""
     return "It is no longer there. If it was moved, no withdrawal reaches it: delete it where it is now."
 

@@ -1,12 +1,13 @@
 """The web application: a person's screens one by one, each saved at once; everything works without a script."""
 
+import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -19,11 +20,13 @@ from starlette.staticfiles import StaticFiles
 
 from attune_bench.annotate.guard import Guard, Limits, cookie, welcome
 from attune_bench.annotate.screens import Form, Job, Screen
-from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, Value
+from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, StoreError, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 
 MOST_FIELDS = 500
 """The most fields of a form."""
+
+_FORM = "application/x-www-form-urlencoded"
 
 SEE_OTHER = 303
 """The status of an answer to a form: a GET of the page that comes next, so that going back sends no form again."""
@@ -122,7 +125,9 @@ class Application:
             Route("/withdraw", self.of_person(self._withdraw), methods=["POST"]),
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         ]
-        self._pages_served = Starlette(routes=own, exception_handlers={HTTPException: self._error, Exception: self._error})
+        self._pages_served = Starlette(
+            routes=own, exception_handlers={HTTPException: self._error, Exception: self._error}
+        )
         self.asgi = Guard(self._pages_served, origin, limits or Limits())
 
     def add_routes(self, routes: Sequence[Route]) -> None:
@@ -146,13 +151,24 @@ class Application:
             return written
 
     def withdraw(self, person: Person) -> None:
-        """Delete a person and everything of theirs: in the file, its backups and the results that were written."""
+        """Delete a person and everything of theirs: in the file, its backups and the results that were written.
+
+        A backup that is not where it was written, or cannot be changed, is marked as stale.
+        """
+        # Before, as nobody knows whom to delete once the file does not; after, for a backup that was under way.
+        self._withdraw_from_backups(person)
         self.store.withdraw(person.id)
+        self._withdraw_from_backups(person)
         self.export()
+
+    def _withdraw_from_backups(self, person: Person) -> None:
         for copy in self.store.copies():
-            if copy.kind == "backup" and Path(copy.path).exists():
-                with Store(copy.path) as backup:
-                    backup.withdraw(person.id)
+            if copy.kind == "backup" and not copy.stale:
+                try:
+                    with Store(copy.path) as backup:
+                        backup.withdraw(person.id)
+                except (OSError, StoreError, sqlite3.Error):
+                    self.store.mark_stale(copy.path)
 
     def progress(self, person: Person) -> Progress:
         """Return all screens of a person, and what the person has answered."""
@@ -314,7 +330,7 @@ class Application:
 
 async def read_form(request: Request) -> Form:
     """Return what a form says, every value of every name; 415 for a form with files, 413 for too many fields."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
+    if request.headers.get("content-type", _FORM).partition(";")[0].strip().lower() != _FORM:
         raise HTTPException(415)
     body = (await request.body()).decode("utf-8", "replace")
     try:

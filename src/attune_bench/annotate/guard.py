@@ -30,8 +30,8 @@ LOG = logging.getLogger("attune_bench.annotate")
 def cookie(origin: str, *, administrator: bool = False) -> str:
     """Return the name of the cookie with the secret of a link.
 
-    Under https no other host of the domain can set a cookie of this name; under http, where all ports of a machine
-    share their cookies, each port has its own.
+    Under https no other host of the domain can set a person's cookie; under http, where all ports of a machine share
+    their cookies, each port has its own.
 
     Examples
     --------
@@ -40,9 +40,10 @@ def cookie(origin: str, *, administrator: bool = False) -> str:
     >>> cookie("http://127.0.0.1:8017", administrator=True)
     'attune_admin_8017'
     """
-    name = "attune_admin" if administrator else "attune"
     parts = urlsplit(origin)
-    return f"__Host-{name}" if parts.scheme == "https" else f"{name}_{parts.port}"
+    if parts.scheme == "https":
+        return "attune_admin" if administrator else "__Host-attune"
+    return f"attune_admin_{parts.port}" if administrator else f"attune_{parts.port}"
 
 
 HEADERS: Mapping[str, str] = {
@@ -255,7 +256,7 @@ def _hashed(secret: str) -> bytes:
 
 
 def _address(scope: Scope) -> str:
-    """Return the address that a request comes from; of version 6 the network, as one machine has all of its addresses."""
+    """Return the address that a request comes from; of version 6 its network, as a machine has all addresses of it."""
     host = str((scope.get("client") or ("unknown",))[0])
     try:
         address = ip_address(host)

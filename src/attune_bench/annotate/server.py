@@ -56,7 +56,14 @@ def origin_of(host: str, port: int, public_url: str | None) -> str:
             )
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
     parts = urlsplit(public_url)
-    if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
+    if (
+        parts.scheme != "https"
+        or not parts.hostname
+        or "@" in parts.netloc
+        or parts.path.strip("/")
+        or parts.query
+        or parts.fragment
+    ):
         raise AddressError(
             f"--public-url is {public_url!r}; expected https:// and a host alone, such as https://study.example.org"
         )
@@ -131,7 +138,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _look(self) -> None:
-        is_answered = self.cycle is None or self.cycle.response_complete
+        is_answered = self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]
         left = self._idle_since + SECONDS - self.loop.time() if is_answered else SECONDS
         if left > 0:
             self._watch = self.loop.call_later(left, self._look)
