@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from synthetic.misreads import Misreads, falls, misreads
 
+from attune_metrics.stats.association import lagged_association
 from attune_metrics.stats.bootstrap import Interval, bootstrap, draw_resamples
 from attune_metrics.stats.recovery_times import share_back, wait_terms, waits_of_falls
-from attune_metrics.stats.serial import lagged_association, serial_dependence
+from attune_metrics.stats.serial import serial_dependence
 
 PARTICIPANTS = (10, 25, 50, 200)
 SHAPES: tuple[dict[str, Any], ...] = ({"each": 1, "turns": (3, 8)}, {"each": 2, "turns": (4, 12)})

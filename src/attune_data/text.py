@@ -212,7 +212,7 @@ def joined(parts: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def did_you_mean(name: str, known: Collection[str]) -> str:
+def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
     """Return the question whether the nearest name was meant, or a name with this word; else the first known names.
 
     Examples
@@ -226,7 +226,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     near = near or [one for one in known if name.casefold() in one.casefold().split("_")][:2]
     if near:
         return f"did you mean {' or '.join(map(repr, near))}?"
-    return f"expected one of {listed([*known], 12) or 'none'}"
+    return f"expected one of {listed([*known], most) or 'none'}"
 
 
 def misspelt(names: Collection[str], known: Collection[str]) -> list[tuple[str, str]]:

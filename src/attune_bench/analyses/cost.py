@@ -1,6 +1,6 @@
 """What results cost: calls, tokens, money and seconds, and which models no other beats on both cost and score.
 
-Everything here is what the results themselves record. A number that one call lacks is unknown for the whole, never 0.
+Everything here is what the results themselves record. A sum is null, never 0, where one result lacks the number.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,8 +45,9 @@ def _total(amounts: Iterable[float | None]) -> float | None:
     return fsum(one for one in found if one is not None) if found and None not in found else None
 
 
-def _sum_of(usage: _Usage, role: str = "") -> dict[str, float | None]:
-    own = [amounts for (of, _), amounts in usage.items() if role in ("", of)]
+def _sum_of(usage: _Usage, role: str = "", *, but: str = "") -> dict[str, float | None]:
+    """Return the sums over calls, of one role or of all, but for one kind of call."""
+    own = [amounts for (of, kind), amounts in usage.items() if role in ("", of) and kind != but]
     return {name: _total(amounts[name] for amounts in own) for name in _AMOUNTS}
 
 
@@ -73,9 +74,9 @@ def _usages(scores: ScoreTable, results: Iterable[Record]) -> dict[tuple[str, st
     benchmark = benchmark_in_use(scores.provenance.benchmark)
     if benchmark is None:
         raise MetricInputError(f"{scores.provenance.title}: only scores of a benchmark tell which result is of a row")
-    found: dict[tuple[str, str | None, str], list[_Usage]] = {key: [] for key in scores.values.select(KEYS).iter_rows()}
     if benchmark.row is None:
         return {}
+    found: dict[tuple[str, str | None, str], list[_Usage]] = {key: [] for key in scores.values.select(KEYS).iter_rows()}
     row = resolve(benchmark.row)
     for result in results:
         if (key := row(result)) in found:
@@ -116,8 +117,8 @@ def cost(scores: ScoreTable, *, results: Iterable[Record], **options: Unpack[Sam
     Returns
     -------
     polars.DataFrame
-        The columns `COST`; ``all`` first, then each role and kind of call. A sum is null where one result lacks the
-        number. No row for a model of which no result records anything.
+        The columns `COST`; ``all`` first, then each role and kind of call. No row for a model where no result records
+        anything.
 
     Raises
     ------
@@ -139,8 +140,6 @@ def cost(scores: ScoreTable, *, results: Iterable[Record], **options: Unpack[Sam
     rows: list[tuple[Any, ...]] = []
     for model, condition in (series.groups[place] for own in series.by_condition().values() for place in own):
         usages = by_group[model, condition]
-        if not any(usages):
-            continue
         # Where one result tells roles alone, so do the sums.
         if any(kind == _ALL for usage in usages for role, kind in usage if role != _ALL):
             usages = [{(role, _ALL): _sum_of(usage, role) for role, _ in usage} for usage in usages]
@@ -180,8 +179,6 @@ _PER = 1000
 def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
     """Return what each model's score costs, and which models no other model beats on both score and cost.
 
-    Baselines and people, see `attune_bench.scores.provenance.kind_of_group`, are left out.
-
     Parameters
     ----------
     scores, results, **options
@@ -190,7 +187,8 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
     Returns
     -------
     polars.DataFrame
-        The columns `COST_FRONT`; see `attune_metrics.stats.pareto.pareto_front`. No row where no model has a cost.
+        The columns `COST_FRONT`; see `attune_metrics.stats.pareto.pareto_front`. No row for baselines and people, see
+        `attune_bench.scores.provenance.kind_of_group`, and none where no model has a cost.
 
     Raises
     ------
@@ -213,8 +211,7 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
     prices = np.full((len(series.groups), len(series.units)), np.nan)
     column = {unit: place for place, unit in enumerate(series.units)}
     for (model, asked, unit), own in _usages(scores, results).items():
-        scored = [{key: amounts for key, amounts in usage.items() if key[1] != PROBE} for usage in own]
-        if (total := _total(_sum_of(usage, "model")["cost"] for usage in scored)) is not None:
+        if (total := _total(_sum_of(usage, "model", but=PROBE)["cost"] for usage in own)) is not None:
             prices[series.groups.index((model, asked)), column[unit]] = total / len(own)
     rows: list[tuple[Any, ...]] = []
     for condition, present in series.by_condition().items():
@@ -223,16 +220,15 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
             of = scores.metrics[metric]
             values = series.values(per_unit(scores, metric, "cost_front"))[:, 0]
             groups = [group for group in models if not np.isnan(values[group]).all()]
-            values = values[groups]
-            mask = np.logical_and.reduce(~np.isnan(values), axis=0)
-            both = np.stack([values, _PER * prices[groups]], axis=1)[:, :, mask]
+            mask = np.logical_and.reduce(~np.isnan(values[groups]), axis=0)
+            both = np.stack([values[groups], _PER * prices[groups]], axis=1)[:, :, mask]
             known = np.logical_and.reduce(~np.isnan(both[:, 1]), axis=1) & mask.any()
             if not known.any():
                 continue
             both[~known, 1] = np.nan
             points, clusters = both.mean(axis=2), series.count(mask)
             quality, often = direction(of) * points[:, 0], np.full(len(groups), np.nan)
-            front = np.array(known)
+            front = known.copy()
             front[known] = pareto_front(quality[known], points[known, 1])
             if clusters >= MIN_CLUSTERS:
                 drawn = [bootstrap_distribution(both[known, term], draws.of(mask)).T for term in (0, 1)]
@@ -244,11 +240,10 @@ def cost_front(scores: ScoreTable, *, results: Iterable[Record], **options: Unpa
             for place, group in enumerate(groups):
                 (*of_score, why), (*of_cost, unpriced) = (interval_ends(own[place], clusters, scores) for own in ends)
                 reason = why or (unpriced if known[place] else "a result without a cost")
-                rivals = quality >= quality[place]
-                rivals[place] = False
-                is_open = (rivals & ~known).any() if front[place] else rivals.any() and not known[place]
-                state = "open" if is_open else "yes" if front[place] or not known[place] else "no"
-                below = points[rivals & known, 1].min() if not known[place] and (rivals & known).any() else None
+                rivals = (quality >= quality[place]) & (np.arange(len(groups)) != place)
+                beaten, undecided = known[place] and not front[place], rivals & ~(known & known[place])
+                state = "no" if beaten else "open" if undecided.any() else "yes"
+                below = None if known[place] else min(points[rivals & known, 1].tolist(), default=None)
                 value, price, often_on = (nan_to_none(one) for one in (*points[place], often[place]))
                 named = (condition, metric, series.groups[group][0], value, *of_score, price, *of_cost)
                 rows.append((*named, per_dollar[place], state, often_on, below, int(mask.sum()), clusters, reason))

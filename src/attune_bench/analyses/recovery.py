@@ -46,6 +46,7 @@ def recovery_entry(function: Callable[..., pl.DataFrame], needs: Sequence[Litera
         rows_need="results that record the state of the person after each reply",
         estimate="back",
         by=("axis",),
+        figure="attune_bench.report.recovery:recovery_plot",
         row="a model and axis of the state",
         columns=STATE_RECOVERY,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.cli.options import (
+    data_option,
     metric_option,
     mixed_option,
     option,
@@ -18,12 +19,14 @@ from attune_bench.cli.options import (
     verb,
 )
 from attune_bench.cli.output import UserError, check_file, emit, mistakes, warnings_on_stderr, writing
-from attune_bench.cli.scores import read_scores, records_of, sampling_of
+from attune_bench.cli.scores import benchmark_of_scores, read_scores, records_of, sampling_of
 from attune_bench.report import figures
 from attune_bench.report.columns import in_words, profiled
 from attune_bench.report.privacy import few_groups, hides, without_few
+from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.verbs.scores import Scores
+from attune_data.references import resolve
 from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.metric import MetricInputError
 
@@ -45,6 +48,7 @@ _OF_METRICS: Mapping[str, Callable[..., "Chart"]] = {
     "condition_differences": figures.condition_differences,
 }
 KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
+"""The figures of any scores; benchmarks have further ones, see `attune_bench.scores.columns.Analysis.figure`."""
 
 
 @verb("figure results.csv -o figure.pdf", "figure scores.json --kind profile -o profile.svg", variants=True)
@@ -54,14 +58,14 @@ KINDS = (*_OF_ONE_METRIC, *_OF_METRICS)
     "--kind",
     "scores and ranks: each model with its interval. win_rates: how often a model beats another. profile: every "
     "metric of the models. unit_difficulty, separation, skills, condition_differences, cost_front: as analyze computes "
-    "them.",
-    KINDS,
+    "them. Benchmarks have further ones; an unknown KIND lists all that SCORES allow.",
     default="scores",
     metavar="KIND",
 )
 @metric_option
 @option("--condition", "Which of several conditions, such as modes, to draw.")
-@results_option("For cost_front: what was scored")
+@results_option("For cost_front, and where an analysis of a benchmark needs it: what was scored")
+@data_option("Where an analysis of a benchmark needs it: what was scored against")
 @option("--model", "For profile: one model, with the others as ticks.")
 @option("--small-cells", "Draw values of fewer than 5 people, too.", bool, folded=True)
 @mixed_option
@@ -73,6 +77,7 @@ def figure(
     metric: tuple[str, ...],
     condition: str | None,
     results: tuple[str, ...],
+    data: str | None,
     model: str | None,
     small_cells: bool,
     **given: Any,
@@ -86,13 +91,23 @@ def figure(
     check_file(output, [scores], "--output")
     if model is not None and kind != "profile":
         raise UserError(f"--model is for --kind profile, which draws one model; leave it out, or --kind {kind}")
-    if bool(results) != (kind == "cost_front"):
-        raise UserError("--kind cost_front needs --results, what was scored, and no other kind takes them")
     read = read_scores(scores, given)
+    benchmark = benchmark_of_scores(read)
+    known: dict[str, Analysis] = {**ANALYSES, **(resolve(benchmark.analyses) if benchmark else {})}
+    own = {name: analysis for name, analysis in known.items() if analysis.figure is not None}
+    if kind not in (kinds := [*KINDS, *own]):
+        raise UserError(f"no kind {kind!r} of these scores; {did_you_mean(kind, kinds, len(kinds))}")
+    sources = {"data": () if data is None else (data,), "results": results}
+    needs = known[kind].needs if kind in known else ()
+    for name, given_sources in sources.items():
+        if given_sources and name not in needs:
+            raise UserError(f"--kind {kind} takes no --{name}; leave it out")
+    if lacking := [f"--{name}" for name in needs if not sources[name]]:
+        raise UserError(f"--kind {kind} needs {' and '.join(lacking)}")
     shown = without_few(read, small_cells=small_cells)
-    draw = _drawing(read, kind, metric, model)
+    draw = _of_benchmark(kind, own[kind], metric, small_cells) if kind in own else _drawing(read, kind, metric, model)
     options = {} if kind == "unit_difficulty" else sampling_of(given)
-    records = {"results": records_of(read, "results", *results)} if results else {}
+    records = {need: records_of(read, need, *sources[need]) for need in needs}
     with mistakes(), warnings_on_stderr():
         chosen = _condition(read, condition)
         try:
@@ -101,7 +116,7 @@ def figure(
             raise
         except ValueError as error:
             # What analyses say that they need is more than that nothing was found.
-            need = in_words(read, ANALYSES[kind].rows_need) if kind in ANALYSES else ""
+            need = in_words(read, known[kind].rows_need) if kind in known else ""
             if kind == "unit_difficulty":  # the analysis has the mean of one model too, the figure a deviation
                 need = "scores of at least two models"
             raise UserError(f"--kind {kind} needs {need}" if need else str(error)) from None
@@ -116,12 +131,26 @@ def figure(
         )
 
 
+def _of_benchmark(
+    kind: str, analysis: Analysis, metric: Sequence[str], small_cells: bool
+) -> Callable[..., "Chart"]:  # fmt: skip
+    """Return the function that draws an analysis with the metric that is asked for."""
+    if metric and not analysis.takes_metrics:
+        raise UserError(f"--kind {kind} is of its own metrics; leave out --metric")
+    name = _only_metric(kind, metric)
+    return partial(figures.of_analysis, analysis=analysis, metric=name, small_cells=small_cells)
+
+
+def _only_metric(kind: str, metric: Sequence[str]) -> str | None:
+    if len(metric) > 1:
+        raise UserError(f"--kind {kind} draws one metric; name one with --metric, or choose --kind profile")
+    return metric[0] if metric else None
+
+
 def _drawing(scores: Scores, kind: str, metric: Sequence[str], model: str | None) -> Callable[..., "Chart"]:
     """Return the function that draws a kind of figure with the metrics and the model that are asked for."""
     if kind in _OF_ONE_METRIC:
-        if len(metric) > 1:
-            raise UserError(f"--kind {kind} draws one metric; name one with --metric, or choose --kind profile")
-        return partial(_OF_ONE_METRIC[kind], metric=metric[0] if metric else None)
+        return partial(_OF_ONE_METRIC[kind], metric=_only_metric(kind, metric))
     if kind == "profile" and not metric and not profiled(scores, one_axis=model is not None):
         span = "a range from 0 to 1" if model else "a finite range"
         named = f"--metric {shlex.join(list(scores.metrics)[:3])}"

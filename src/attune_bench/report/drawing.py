@@ -243,10 +243,14 @@ _ROW_WIDTH = 60
 """How wide the text of a row may be before it is cut into lines, in columns."""
 
 
+_LETTER = 7
+"""How wide a letter of a cell is, in pixels."""
+
+
 def heatmap(cells: Cells) -> "Chart":
     """Return cells as a chart."""
     alt = altair()
-    side = 52
+    side = max(52, _LETTER * max(len(row["shown"]) for row in cells.rows))
     given = [cells.x[0], cells.y[0]]
     short = short_names([name for name in (*cells.x[1], *cells.y[1]) if name in cells.numbers], numbers=cells.numbers)
     others = [name for name in cells.y[1] if name not in cells.numbers]

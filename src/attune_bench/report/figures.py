@@ -21,6 +21,7 @@ Examples
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -35,15 +36,17 @@ from attune_bench.report import drawing
 from attune_bench.report.columns import OVERLAP, RANDOM_ANSWERS, any_overlap, label, number, profiled, row_p
 from attune_bench.report.drawing import Cells, Rows
 from attune_bench.report.plots import Axis, Look, Mark, PlotRow, PointPlot, RowPlot, axis_of, looks, whole_axis
+from attune_bench.report.privacy import hide_small_cells
+from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisKeywords, AnalysisOptions, SamplingKeywords
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import chance_of_units, summary
 from attune_data.io.documents import write_whole
 from attune_data.record import Record
-from attune_data.references import require
+from attune_data.references import require, resolve
 from attune_data.text import did_you_mean, plural, pluralize, sanitize, wrapped
-from attune_metrics.metric import Metric
+from attune_metrics.metric import Metric, MetricInputError
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
@@ -147,6 +150,17 @@ def _row_chart(
     The `note` stands below the axis.
     """
     alt = drawing.altair()
+    chart = _row_layers(plot, x, names=True).properties(width=width, height=step * len(plot.rows))
+    if note:
+        lines = wrapped(sanitize(note), _NOTE_WIDTH)
+        given = {"fontSize": 12, "fontWeight": "normal", "color": drawing.MUTED, "offset": 10}
+        chart = chart.properties(title=alt.TitleParams(lines, orient="bottom", anchor="start", frame="bounds", **given))
+    return drawing.styled(chart)
+
+
+def _row_layers(plot: RowPlot, x: Any, *, names: bool) -> Any:
+    """Return the layers of rows of marks on one axis, with the names of rows or without."""
+    alt = drawing.altair()
     order = [row.name for row in plot.rows]
     short = drawing.short_names(order, numbers=plot.numbers) if plot.numbers else {name: name for name in order}
     rows: dict[str, Rows] = {"tick": [], "cross": [], "circle": []}
@@ -155,6 +169,7 @@ def _row_chart(
             at = {"at": mark.at, "low": mark.low, "high": mark.high, "text": mark.text}
             rows[mark.shape].append({"name": short[row.name], **at})
     y, bars = drawing.names("name", [*short.values()]), [row for row in rows["circle"] if row["low"] is not None]
+    y = y if names else y.axis(None)
     kinds = (
         (rows["tick"], {"type": "tick", "color": drawing.MUTED, "thickness": 1.5, "height": 12}, [x]),
         (rows["cross"], {"type": "point", "shape": "cross", "color": drawing.ORANGE, "size": 60, **_SOLID}, [x]),
@@ -167,12 +182,7 @@ def _row_chart(
         for found, mark, places in kinds
         if found
     ]
-    chart = alt.layer(*layers).properties(width=width, height=step * len(order))
-    if note:
-        lines = wrapped(sanitize(note), _NOTE_WIDTH)
-        given = {"fontSize": 12, "fontWeight": "normal", "color": drawing.MUTED, "offset": 10}
-        chart = chart.properties(title=alt.TitleParams(lines, orient="bottom", anchor="start", frame="bounds", **given))
-    return drawing.styled(chart)
+    return alt.layer(*layers)
 
 
 _NOTE_WIDTH = 60
@@ -793,6 +803,58 @@ def subgroup_cells(
 
 _PALE = 0.35
 """How strongly a difference that is not significant is coloured, so that chance does not catch the eye."""
+
+
+def of_analysis(
+    scores: ScoreTable,
+    analysis: Analysis,
+    metric: str | None = None,
+    *,
+    frame: pl.DataFrame | None = None,
+    condition: str | None = None,
+    small_cells: bool = True,
+    **given: Any,
+) -> "Chart":
+    """Draw an analysis that names its figure, such as a benchmark's own.
+
+    Parameters, results and errors as for `scores`; besides, `analysis`, whose ``figure`` is drawn. `metric` is by
+    default the primary one where the analysis is about it, else its first. Without `small_cells`, what rests on fewer
+    than 5 clusters is not drawn. **given has the data or results that the analysis needs, and its options.
+
+    Examples
+    --------
+    >>> from attune_bench import score
+    >>> from attune_bench.benchmarks.attunebench.analyses import ANALYSES
+    >>> from attune_data import load, load_runs
+    >>> given = score(load("demo"), load_runs("demo"))
+    >>> type(of_analysis(given, ANALYSES["branches"], resamples=200)).__name__
+    'LayerChart'
+    """
+    _check(scores)
+    chosen: dict[str, Any] = {}
+    if analysis.takes_metrics:
+        own = analysis.metrics or (scores.primary,)
+        chosen["metrics"] = [metric or (scores.primary if scores.primary in own else own[0])]
+    elif metric is not None:
+        raise MetricInputError(f"the analysis {analysis.title!r} is of its own metrics; leave out {metric!r}")
+    found = hide_small_cells(scores, _found(analysis.function, scores, frame, given, **chosen), small_cells=small_cells)
+    if chosen and frame is not None:
+        found = found.filter(pl.col("metric").is_in(chosen["metrics"]))
+    if condition is not None and "condition" in found.columns:
+        found = found.filter(condition=condition)
+    plot = resolve(analysis.figure)(scores, found.drop_nulls(analysis.estimate))
+    if isinstance(plot, Cells):
+        return drawing.heatmap(plot)
+    options: Any = {name: value for name, value in given.items() if name not in analysis.needs}
+    sides = []
+    for place, axis in enumerate(plot.axes):
+        rows = [replace(row, marks=[row.marks[place]]) for row in plot.rows]
+        side = replace(plot, rows=rows, lines=plot.lines if axis is plot.axes[-1] else {})
+        title = _with_interval(axis.title, side, frame, options)
+        x = drawing.axis("X", "at", title, domain=(axis.low, axis.high))
+        height = drawing.STEP * len(rows)
+        sides.append(_row_layers(side, x, names=not place).properties(width=drawing.WIDTH, height=height))
+    return drawing.styled(sides[0] if len(sides) == 1 else drawing.altair().hconcat(*sides))
 
 
 def save(figure: "Chart", path: str | os.PathLike[str]) -> None:

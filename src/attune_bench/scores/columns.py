@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
+from attune_data.references import Reference
+
 if TYPE_CHECKING:
     from attune_bench.scores.table import ScoreTable
 
@@ -241,6 +243,9 @@ class Analysis:
         Whether its intervals are by formula, whatever interval is asked for.
     finding : callable, optional
         From the scores and the frame to what they show, in a sentence or two.
+    figure : Reference, optional
+        ``figure(scores, rows)`` gives what `attune_bench.report.figures.of_analysis` draws of the rows of one condition
+        and metric: `attune_bench.report.drawing.Cells` or `attune_bench.report.plots.RowPlot`.
     row : str
         What a row of the frame is.
     columns : mapping of str to FrameColumn
@@ -260,5 +265,6 @@ class Analysis:
     by_metric: bool = True
     by_formula: bool = False
     finding: Callable[[Any, pl.DataFrame], str] | None = None
+    figure: Reference = None
     row: str = ""
     columns: Columns = field(default_factory=dict)

@@ -206,6 +206,7 @@ def test_an_analysis_that_does_not_suit_is_left_out_where_none_was_named(call: C
     ("arguments", "message"),
     [
         (["win_rate"], "no analysis 'win_rate'; did you mean 'win_rates'?"),
+        (["xyz"], f"no analysis 'xyz'; expected one of {', '.join([*ANALYSES, 'distribution'])}\n"),
         (["question_agreement"], "question_agreement needs --data and --results"),
         (["question_agreement", "--data", "demo"], "question_agreement needs --results"),
         (["win_rates", "--resamples", "0"], "resamples 0 is"),
@@ -219,12 +220,13 @@ def test_mistakes_are_one_line(call: Call, conversations: Scored, arguments: lis
     assert err.startswith(f"attune-bench: {message}")
 
 
-def test_runs_of_other_scores_are_one_line(call: Call, scores_file: Path) -> None:
-    status, _, err = call(
-        "analyze", "question_agreement", "--scores", scores_file, "--data", "demo", "--results", "demo"
-    )
-    assert (status, err.count("\n")) == (2, 1)
-    assert "was scored and is not among the runs; are these the runs of these scores?" in err
+def test_data_and_runs_of_other_scores_are_one_line(call: Call, scores_file: Path) -> None:
+    for name, message in (
+        ("question_agreement", "conversation 'c0' was scored and is not in the data\n"),
+        ("judge_agreement", "was scored and is not among the runs; are these the runs of these scores?\n"),
+    ):
+        status, _, err = call("analyze", name, "--scores", scores_file, "--data", "demo", "--results", "demo")
+        assert (status, err.count("\n"), err.endswith(message)) == (2, 1, True)
 
 
 # stats.

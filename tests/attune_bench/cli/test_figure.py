@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import QUICK, Call, Scored
 
 from attune_bench import Scores
+from attune_bench.benchmarks.attunebench.analyses import ANALYSES
 from attune_bench.cli.figures import KINDS
 from attune_bench.report import figures
+from attune_data import load
 
 BEGINNINGS = {".pdf": b"%PDF", ".svg": b"<svg", ".png": b"\x89PNG", ".html": b"<!DOCTYPE html>"}
 
@@ -39,12 +42,59 @@ def test_the_figure_is_of_the_library(call: Call, episodes: Scored, tmp_path: Pa
 
 def test_a_figure_of_costs_is_of_the_results(call: Call, episodes: Scored, tmp_path: Path) -> None:
     asked = ("figure", episodes.scores, "-o", tmp_path / "found.svg", *QUICK)
-    for more in (("--kind", "cost_front"), ("--results", "demo")):
-        assert (
-            "--kind cost_front needs --results, what was scored, and no other kind takes them" in call(*asked, *more)[2]
-        )
+    assert call(*asked, "--kind", "cost_front")[2] == "attune-bench: --kind cost_front needs --results\n"
+    assert call(*asked, "--results", "demo")[2] == "attune-bench: --kind scores takes no --results; leave it out\n"
     status, _, err = call(*asked, "--kind", "cost_front", "--results", episodes.results)
     assert (status, "needs scores of the metric, and results of a model that record their cost" in err) == (2, True)
+
+
+def test_a_figure_of_a_benchmark_is_of_its_analysis(
+    call: Call, conversations: Scored, episodes: Scored, tmp_path: Path
+) -> None:
+    found, expected = tmp_path / "found.svg", tmp_path / "expected.svg"
+    read, data = Scores.read(conversations.scores), load("demo")
+    given: dict[str, dict[str, Any]] = {"after_mismatch": {"data": data}, "branches": {}, "serial_misreads": {}}
+    for kind, needs in given.items():
+        figures.save(figures.of_analysis(read, ANALYSES[kind], **needs, resamples=200), expected)
+        sources = ("--data", "demo") if needs else ()
+        _, out, err = call("figure", conversations.scores, "--kind", kind, *sources, "-o", found, *QUICK)
+        assert (err, out.startswith(f"{found}: {kind.replace('_', ' ')} of 2 models, ")) == ("", True)
+        assert found.read_bytes() == expected.read_bytes(), kind
+    asked = ("--kind", "state_recovery", "--data", episodes.data, "--results", episodes.results)
+    assert call("figure", episodes.scores, *asked, "-o", found, *QUICK)[0] == 0
+    assert "anger back in 3, 95% interval" in found.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("truth",), "--kind truth needs --data and --results"),
+        (("branches", "--data", "demo"), "--kind branches takes no --data; leave it out"),
+        (("branches", "--metric", "composite_score"), "--kind branches is of its own metrics; leave out --metric"),
+        (("serial_misreads", "--metric", "a", "b"), "--kind serial_misreads draws one metric; name one with --metric"),
+        (("branch",), "no kind 'branch' of these scores; did you mean 'branches'?"),
+        (
+            ("contamination", "--data", "demo", "--results", "demo"),
+            "--kind contamination needs runs with probes (attune-bench run --probes)",
+        ),
+        (("truth", "--data", "demo", "--results", "demo"), "--kind truth needs runs of at least one person"),
+    ],
+)
+def test_a_mistake_in_a_figure_of_a_benchmark(
+    call: Call, conversations: Scored, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    path = tmp_path / "f.svg"
+    status, out, err = call("figure", conversations.scores, "-o", path, "--kind", *arguments)
+    assert (status, out, err.count("\n"), words in err, path.exists()) == (2, "", 1, True, False)
+
+
+def test_an_unknown_kind_lists_all(call: Call, conversations: Scored, results_csv: Path, tmp_path: Path) -> None:
+    own = [name for name, analysis in ANALYSES.items() if analysis.figure is not None]
+    assert {"branches", "truth", "contamination", "serial_misreads", "after_mismatch"} <= {*own}
+    err = call("figure", conversations.scores, "-o", tmp_path / "f.svg", "--kind", "xyz")[2]
+    assert err.endswith(f"expected one of {', '.join([*KINDS, *own])}\n")
+    err = call("figure", results_csv, "-o", tmp_path / "f.svg", "--kind", "xyz")[2]
+    assert err.endswith(f"expected one of {', '.join(KINDS)}\n")
 
 
 def test_a_profile_is_of_one_model_where_it_is_named(call: Call, results_csv: Path, tmp_path: Path) -> None:
@@ -74,7 +124,7 @@ def test_values_of_few_people_are_not_drawn(call: Call, tmp_path: Path) -> None:
 MISTAKES = {
     "ending": (("-o", "f.jpg"), "--output f.jpg has to end in .pdf, .svg, .png or .html"),
     "folder": (("-o", "none/f.svg"), "no such folder: none; create it or choose another --output"),
-    "kind": (("-o", "f.svg", "--kind", "bars"), "'bars' is not one of"),
+    "kind": (("-o", "f.svg", "--kind", "bars"), "no kind 'bars' of these scores; expected one of scores, ranks"),
     "metric": (("-o", "f.svg", "--metric", "acuracy"), "no metric 'acuracy'; did you mean 'accuracy'?"),
     "metrics": (("-o", "f.svg", "--metric", "a", "b"), "--kind scores draws one metric; name one with --metric"),
     "model": (("-o", "f.svg", "--model", "beta"), "--model is for --kind profile"),

@@ -14,6 +14,8 @@ from slow_cases import slow_after
 
 from attune_bench import Scores
 from attune_bench.benchmarks.attunebench import report as attune_figures
+from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
+from attune_bench.benchmarks.attunebench.branches import WHOLE
 from attune_bench.benchmarks.attunebench.scoring import METRICS, provenance_of
 from attune_bench.benchmarks.eibench import report as eibench_figures
 from attune_bench.report import figures, transcripts
@@ -81,6 +83,13 @@ CORRELATIONS = frame(
         "observed": -0.4, "models": 7,
     },
 )  # fmt: skip
+SHARES = frame(
+    {"model": "a", "part": WHOLE, "share": 0.4, "low": 0.3, "high": 0.5},
+    {"model": "human/p", "part": WHOLE, "share": 0.6, "low": None, "high": None},
+    {"model": "human/p", "part": "panas_baseline_adjusted", "share": 0.6, "low": None, "high": None},
+    branch="managing",
+    ceiling=0.6,
+)
 COSTS = frame(
     value("a", 0.6, 0.5, 0.7, cost=2.0, cost_low=1.5, cost_high=2.5, front="yes"),
     value("b", 0.4, None, None, cost=3.0, cost_low=None, cost_high=None, front="no"),
@@ -157,6 +166,14 @@ DRAWN: dict[str, tuple[Callable[[], Any], list[str]]] = {
         [
             "Composite: 0.800 [0.600, 0.900], n = 20 (12 participants); 45 conversations for 0.9",
             "Emotion F1: -0.700 [0.000, 0.400], n = 20 (12 participants)",
+        ],
+    ),
+    "of_analysis": (
+        lambda: figures.of_analysis(TABLE, OWN["branches"], frame=SHARES),
+        [
+            "a, managing: 0.40 [0.30, 0.50], n = 20 (12 participants)",
+            "human/p, managing: 0.60, n = 20 (12 participants)",
+            "ceiling: best person, managing: 0.60",
         ],
     ),
     "skills": (

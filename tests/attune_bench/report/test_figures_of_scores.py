@@ -13,7 +13,10 @@ from slow_cases import slow_after
 
 import attune_bench
 from attune_bench import Scores, analyses, figures, score
-from attune_data import load, load_runs
+from attune_bench.benchmarks import benchmark_named
+from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
+from attune_data import load, load_episodes, load_runs, load_scenarios
+from attune_data.references import resolve
 from attune_metrics.metric import MetricInputError
 
 OPTIONS: dict[str, Any] = {"resamples": 99, "seed": 3, "level": 0.9}
@@ -96,6 +99,10 @@ DRAWN: dict[str, tuple[Callable[[Scores], Any], Callable[[Scores], Any]]] = {
         lambda held: figures.skills(held, condition="plain", metrics=METRICS, **OPTIONS),
         lambda held: figures.skills(held, frame=analyses.skills(held, metrics=METRICS, **OPTIONS), condition="plain"),
     ),
+    "of_analysis": (
+        lambda _: figures.of_analysis(COSTED, OWN["branches"], **OPTIONS),
+        lambda _: figures.of_analysis(COSTED, OWN["branches"], frame=OWN["branches"].function(COSTED, **OPTIONS)),
+    ),
     "condition_differences": (
         lambda held: figures.condition_differences(held, metrics=["hit"], **OPTIONS),
         lambda held: figures.condition_differences(
@@ -130,9 +137,9 @@ def test_every_figure_is_tried() -> None:
     ],
 )
 def test_what_is_not_scores_is_one_error(name: str, given: Any, hint: str) -> None:
-    more = ["m"] if name == "profile" else []
+    more: dict[str, list[Any]] = {"profile": ["m"], "of_analysis": [OWN["branches"]]}
     with pytest.raises(TypeError, match=f"figures draw Scores, {hint}"):
-        getattr(figures, name)(given, *more)
+        getattr(figures, name)(given, *more.get(name, []))
 
 
 def test_mistakes(scores: Scores) -> None:
@@ -162,6 +169,38 @@ def test_mistakes(scores: Scores) -> None:
     empty = Scores.from_table(pl.concat([plain.to_polars().with_columns(model=pl.lit("k")), undefined]))
     with pytest.raises(ValueError, match=r"^nothing to draw: model 'm' has no value of hit$"):
         figures.profile(empty, "m", metrics=["hit"], resamples=99)
+
+
+def test_an_analysis_of_several_metrics_is_drawn_of_one() -> None:
+    entry = OWN["serial_misreads"]
+    drawn, named = (
+        json.dumps(figures.of_analysis(COSTED, entry, *metric, **OPTIONS).to_dict())
+        for metric in ((), ("avg_emotion_f1",))
+    )
+    assert drawn == named
+    frame = entry.function(COSTED, metrics=["avg_binary_om_accuracy", "avg_emotion_f1"], **OPTIONS)
+    of_frame = json.dumps(figures.of_analysis(COSTED, entry, frame=frame).to_dict())
+    assert re.sub(r"\d+% interval", "interval", drawn) == of_frame
+    assert "after a bad turn minus after a good one, 90% interval" in drawn
+    with pytest.raises(MetricInputError, match="'Profile of the four branches' is of its own metrics; leave out 'hit'"):
+        figures.of_analysis(COSTED, OWN["branches"], "hit")
+
+
+def test_an_analysis_of_two_axes_is_drawn_side_by_side() -> None:
+    scenarios, episodes = load_scenarios("demo"), load_episodes("demo")
+    entry = resolve(benchmark_named("eibench").analyses)["state_recovery"]
+    chart = figures.of_analysis(score(scenarios, episodes), entry, data=scenarios, results=episodes, **OPTIONS)
+    assert type(chart).__name__ == "HConcatChart"
+    texts = re.findall(r'"text": "(synthetic/[^"]*)"', json.dumps(chart.to_dict()))
+    assert {text.split(":")[0] for text in texts} == {"synthetic/hasty, anger", "synthetic/hasty, trust"}
+
+
+def test_what_rests_on_few_people_is_not_drawn_on_request() -> None:
+    few = Scores.of(COSTED.keep(units=[*COSTED.units["unit"]][:2]))
+    entry = OWN["branches"]
+    assert type(figures.of_analysis(few, entry, **OPTIONS)).__name__ == "LayerChart"
+    with pytest.raises(ValueError, match="nothing to draw"):
+        figures.of_analysis(few, entry, small_cells=False, **OPTIONS)
 
 
 def test_without_the_extra_it_says_what_to_install(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ import pytest
 from synthetic.misreads import misreads
 
 from attune_metrics import MetricInputError
-from attune_metrics.stats.serial import lagged_association, outcome_association, serial_dependence
+from attune_metrics.stats.association import lagged_association, outcome_association
+from attune_metrics.stats.serial import serial_dependence
 
 PEOPLE: dict[str, Any] = {"participants": 25, "each": 2}
 

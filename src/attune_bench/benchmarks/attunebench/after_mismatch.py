@@ -21,8 +21,9 @@ from attune_data.attunebench.records import Turn
 from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.attunebench.panas import prepare_panas
 from attune_metrics.metric import nan_to_none
+from attune_metrics.stats.association import lagged_association, outcome_association
 from attune_metrics.stats.bootstrap import NO_VARIATION
-from attune_metrics.stats.serial import Following, lagged_association, outcome_association
+from attune_metrics.stats.serial import Following
 
 BEHAVIOURS = {"unwanted": "an unwanted", "missing": "a missing"}
 _AFFECTS = {"negative": NEGATIVE_AFFECT, "positive": POSITIVE_AFFECT}
@@ -65,9 +66,9 @@ def after_mismatch(
 ) -> pl.DataFrame:
     """Return what goes with an unwanted or a missing behaviour of the original model, in what follows.
 
-    Turns are compared within their conversation, see `attune_metrics.stats.serial.lagged_association`, and
-    conversations over people, see `attune_metrics.stats.serial.outcome_association`. Turns of which no question has
-    both an observed and a preferred answer of yes or no are left out.
+    Turns are compared within their conversation, see `attune_metrics.stats.association.lagged_association`, and
+    conversations over people, see `attune_metrics.stats.association.outcome_association`. Turns of which no question
+    has both an observed and a preferred answer of yes or no are left out.
 
     Parameters
     ----------

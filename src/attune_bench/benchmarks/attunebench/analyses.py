@@ -339,6 +339,7 @@ def diagnosis_groups(scores: ScoreTable, *, data: Queryable, **options: Unpack[A
     ).select(*DIAGNOSIS_GROUPS)
 
 
+_ROOM = "attune_bench.benchmarks.attunebench"
 _ANSWERS_OF_PEOPLE = (
     "runs of at least one person, called human/NAME, beside the models' (see docs/people.md), with one conversation "
     "that all of them answered in full"
@@ -446,6 +447,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="share",
             by=("model",),
             finding=above_random,
+            figure=f"{_ROOM}.report:branch_cells",
             row="a model, mode, branch and metric of it",
             columns=BRANCH_PROFILES,
         ),
@@ -461,6 +463,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="value",
             by=("truth",),
             finding=above_ceiling,
+            figure=f"{_ROOM}.report:truth_cells",
             row="a mode, metric, truth and model or person",
             columns=TRUTH,
         ),
@@ -490,6 +493,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             metrics=READ,
             by_formula=True,
             estimate="difference",
+            figure=f"{_ROOM}.following:misread_plot",
             row="a model, mode and metric",
             columns=SERIAL_MISREADS,
         ),
@@ -504,6 +508,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             takes_metrics=False,
             needs=("data",),
             estimate="difference",
+            figure=f"{_ROOM}.following:mismatch_plot",
             row="a behaviour and outcome",
             columns=AFTER_MISMATCH,
         ),
@@ -534,6 +539,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             estimate="reproduced",
             by_formula=True,
             finding=reproduced_shown,
+            figure=f"{_ROOM}.report:contamination_cells",
             row="a model, mode and text",
             columns=CONTAMINATION,
         ),

@@ -12,7 +12,7 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     prepare_truth,
     score_conversation,
 )
-from attune_bench.benchmarks.attunebench.run_analyses import scored_runs
+from attune_bench.benchmarks.attunebench.run_analyses import scored_conversations, scored_runs
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_data import Conversation, Run
@@ -209,11 +209,9 @@ def scored_by_annotators(
     A model or person that lacks one of the conversations counts on none, so that all have the same.
     """
     protocol = get_protocol(scores.provenance.protocol or DOCUMENTED)
-    known = {one.id: one for one in reversed(list(data))}
+    known = scored_conversations(scores, data)
     runs: dict[str, dict[str, dict[str, Run]]] = {}
     for run in scored_runs(scores, results):
-        if run.conversation_id not in known:
-            raise MetricInputError(f"conversation {run.conversation_id!r} was scored and is not in the data")
         if kind_of_group(run.em_model) != "baseline":
             runs.setdefault(run.mode, {}).setdefault(run.em_model, {})[run.conversation_id] = run
     found: dict[_Key, dict[str, float]] = {}

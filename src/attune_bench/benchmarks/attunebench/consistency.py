@@ -7,13 +7,14 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.benchmarks.attunebench.run_analyses import scored_conversations
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import Mask, SamplingKeywords, begin, interval_ends
 from attune_data import Conversation
 from attune_metrics.attunebench.emotion import NEGATIVE_AFFECT, POSITIVE_AFFECT
 from attune_metrics.attunebench.panas import Panas, prepare_panas
-from attune_metrics.metric import MetricInputError, nan_to_none
+from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.consistency import internal_consistency
 
 _AFFECTS = {"positive": POSITIVE_AFFECT, "negative": NEGATIVE_AFFECT}
@@ -72,14 +73,11 @@ def panas_consistency(
     ('before', 'positive', 0.96, 0.96, 40, 24)
     """
     chosen, series, _ = begin(scores, options)
-    known = {one.id: one for one in reversed(list(data))}
-    for unit in series.units:
-        if unit not in known:
-            raise MetricInputError(f"conversation {unit!r} was scored and is not in the data")
+    known = scored_conversations(scores, data)
     labels = series.clusters(chosen)
     rows: list[dict[str, Any]] = []
     for form, field in (("before", "pre_panas"), ("after", "post_panas")) if series.units else ():
-        filled = [prepare_panas(Panas(getattr(known[unit], field).responses)).items for unit in series.units]
+        filled = [prepare_panas(Panas(getattr(one, field).responses)).items for one in known.values()]
         for affect, words in _AFFECTS.items():
             items = np.array([[one.get(word, np.nan) for word in words] for one in filled], dtype=np.float64)
             found = internal_consistency(items, labels, level=chosen.level)

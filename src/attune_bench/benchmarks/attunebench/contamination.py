@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import polars as pl
 from typing_extensions import Unpack
 
-from attune_bench.benchmarks.attunebench.run_analyses import scored_runs
+from attune_bench.benchmarks.attunebench.run_analyses import scored_conversations, scored_runs
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, said_by_condition, share, text, whole
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import ALPHA, AnalysisOptions, SamplingKeywords, begin, interval_ends
 from attune_data import Conversation, Run
 from attune_data.text import plural
 from attune_metrics.attunebench.continuation import common_run, halves, is_long_run, words
-from attune_metrics.metric import MetricInputError, nan_to_none
+from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.cluster_means import share_of_clusters_interval
 from attune_metrics.stats.comparison import holm, paired_permutation_test
 
@@ -117,7 +117,12 @@ def contamination(
     chosen, series, _ = begin(scores, options)
     cluster_of = dict(zip(series.units, series.clusters(chosen), strict=True))
     person_of = dict(zip(series.units, series.labels, strict=True))
-    ends = _ends(data, person_of)
+    ends = {
+        (conversation.id, turn.turn_number): cut.end
+        for conversation in scored_conversations(scores, data).values()
+        for turn in conversation.turns
+        if (cut := halves(turn.user_message or "")) is not None
+    }
     pool = sorted({_Half(len(words(end)), end, person_of[unit]) for (unit, _), end in ends.items()})
     asked: dict[Group, list[_Probe]] = {}
     unread: dict[Group, int] = {}
@@ -151,7 +156,7 @@ def contamination(
         tested = [row for row in rows if row["condition"] == condition and row.get("p") is not None]
         for row, corrected in zip(tested, holm([row["p"] for row in tested]).tolist(), strict=True):
             row["p_holm"] = corrected
-    return build_frame(CONTAMINATION, [{name: row.get(name) for name in CONTAMINATION} for row in rows])
+    return build_frame(CONTAMINATION, rows)
 
 
 def _tested(
@@ -169,19 +174,6 @@ _LACKING = {
     "shuffled": "no message of another participant",
     "paraphrased": "no paraphrases were probed",
 }
-
-
-def _ends(data: Iterable[Conversation], scored: Mapping[str, Any]) -> dict[tuple[str, int], str]:
-    """Return the second halves of the messages of the conversations that were scored."""
-    known = {one.id: one for one in data if one.id in scored}
-    if missing := scored.keys() - known.keys():
-        raise MetricInputError(f"conversation {min(missing)!r} was scored and is not in the data")
-    return {
-        (conversation.id, turn.turn_number): cut.end
-        for conversation in known.values()
-        for turn in conversation.turns
-        if (cut := halves(turn.user_message or "")) is not None
-    }
 
 
 def _probes(

@@ -103,11 +103,9 @@ def mismatch_section(page: PageScores, data: Sequence[Conversation] | None) -> S
     if of_turns.is_empty():
         return Section(title, left_out="no two turns of a conversation that differ in such behaviours")
     caption = "The next turn after such a behaviour minus after other turns of the conversation: an association."
-    repeated = of_turns.join(
-        pl.DataFrame({"condition": page.table.conditions}, schema={"condition": pl.String}), how="cross"
-    )
+    drawn = of_turns.with_columns(condition=pl.lit(page.table.conditions[0], dtype=pl.String))
     return drawn_section(
-        page, title, repeated.filter(condition=page.table.conditions[0]), "difference", caption, mismatch_plot,
+        page, title, drawn, "difference", caption, partial(mismatch_plot, page.table),
         others=_said(page, "after_mismatch", frame.filter(pl.col("outcome").str.contains(AFFECT))), finding=of_outcomes,
     )  # fmt: skip
 
@@ -136,9 +134,10 @@ def of_outcomes(rows: pl.DataFrame) -> str:
     return text[:1].upper() + text[1:]
 
 
-def mismatch_plot(found: pl.DataFrame) -> RowPlot:
-    """Return how much an outcome of the next turn differs after an unwanted or a missing behaviour."""
-    rows = drawing.rows_of(found, "difference")
+def mismatch_plot(_: ScoreTable, found: pl.DataFrame) -> RowPlot:
+    """Return how much an outcome of the next turn differs after an unwanted or a missing behaviour, in any mode."""
+    of_turns = found.filter(~pl.col("outcome").str.contains(AFFECT))
+    rows = drawing.rows_of(of_turns.with_columns(condition=pl.lit(None, dtype=pl.String)), "difference")
     drawn = []
     for row in rows:
         name = f"{row['behaviour']}, then {row['outcome']}"

@@ -370,11 +370,12 @@ def branch_cells(
     models = drawing.numbered(table, rows, "model", numbers=numbers)
     for row in rows:
         row["shown"] = drawing.shown(row, "share", _TWO_DIGITS)
-        row["text"] = drawing.sizes(table, row)
+        row["text"] = f"{row['model']}, {row['branch']}: {row['shown']}, {drawing.sizes(table, row)}"
     best = {row["branch"]: row["ceiling"] for row in rows if row["ceiling"] is not None}
     for branch, ceiling in best.items():
         shown = number(ceiling, _TWO_DIGITS)
-        rows.append({"model": _BEST, "branch": branch, "share": ceiling, "shown": shown, "text": _BEST})
+        text = f"{_BEST}, {branch}: {shown}"
+        rows.append({"model": _BEST, "branch": branch, "share": ceiling, "shown": shown, "text": text})
     lines = [*models, *([_BEST] if best else [])]
     given = {row["branch"] for row in rows}
     return drawing.Cells(
@@ -453,7 +454,7 @@ def contamination_cells(
     for row in rows:
         row["of"], row["shown"] = row["text"], drawing.shown(row, "reproduced", drawing.RATIO)
         test = "" if row["p_holm"] is None else f"Holm p {p_value(row['p_holm'])}, "
-        row["text"] = f"{test}{drawing.sizes(table, row)}"
+        row["text"] = f"{row['model']}, {row['of']}: {row['shown']}, {test}{drawing.sizes(table, row)}"
     given = {row["of"] for row in rows}
     return drawing.Cells(
         rows=rows, value="reproduced", x=("of", [name for name in TEXTS if name in given]), y=("model", [*models]),
@@ -474,13 +475,13 @@ def truth_cells(table: ScoreTable, found: pl.DataFrame) -> drawing.Cells:
     Examples
     --------
     >>> from attune_bench import score
-    >>> row = {"metric": "avg_pairwise_accuracy", "truth": "participant", "model": "lab/m", "value": 0.7, "rank": 1.0,
-    ...        "rank_low": 1.0, "rank_high": 2.0, "ceiling": 0.6, "n": 40, "clusters": 24}
+    >>> row = {"condition": None, "metric": "avg_pairwise_accuracy", "truth": "participant", "model": "lab/m",
+    ...        "value": 0.7, "rank": 1.0, "rank_low": 1.0, "rank_high": 2.0, "ceiling": 0.6, "n": 40, "clusters": 24}
     >>> truth_cells(score([], [], benchmark="attunebench"), pl.DataFrame([row])).rows[0]["shown"]
     '0.70, rank 1 [1, 2]'
     """
     rows: list[dict[str, Any]] = []
-    for row in found.iter_rows(named=True):
+    for row in drawing.rows_of(found, "value"):
         of = replace(table.metric(row["metric"]), digits=2)
         shown = number(row["value"], of)
         if row["rank"] is not None:
@@ -488,7 +489,7 @@ def truth_cells(table: ScoreTable, found: pl.DataFrame) -> drawing.Cells:
             if row["rank_low"] is not None:
                 shown += f" [{row['rank_low']:g}, {row['rank_high']:g}]"
         ceiling = "none" if row["ceiling"] is None else number(row["ceiling"], of)
-        text = f"ceiling {ceiling}, {drawing.sizes(table, row)}"
+        text = f"{row['model']}, {row['truth']}: {shown}, ceiling {ceiling}, {drawing.sizes(table, row)}"
         # Without a ceiling the cell has the colour of the middle.
         over = 0.0 if row["ceiling"] is None else row["value"] - row["ceiling"]
         rows.append({"model": row["model"], "truth": row["truth"], "over": over, "shown": shown, "text": text})

@@ -81,6 +81,21 @@ def scored_runs(scores: ScoreTable, runs: Iterable[Run]) -> Iterator[Run]:
         )
 
 
+def scored_conversations(scores: ScoreTable, data: Iterable[Conversation]) -> dict[str, Conversation]:
+    """Return the conversations that were scored, by id; of several with one id the first.
+
+    Raises
+    ------
+    MetricInputError
+        Where a conversation that was scored is not in the data.
+    """
+    known = {one.id: one for one in reversed(list(data))}
+    units = sorted(scores.units["unit"])
+    if missing := [unit for unit in units if unit not in known]:
+        raise MetricInputError(f"conversation {missing[0]!r} was scored and is not in the data")
+    return {unit: known[unit] for unit in units}
+
+
 ALL = "all"
 """What stands for the judges together."""
 
@@ -355,14 +370,11 @@ def _counts(
     """Return by task and question the number right, asked and predicted (groups, 3, units), nan where not asked."""
     protocol = get_protocol(scores.provenance.protocol or DOCUMENTED)
     place_of = {unit: place for place, unit in enumerate(series.units)}
-    known = {one.id: one for one in reversed(list(data))}
-    truths = {unit: prepare_truth(known[unit], protocol) for unit in place_of if unit in known}
+    truths = {unit: prepare_truth(one, protocol) for unit, one in scored_conversations(scores, data).items()}
     group_of = {group: place for place, group in enumerate(series.groups)}
     shape = len(series.groups), 3, len(series.units)
     counts: dict[tuple[str, str], Any] = {}
     for run in scored_runs(scores, runs):
-        if run.conversation_id not in truths:
-            raise MetricInputError(f"conversation {run.conversation_id!r} was scored and is not in the data")
         group, unit = group_of[run.em_model, run.mode], place_of[run.conversation_id]
         turns = {turn.turn_number: turn for turn in run.turns}
         asks_hp = hp_asked(run)

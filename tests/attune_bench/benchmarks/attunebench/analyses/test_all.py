@@ -1,9 +1,10 @@
 """All analyses of AttuneBench's scores: none, one of everything, nothing that varies or is there; order and seed."""
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import polars as pl
@@ -14,7 +15,7 @@ from synthetic.participants import Effects
 from synthetic.recitation import recite
 from synthetic.runs import SimulatedModel, runs
 
-from attune_bench import Scores, score
+from attune_bench import Scores, figures, score
 from attune_bench.analyses import ANALYSES as GENERAL
 from attune_bench.benchmarks.attunebench.analyses import ANALYSES as OWN
 from attune_bench.benchmarks.attunebench.analyses import diagnosis_groups, turn_drift
@@ -107,6 +108,22 @@ def test_a_full_case_has_intervals_of_its_metrics(full: Case, name: str) -> None
         shown = list(dict.fromkeys(found.sort("condition", maintain_order=True)["metric"]))
         # The most reliable metric comes first.
         assert (sorted(shown) == sorted(metrics)) if name == "separation" else shown == list(metrics)
+
+
+@pytest.mark.parametrize("name", [name for name in ANALYSES if ANALYSES[name].figure is not None])
+def test_the_figure_of_an_analysis_draws_one_condition(full: Case, name: str) -> None:
+    frame = full.analyse(name)
+    drawn = partial(figures.of_analysis, full.scores, ANALYSES[name], frame=frame)
+    if name == "truth":  # There are no people among the runs; test_truth.py draws some.
+        with pytest.raises(ValueError, match="nothing to draw"):
+            drawn()
+        return
+    text = json.dumps(drawn(condition="verbose").to_dict())
+    models = full.scores.models if "model" in frame.columns else ["missing, then positive emotion"]
+    assert [model for model in models if f'"{model}"' not in text and f'"{model}: ' not in text] == []
+    if "condition" in frame.columns:
+        with pytest.raises(ValueError, match="the conditions are 'default', 'verbose'; choose one"):
+            drawn()
 
 
 @pytest.mark.slow
