@@ -280,16 +280,14 @@ class Application:
         return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
 
     async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
-        """Save nothing; when the person goes on with the refusal, delete what was saved before, if there is anything."""
+        """Save nothing; when the person goes on with the refusal, delete what was saved before."""
         if by_script:
             return JSONResponse({"revision": visit.state(screen).revision, "message": ""})
         if action != "next":
             return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
         if visit.saved:
             await run_in_threadpool(self.withdraw, visit.person)
-        return self.page(
-            "message.html", visit.texts, title=visit.texts("declined_title"), text=visit.texts("declined")
-        )
+        return self.page("message.html", visit.texts, title=visit.texts("declined_title"), text=visit.texts("declined"))
 
     async def _after(self, request: Request, screen: Screen, action: str) -> Response:
         """Return the way to the screen that follows; which screens there are may depend on the answer."""

@@ -14,7 +14,7 @@ _UNFINISHED_WORD = re.compile(r"[!-~]+\Z")
 
 
 class EventJoiner:
-    """Joins the events of a streamed answer to the JSON of an answer that is sent whole.
+    r"""Joins the events of a streamed answer to the JSON of an answer that is sent whole.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ Language = Literal["en", "de", "zh"]
 _MANY = ("work_edu_background", "diagnoses")  # Demographics of which several may apply.
 _NO_DIAGNOSIS = "None of the above"
 _ATTITUDES = ("Excited/Optimistic", "Anxious/Worried", "Sad/Discouraged", "Frustrated/Angry", "Mixed/Conflicted")
-_COMPARED = 3  # questions beside the general one
+COMPARED = 3  # questions beside the general one
 
 
 def _by_language(value: Any, info: ValidationInfo) -> Any:
@@ -28,7 +28,10 @@ def _by_language(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, str):
         return dict.fromkeys(languages, value)
     if isinstance(value, dict):
-        refuse(((one,), ABSENT, "the study has this language, and the text is missing") for one in set(languages) - {*value})
+        refuse(
+            ((one,), ABSENT, "the study has this language, and the text is missing")
+            for one in set(languages) - {*value}
+        )
         refuse(((one,), value[one], unknown("language", one, languages)) for one in value if one not in languages)
     return value
 
@@ -102,7 +105,9 @@ class Talk(Entry):
 
     @model_validator(mode="after")
     def _can_be_had(self) -> Self:
-        found: list[Finding] = [((("topics"), name), list(one), "no subtopic") for name, one in self.topics.items() if not one]
+        found: list[Finding] = [
+            ((("topics"), name), list(one), "no subtopic") for name, one in self.topics.items() if not one
+        ]
         if not self.topics:
             found.append((("topics",), {}, "no topic; expected CATEGORY = [SUBTOPICS]"))
         if self.maximum < self.minimum:
@@ -121,9 +126,16 @@ class Annotation(Entry):
     )
     pairwise: Annotated[Items[Text], _of_codebook("pairwise")] = Field(
         tuple(name for name, one in load_codebook().pairwise.items() if one.text and name != "general"),
-        min_length=_COMPARED,
+        min_length=COMPARED,
         description="The questions of which three are drawn for each turn, beside the general one; by default all.",
     )
+
+    def by_category(self) -> dict[str, list[str]]:
+        """Return the yes/no questions by their category, which are asked on one page."""
+        found: dict[str, list[str]] = {}
+        for name in self.binary:
+            found.setdefault(load_codebook().binary[name].category, []).append(name)
+        return found
 
 
 class Question(Entry):
@@ -191,15 +203,15 @@ class Questionnaire(Entry):
 
     def mistakes(self, name: str) -> list[Finding]:
         """Return what cannot be scored, or is not scored as the codebook's instrument of the same name."""
-        if wrong := [
-            (("items", place, "scores"), list(item.scores), f"expected one for each of {len(self.options)} options")
-            for place, item in enumerate(self.items)
-            if item.scores is not None and len(item.scores) != len(self.options)
-        ]:
-            return wrong
-        if len(self.scores) != len(self.options):
-            return [(("scores",), list(self.scores), f"expected one for each of {len(self.options)} options")]
-        found: list[Finding] = []
+        own = [(("items", place, "scores"), one.scores) for place, one in enumerate(self.items)]
+        count = len(self.options)
+        found: list[Finding] = [
+            (place, list(scores), f"expected one for each of {count} options")
+            for place, scores in [(("scores",), self.scores), *own]
+            if scores is not None and len(scores) != count
+        ]
+        if found:
+            return found
         limits = self.limits(name)
         for of, (low, high) in limits.items():
             known = instruments.get(of) if of in instruments else None
@@ -249,7 +261,9 @@ class Study(Entry):
     )
     limits: Limits | None = Field(None, description="The most that models may cost; needs their prices.")
     annotation: Annotation = Field(Annotation(), description="What is asked about each turn.")
-    participant: Named[Question] = Field(Named({}), description="Questions about the person, by their field in the data.")
+    participant: Named[Question] = Field(
+        Named({}), description="Questions about the person, by their field in the data."
+    )
     questionnaires: Named[Questionnaire] = Field(Named({}), description="Questionnaires, by the name of their score.")
     exercises: tuple[Exercise, ...] = Field((), strict=False, description="Comprehension checks and training items.")
     words: Named[Named[Text]] = Field(Named({}), description="By language, what people read for a value of the data.")
@@ -258,14 +272,18 @@ class Study(Entry):
     def _fits_together(self) -> Self:
         known = tuple(Demographics.model_fields)
         found: list[Finding] = [
-            (("participant", name), ABSENT, unknown("field", name, known)) for name in self.participant if name not in known
+            (("participant", name), ABSENT, unknown("field", name, known))
+            for name in self.participant
+            if name not in known
         ]
         diagnoses = self.participant.get("diagnoses") if "diagnoses" in self.participant else None
         if diagnoses and _NO_DIAGNOSIS not in diagnoses.options:
             said = f"lacks {_NO_DIAGNOSIS!r}, by which data say that there is none"
             found.append((("participant", "diagnoses", "options"), list(diagnoses.options), said))
         for name, questionnaire in self.questionnaires.items():
-            found += [(("questionnaires", name, *place), value, said) for place, value, said in questionnaire.mistakes(name)]
+            found += [
+                (("questionnaires", name, *place), value, said) for place, value, said in questionnaire.mistakes(name)
+            ]
         if self.limits and not all(one.prices for one in (self.model, self.improving)):
             found.append((("limits",), self.limits.model_dump(), "needs input and output, the prices, of each model"))
         refuse(found)
@@ -278,8 +296,7 @@ class Study(Entry):
 
     def shown(self, value: str, language: str) -> str:
         """Return what people read for a value of the data."""
-        words = self.words[language] if language in self.words else {}
-        return words[value] if value in words else value
+        return self.words[language].get(value, value) if language in self.words else value
 
     @staticmethod
     def takes_many(name: str) -> bool:

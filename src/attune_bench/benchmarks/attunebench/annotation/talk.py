@@ -2,8 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 
 from starlette.concurrency import run_in_threadpool
@@ -11,13 +13,13 @@ from starlette.concurrency import run_in_threadpool
 from attune_bench.annotate.guard import LOG
 from attune_bench.annotate.screens import SendError
 from attune_bench.annotate.store import NOTHING, Person, Store, Value
-from attune_bench.benchmarks.attunebench.annotation.study import Model, Study
+from attune_bench.benchmarks.attunebench.annotation.study import Limits, Model, Study
 from attune_bench.runner.calls import Call, CallFailedError, Endpoint, Message, Response, endpoint, message
 from attune_bench.runner.client import Client
 from attune_bench.runner.cost import Budget, BudgetExceededError, RunOptions
 
 COST = "cost"
-"""Under this key are US dollars: for each person beside the answers (``usd``), for all people in what is about the study."""
+"""The key of US dollars: of each person beside the answers (``usd``), of all people in what is about the study."""
 
 _IMPROVE = """Here is a conversation between a person and an assistant.
 
@@ -36,15 +38,12 @@ class Exchange:
 
 
 def exchanges(answers: Mapping[str, Value]) -> list[Exchange]:
-    """Return the conversation of a person."""
-    return list(_exchanges(answers))
-
-
-def _exchanges(answers: Mapping[str, Value]) -> Iterator[Exchange]:
-    number = 1
-    while said := answers.get(f"message/{number}"):
-        yield Exchange(said["text"], answers.get(f"reply/{number}", {}).get("text", ""))
-        number += 1
+    """Return the conversation of a person, of which the last message may have no reply yet."""
+    found: list[Exchange] = []
+    while said := answers.get(f"message/{len(found) + 1}"):
+        reply = answers.get(f"reply/{len(found) + 1}", {})
+        found.append(Exchange(said["text"], reply.get("text", "")))
+    return found
 
 
 def talk_messages(instruction: str | None, talk: Sequence[Exchange]) -> list[Message]:
@@ -116,11 +115,16 @@ class Asker:
         if answer is None:
             answer = self._under_way[place] = _UnderWay()
             answer.task = asyncio.create_task(self._answer(answer, person, key, model, messages))
-            answer.task.add_done_callback(lambda _: self._under_way.pop(place))
+            answer.task.add_done_callback(partial(self._forget, place))
         while not answer.task.done():
             await asyncio.wait({answer.task}, timeout=0.1)
             yield answer.text
         answer.task.result()
+
+    def _forget(self, place: tuple[str, str], task: "asyncio.Task[None]") -> None:
+        del self._under_way[place]
+        if not task.cancelled():
+            task.exception()  # Asked for here, as nobody may be waiting any more.
 
     async def _answer(
         self, answer: _UnderWay, person: Person, key: str, model: Model, messages: Sequence[Message]
@@ -128,18 +132,18 @@ class Asker:
         if key in await run_in_threadpool(self._store.answers, person.id):
             return
 
-        async def note(usd: float) -> None:
-            await run_in_threadpool(self._pay, person, usd)
+        async def reserve(usd: float) -> None:
+            await run_in_threadpool(self._pay, person, usd, within=self._study.limits if usd > 0 else None)
 
         async def settle(response: Response) -> None:
             if response.cost is not None:
-                await note(response.cost - (response.bound or 0.0))
+                await run_in_threadpool(self._pay, person, response.cost - (response.bound or 0.0))
 
         def show(text: str) -> None:
             answer.text = text
 
         limits = self._study.limits
-        budget = Budget(max(limits.person, limits.study), model.prices, record=note) if limits else None
+        budget = Budget(max(limits.person, limits.study), model.prices, record=reserve) if limits else None
         options = RunOptions(call_timeout=model.timeout, prices=model.prices)
         call = Call(key, model.name, "model", tuple(messages))
         try:
@@ -160,16 +164,15 @@ class Asker:
         except KeyError:  # The person has withdrawn meanwhile.
             raise SendError("no_answer") from None
 
-    def _pay(self, person: Person, usd: float) -> None:
-        """Note a cost before it arises, or what it was less; a server that is killed has noted at least what it spent."""
+    def _pay(self, person: Person, usd: float, within: Limits | None = None) -> None:
+        """Note a cost before it may arise, and afterwards what it was less: a server that is killed noted enough."""
         with self._paying:
             saved = self._store.answers(person.id).get(COST, NOTHING)
-            own, all_together = saved.value.get("usd", 0.0) + usd, (self._store.about(COST) or 0.0) + usd
-            limits = self._study.limits
-            if limits and usd > 0:
-                for spent, limit, whose in ((own, limits.person, "person"), (all_together, limits.study, "study")):
+            own, together = saved.value.get("usd", 0.0) + usd, (self._store.about(COST) or 0.0) + usd
+            if within:
+                for spent, whose, limit in ((own, "person", within.person), (together, "study", within.study)):
                     if spent > limit:
-                        raise BudgetExceededError(f"[limits] {whose} = {limit:g} USD would be exceeded")
-            self._store.set_about(COST, max(all_together, 0.0))
-            if saved is not NOTHING or self._store.answers(person.id):  # Nothing is kept of who has withdrawn.
+                        raise BudgetExceededError(f"[limits] {whose} = {limit:g} in the study file would be exceeded")
+            self._store.set_about(COST, max(together, 0.0))
+            with suppress(KeyError):  # The person has withdrawn meanwhile.
                 self._store.save(person.id, COST, {"usd": max(own, 0.0)}, revision=saved.revision, done=True)
