@@ -4,6 +4,8 @@ import logging
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import uvicorn
+
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.guard import LOG
 from attune_bench.annotate.screens import Job
@@ -67,8 +69,6 @@ def serve(store: Store, job: Job, *, output: Path, host: str, port: int, public_
     host, port, public_url
         As of `origin_of`.
     """
-    import uvicorn
-
     application = Application(store, job, origin=origin_of(host, port, public_url), output=output)
     LOG.setLevel(logging.INFO)
     LOG.addHandler(logging.StreamHandler())
