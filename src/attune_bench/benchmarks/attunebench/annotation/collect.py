@@ -1,5 +1,6 @@
 """The job `collect`: people talk with a model, annotate the conversation, and become a file each of the benchmark."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,6 @@ from random import Random
 from typing import Any
 
 import click
-from starlette.concurrency import run_in_threadpool
 
 from attune_bench.annotate.screens import (
     Choice,
@@ -284,14 +284,14 @@ class _Pages:
     async def send_message(self, form: Form) -> AsyncIterator[str]:
         """Store the message of a form, then ask for the reply; a form that is sent again asks for nothing anew."""
         store, person = self.job.store, self.person
-        talk = exchanges({key: one.value for key, one in (await run_in_threadpool(store.answers, person.id)).items()})
+        talk = exchanges({key: one.value for key, one in (await asyncio.to_thread(store.answers, person.id)).items()})
         pending = bool(talk) and not talk[-1].reply
         if not pending:
             if form.get("turn", [""])[0] != str(len(talk)) or len(talk) >= self.study.conversation.maximum:
                 return  # Sent before, or from an older page: what is shown next is how it is.
             message = _message(form)
             number = len(talk) + 1
-            await run_in_threadpool(
+            await asyncio.to_thread(
                 store.save, person.id, f"message/{number}", {"text": message}, revision=0, done=True
             )
             talk = exchanges({key: one.value for key, one in store.answers(person.id).items()})
@@ -448,5 +448,6 @@ def collect(study: Path, people: int, file: Path, output: Path, **served: Any) -
         store = Store.create(file, Collect.name, about)
         job = Collect(read, store)
         missing = people - len(store.people()) - len(store.withdrawals())
-        links = [store.add_person(language=read.languages[0]) for _ in range(missing)]
+    # One after another when the links are printed: nobody is added whose link is never seen.
+    links = (store.add_person(language=read.languages[0]) for _ in range(missing))
     serve_study(store, job, links, output=output, **served)
