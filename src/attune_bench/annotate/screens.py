@@ -174,6 +174,8 @@ class Screen:
         Whether only the right answer lets the person go on.
     refusal : mapping
         Values with which the person refuses to take part: they are not saved, and what was saved before is deleted.
+    is_shared : bool
+        Whether other people are asked the same under the same key, so that their answers can be compared.
     page : str
         The template.
     given : mapping
@@ -194,6 +196,7 @@ class Screen:
     explanation: str = ""
     is_check: bool = False
     refusal: Mapping[str, Any] = field(default_factory=dict)
+    is_shared: bool = False
     page: str = "screen.html"
     given: Mapping[str, Any] = field(default_factory=dict)
     send: Send | None = None
