@@ -437,9 +437,9 @@ def drawn_comparisons(study: Study, person: Person, number: int) -> list[tuple[s
 @option("--people", "How many people take part; the links of new ones are printed.", click.IntRange(1), required=True)
 @serving_options
 def collect(study: Path, people: int, file: Path, output: Path, **served: Any) -> None:
-    """Let people talk with a model and annotate their conversations, as the file STUDY says.
+    """Let people talk with a model, and annotate their conversations.
 
-    Each person who has answered everything becomes a file conversation_N.json in the folder of the results. The key of
+    STUDY is a file that says what is asked, and of which model; docs/study.toml is an example. Each person who has answered everything becomes a file conversation_N.json in the folder of the results. The key of
     the model is read from the environment. The same command goes on where it was stopped.
     """
     with mistakes(), writing(file, "--file"):
