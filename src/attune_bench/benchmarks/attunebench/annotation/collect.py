@@ -439,8 +439,9 @@ def drawn_comparisons(study: Study, person: Person, number: int) -> list[tuple[s
 def collect(study: Path, people: int, file: Path, output: Path, **served: Any) -> None:
     """Let people talk with a model, and annotate their conversations.
 
-    STUDY is a file that says what is asked, and of which model; docs/study.toml is an example. Each person who has answered everything becomes a file conversation_N.json in the folder of the results. The key of
-    the model is read from the environment. The same command goes on where it was stopped.
+    STUDY is a file that says what is asked, and of which model; docs/study.toml is an example. Each person who has
+    answered everything becomes a file conversation_N.json in the folder of the results. The key of the model is read
+    from the environment. The same command goes on where it was stopped.
     """
     with mistakes(), writing(file, "--file"):
         read = read_study(study)
