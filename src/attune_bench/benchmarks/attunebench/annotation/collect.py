@@ -172,13 +172,12 @@ class _Pages:
     def consent(self) -> Screen:
         """Return the consent; who does not give it leaves nothing."""
         options = (Option("yes", self.t("consent_yes")), Option("no", self.t("consent_no")))
+        said = self.words(self.study.consent).strip()
+        goes_to = self.t("goes_to", servers=", ".join(self.job.asker.servers))
         return Screen(
             key="consent",
             title=self.t("consent_title"),
-            passages=(
-                Passage(self.words(self.study.title), self.words(self.study.consent).strip()),
-                Passage("", self.t("goes_to", servers=", ".join(self.job.asker.servers))),
-            ),
+            passages=(Passage(self.words(self.study.title), f"{said}\n\n{goes_to}"),),
             fields=(Choice(name="consent", label=self.t("consent_question"), options=options),),
             refusal={"consent": "no"},
         )
