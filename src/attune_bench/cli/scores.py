@@ -589,13 +589,14 @@ def _analysis(
     if analysis is _DISTRIBUTION:
         return _distribution(scores, metric)
     frame, warned = with_warnings(lambda: analysis.function(scores, **needs, **keywords))
-    notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**sampling_of(given)))] if frame.height else []
     columns = [name for name in ("metric", "metric_a", "metric_b") if name in frame.columns]
     of_frame = dict.fromkeys(name for column in columns for name in frame[column] if name in scores.metrics)
     exchanges = exchanges_of(analysis, frame, given["resamples"])
     signed = {**sampling_of(given), "metrics": list(of_frame) or chosen}
     signature = scores.sign(question=f"analyze {key}", exchanges=exchanges, of="differences", **signed)
     tables = analysis_tables(scores, key, analysis, frame)
+    is_shown = any(table.rows for table in tables)
+    notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**sampling_of(given)))] if is_shown else []
     return document(scores, tables, notes=notes, warnings=warned, signature=signature)
 
 
