@@ -28,7 +28,10 @@ from attune_bench import Scores
 
 Spawn = Callable[..., subprocess.CompletedProcess[bytes]]
 PACKAGES = {package.__name__: package for package in (attune_metrics, attune_data, attune_bench)}
-SLOW = ("numpy", "scipy", "pydantic", "polars", "datasets", "huggingface_hub", "httpx2", "altair", "rich")
+SLOW = (
+    *("numpy", "scipy", "pydantic", "polars", "datasets", "huggingface_hub", "httpx2", "altair", "rich"),
+    *("starlette", "uvicorn", "jinja2"),
+)
 
 
 def _names(package: ModuleType) -> Iterator[str]:
@@ -116,7 +119,9 @@ def test_scoring_loads_what_it_needs(spawn: Spawn) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", slow_after(2, [["--help"], ["--version"], ["report", "--help"], ["run", "--help"]]), ids=str
+    "arguments",
+    slow_after(2, [["--help"], ["--version"], ["report", "--help"], ["run", "--help"], ["annotate", "--help"]]),
+    ids=str,
 )
 def test_help_loads_nothing_slow(spawn: Spawn, arguments: list[str]) -> None:
     code = "import json, sys\nfrom attune_bench.cli import main\n"

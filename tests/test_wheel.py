@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from environments import new_environment
 
+SOURCE = Path(__file__).parents[1] / "src"
+
 
 @pytest.mark.slow
 def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
@@ -51,3 +53,7 @@ def test_wheel_alone_runs_the_demo(tmp_path: Path) -> None:
         [programs / "python", "-c", codebook], cwd=elsewhere, env=environment, capture_output=True, check=True
     )
     assert str(programs.parent) in found.stdout.decode()
+    [installed] = programs.parent.glob("lib/python*/site-packages/attune_bench")
+    files = [path.relative_to(SOURCE) for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert {"templates", "static", "texts"} <= {path.parent.name for path in files}
+    assert [path for path in files if not (installed.parent / path).is_file()] == []

@@ -24,14 +24,14 @@ from attune_bench.annotate.texts import LANGUAGES, Texts
 MOST_FIELDS = 500
 """The most fields of a form."""
 
-_SEE_OTHER = 303  # a GET of the page that comes next, so that going back sends no form again
+SEE_OTHER = 303
+"""The status of an answer to a form: a GET of the page that comes next, so that going back sends no form again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """A request of a person: who asks, all of their screens, and what they have answered."""
+class Progress:
+    """A person, all of their screens, and what they have answered."""
 
-    request: Request
     person: Person
     texts: Texts
     saved: Mapping[str, Saved]
@@ -46,13 +46,6 @@ class Visit:
         """Return what is saved of a screen."""
         return self.saved.get(screen.key, NOTHING)
 
-    def position(self, key: str) -> int:
-        """Return the position of a screen; 404 where the person has no such screen."""
-        for position, screen in enumerate(self.screens):
-            if screen.key == key:
-                return position
-        raise HTTPException(404)
-
     @property
     def done(self) -> int:
         """How many screens the person is done with."""
@@ -61,6 +54,20 @@ class Visit:
     def next_key(self) -> str | None:
         """Return the first screen that is not done; None where all are."""
         return next((screen.key for screen in self.screens if not self.state(screen).done), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit(Progress):
+    """A request of a person."""
+
+    request: Request
+
+    def position(self, key: str) -> int:
+        """Return the position of a screen; 404 where the person has no such screen."""
+        for position, screen in enumerate(self.screens):
+            if screen.key == key:
+                return position
+        raise HTTPException(404)
 
 
 Handler = Callable[[Visit], Awaitable[Response]]
@@ -113,11 +120,12 @@ class Application:
             Route("/withdraw", self.of_person(self._withdraw), methods=["POST"]),
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         ]
-        self.asgi = Guard(
-            Starlette(routes=own, exception_handlers={HTTPException: self._error}),
-            origin,
-            limits or Limits(),
-        )
+        self._pages_served = Starlette(routes=own, exception_handlers={HTTPException: self._error})
+        self.asgi = Guard(self._pages_served, origin, limits or Limits())
+
+    def add_routes(self, routes: Sequence[Route]) -> None:
+        """Serve further pages."""
+        self._pages_served.router.routes.extend(routes)
 
     # What pages do.
 
@@ -144,6 +152,12 @@ class Application:
                 with Store(copy.path) as backup:
                     backup.withdraw(person.id)
 
+    def progress(self, person: Person) -> Progress:
+        """Return all screens of a person, and what the person has answered."""
+        texts, saved = Texts(person.language), self.store.answers(person.id)
+        screens = self.job.screens(person, {key: one.value for key, one in saved.items()}, texts)
+        return Progress(person, texts, saved, screens)
+
     def page(self, name: str, texts: Texts, *, status: int = 200, **given: Any) -> HTMLResponse:
         """Return a page of a template; every value is escaped."""
         values = {"t": texts, "languages": LANGUAGES, "job": self.job, "person": None, **given}
@@ -161,9 +175,8 @@ class Application:
         person = self.store.person_of(request.cookies.get(COOKIE, ""))
         if person is None:
             raise HTTPException(403)
-        texts, saved = Texts(person.language), self.store.answers(person.id)
-        screens = self.job.screens(person, {key: one.value for key, one in saved.items()}, texts)
-        return Visit(request, person, texts, saved, screens)
+        progress = self.progress(person)
+        return Visit(progress.person, progress.texts, progress.saved, progress.screens, request)
 
     def _error(self, request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -190,7 +203,7 @@ class Application:
 
     async def _begin(self, visit: Visit) -> Response:
         key = visit.next_key()
-        return RedirectResponse(f"/screen/{key}" if key else "/done", _SEE_OTHER)
+        return RedirectResponse(f"/screen/{key}" if key else "/done", SEE_OTHER)
 
     async def _show(self, visit: Visit) -> Response:
         screen = visit.screens[visit.position(visit.request.path_params["key"])]
@@ -234,7 +247,7 @@ class Application:
         try:
             if action == "undo":
                 await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
-                return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
+                return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
             value, problems = screen.read(form)
             wrong = screen.is_check and not screen.is_right(value)
             goes_on = action == "next" and not problems and not wrong
@@ -251,7 +264,7 @@ class Application:
         if by_script:
             return JSONResponse({"revision": new, "message": visit.texts("saved")})
         if action == "back" and position:
-            return RedirectResponse(f"/screen/{visit.screens[position - 1].key}", _SEE_OTHER)
+            return RedirectResponse(f"/screen/{visit.screens[position - 1].key}", SEE_OTHER)
         if action == "next" and (problems or wrong):
             again = await run_in_threadpool(self._visit, visit.request)
             notice = screen.explanation if wrong and not problems else visit.texts("look_again")
@@ -262,14 +275,14 @@ class Application:
         """Return the way to the screen that follows; which screens there are may depend on the answer."""
         visit = await run_in_threadpool(self._visit, request)
         if action != "next":
-            return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
+            return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
         following = visit.screens[visit.position(screen.key) + 1 :]
         key = next((one.key for one in following if not visit.state(one).done), visit.next_key())
-        return RedirectResponse(f"/screen/{key}" if key else "/done", _SEE_OTHER)
+        return RedirectResponse(f"/screen/{key}" if key else "/done", SEE_OTHER)
 
     async def _done(self, visit: Visit) -> Response:
         if key := visit.next_key():
-            return RedirectResponse(f"/screen/{key}", _SEE_OTHER)
+            return RedirectResponse(f"/screen/{key}", SEE_OTHER)
         await run_in_threadpool(self.export)
         last = visit.screens[-1].key if visit.screens else None
         return self.page("done.html", visit.texts, person=visit.person, back=last)
@@ -280,7 +293,7 @@ class Application:
         if language not in self.job.languages:
             raise HTTPException(404)
         await run_in_threadpool(self.store.set_language, visit.person.id, language)
-        return RedirectResponse("/", _SEE_OTHER)
+        return RedirectResponse("/", SEE_OTHER)
 
     async def _ask_to_withdraw(self, visit: Visit) -> Response:
         copies = await run_in_threadpool(self.store.copies)

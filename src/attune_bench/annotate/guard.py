@@ -24,6 +24,9 @@ LOG = logging.getLogger("attune_bench.annotate")
 COOKIE = "attune"
 """The name of the cookie with the secret of a personal link."""
 
+ADMIN_COOKIE = "attune_admin"
+"""The name of the cookie with the secret of the administrator's link."""
+
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -163,6 +163,8 @@ class Screen:
         The right value of fields of an exercise. A wrong answer is told with `explanation`.
     is_check : bool
         Whether only the right answer lets the person go on.
+    is_shared : bool
+        Whether other people are asked the same under the same key, so that their answers can be compared.
     page : str
         The template; a job has its own for other pages than forms.
     given : mapping
@@ -178,6 +180,7 @@ class Screen:
     expected: Mapping[str, Any] = field(default_factory=dict)
     explanation: str = ""
     is_check: bool = False
+    is_shared: bool = False
     page: str = "screen.html"
     given: Mapping[str, Any] = field(default_factory=dict)
 

@@ -4,6 +4,9 @@ import logging
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import uvicorn
+
+from attune_bench.annotate.admin import Administration
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.guard import LOG
 from attune_bench.annotate.screens import Job
@@ -53,7 +56,9 @@ def origin_of(host: str, port: int, public_url: str | None) -> str:
     return f"https://{parts.netloc.lower()}"
 
 
-def serve(store: Store, job: Job, *, output: Path, host: str, port: int, public_url: str | None) -> None:
+def serve(
+    store: Store, job: Job, *, administrator: str, output: Path, host: str, port: int, public_url: str | None
+) -> None:
     """Serve a study until the process is told to stop; then write the results.
 
     Parameters
@@ -62,14 +67,15 @@ def serve(store: Store, job: Job, *, output: Path, host: str, port: int, public_
         The file of the study.
     job : Job
         What people are asked.
+    administrator : str
+        The secret of the administrator's link.
     output : path
         The folder of the results.
     host, port, public_url
         As of `origin_of`.
     """
-    import uvicorn
-
     application = Application(store, job, origin=origin_of(host, port, public_url), output=output)
+    Administration(application, administrator)
     LOG.setLevel(logging.INFO)
     LOG.addHandler(logging.StreamHandler())
     uvicorn.run(

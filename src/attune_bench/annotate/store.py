@@ -123,6 +123,9 @@ class Copy:
     stale: bool
 
 
+COST = "cost"
+"""The key under which US dollars are kept: beside a person's answers as ``usd``, and in what is about the study."""
+
 NOTHING = Saved({})
 """The state of a screen that was never saved."""
 
@@ -424,12 +427,14 @@ class Store:
         """Write a whole copy of the file while people work; see `Store.note_copy`."""
         file = Path(path)
         temporary = file.with_name(f".{file.name}.{token_urlsafe(4)}.tmp")
-        with sqlite3.connect(temporary) as copy, self._lock:
-            self._db.backup(copy)
-        copy.close()
-        temporary.chmod(0o600)
-        temporary.replace(file)
-        self.note_copy(str(file.resolve()), "backup")
+        withdrawn = -1
+        while withdrawn != (withdrawn := len(self.withdrawals())):  # Nobody may withdraw before the copy is noted.
+            with sqlite3.connect(temporary) as copy, self._lock:
+                self._db.backup(copy)
+            copy.close()
+            temporary.chmod(0o600)
+            temporary.replace(file)
+            self.note_copy(str(file.resolve()), "backup")
 
 
 def _last(db: sqlite3.Connection, person: str, screen: str) -> tuple[int, str, bool]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any
 
 import click
@@ -56,8 +57,10 @@ def serve_study(
         origin = origin_of(host, port, public_url)
         for person, secret in links:
             emit(f"{person.name or person.id}: {origin}/enter/{secret}")
+        administrator = token_urlsafe(16)
+        emit(f"The administrator, until the server stops: {origin}/admin/enter/{administrator}")
         emit(f"Answers are kept in {store.path}, results are written to {output}. Ctrl-C stops the server.")
-        serve(store, job, output=output, host=host, port=port, public_url=public_url)
+        serve(store, job, administrator=administrator, output=output, host=host, port=port, public_url=public_url)
 
 
 @verb("annotate backup study.db -o backup.db")

@@ -67,7 +67,7 @@ def test_all_help_lists_rare_commands_and_earlier_names(call: Call) -> None:
 
 
 SUBCOMMANDS = (
-    *("batch export", "batch import", "leaderboard build", "leaderboard check"),
+    *("annotate backup", "batch export", "batch import", "leaderboard build", "leaderboard check"),
     *("judge agree", "judge draw", "judge plan", "judge correct"),
 )
 LISTED = re.compile(r"^  (?:-\w, )?(--[\w-]+)", re.MULTILINE)
@@ -112,7 +112,7 @@ def test_an_option_of_several_benchmarks_is_listed_under_all_of_them(call: Call)
 def test_a_group_says_in_a_line_what_each_command_does(call: Call, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = re.findall(r"^  [a-z]+  +(.*)$", call(group, "--help")[1], re.MULTILINE)
-    assert len(lines) >= 2
+    assert lines
     assert all(line.endswith(".") and not line.endswith("...") for line in lines), lines
 
 
