@@ -322,7 +322,8 @@ class Store:
     def show(self, person: str, screen: str) -> None:
         """Note that a screen was shown to a person, from when on its answer takes time."""
         with self._writing() as db:
-            db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, time()))
+            row = "INSERT OR REPLACE INTO shown SELECT id, ?, ? FROM person WHERE id = ?"
+            db.execute(row, (screen, time(), person))
 
     def save(self, person: str, screen: str, value: Value, *, revision: int, done: bool) -> int:
         """Save the answer to a screen.
