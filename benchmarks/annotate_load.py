@@ -1,12 +1,12 @@
-"""Whether answers are lost or doubled when many people annotate at once and the server is killed, and how long they wait.
+"""Whether answers are lost or doubled when many people annotate while the server is killed, and how long people wait.
 
     python benchmarks/annotate_load.py [--people 100] [--seconds 120] [--kills 20]
 
-People open a screen, choose, which saves, and go on; between any two requests they think for a second, more or less. All
-come from one address. Meanwhile the server is killed (SIGKILL) at random times and started again; who has no answer then
-sends the same request again until there is one, as the script of the page does. In the end the file of the study is
-read: an answer is lost where the server said that it is saved and it is not in the file as it was sent, and doubled
-where a screen has more revisions than answers were sent. Latency is of requests that were answered, over HTTP.
+People open a screen, choose, which saves, and go on; between any two requests they think for a second, more or less.
+All come from one address. Meanwhile the server is killed (SIGKILL) at random times and started again; who has no answer
+then sends the same request again until there is one, as the script of the page does. In the end the file of the study
+is read: an answer is lost where the server said that it is saved and the file has it not, or has another; it is doubled
+where a screen has more revisions than the server said. Latency is of requests that were answered, over HTTP.
 
 Prints what docs/collecting.md says of it.
 """
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from random import Random
-from statistics import median, quantiles
+from statistics import quantiles
 from threading import Event, Thread
 from time import perf_counter, sleep
 from urllib.parse import urlencode
@@ -159,7 +159,7 @@ class Outcome:
     def __str__(self) -> str:
         """Return what a report quotes."""
         cuts = quantiles(self.seconds, n=100)
-        times = f"median {1000 * median(self.seconds):.0f} ms, 95% {1000 * cuts[94]:.0f} ms, 99% {1000 * cuts[98]:.0f} ms"
+        times = ", ".join(f"{p}%: {1000 * cuts[p - 1]:.0f} ms" for p in (50, 95, 99))
         return (
             f"{self.saved} answers saved, {self.lost} lost, {self.doubled} doubled, {len(self.refused)} refused; "
             f"{len(self.seconds)} requests, {times}"
@@ -218,17 +218,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--serve", nargs=2, metavar=("FOLDER", "PORT"), help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
     if given.serve:
-        from attune_bench.annotate.server import serve
-
-        folder, port = Path(given.serve[0]), int(given.serve[1])
-        with Store(folder / "study.db") as store:
-            serve(
-                store, Job(), administrator="nobody", output=folder / "out", host="127.0.0.1", port=port, public_url=None
-            )
+        _serve(Path(given.serve[0]), int(given.serve[1]))
         return
     with tempfile.TemporaryDirectory() as folder:
         print(loaded(Path(folder), people=given.people, seconds=given.seconds, kills=given.kills))
         print(f"{os.cpu_count()} processors, shared with the people")
+
+
+def _serve(folder: Path, port: int) -> None:
+    from attune_bench.annotate.server import serve
+
+    output = folder / "out"
+    with Store(folder / "study.db") as store:
+        serve(store, Job(), administrator="nobody", output=output, host="127.0.0.1", port=port, public_url=None)
 
 
 if __name__ == "__main__":
