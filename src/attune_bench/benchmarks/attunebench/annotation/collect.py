@@ -178,9 +178,7 @@ class _Pages:
         return Screen(
             key="consent",
             title=self.t("consent_title"),
-            passages=(
-                Passage(self.words(self.study.title), "\n\n".join(filter(None, [said, goes_to, self.wording.note]))),
-            ),
+            passages=(Passage(self.words(self.study.title), text),),
             fields=(Choice(name="consent", label=self.t("consent_question"), options=options),),
             refusal={"consent": "no"},
         )
