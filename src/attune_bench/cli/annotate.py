@@ -1,7 +1,7 @@
 """The commands `annotate`: people answer in a browser, and their answers become files that other commands read."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from math import inf
 from pathlib import Path
 from secrets import token_urlsafe
@@ -35,7 +35,7 @@ serving_options: Callable[[F], F] = all_of(
 def serve_study(
     store: Store,
     job: Any,
-    links: Sequence[tuple[Person, str]],
+    links: Iterable[tuple[Person, str]],
     *,
     output: Path,
     host: str,
@@ -50,7 +50,7 @@ def serve_study(
         The file of the study.
     job : Job
         What people are asked.
-    links : sequence of (Person, str)
+    links : iterable of (Person, str)
         New personal links: whose they are, and their secrets, which are printed here and kept nowhere.
     output, host, port, public_url
         As of `serving_options`.
@@ -82,8 +82,7 @@ rated_options: Callable[[F], F] = all_of(
     results_option("Or what models wrote"),
     data_option("What they answered"),
     option("--metric", "What is rated: a metric that this library knows; ratings have its range."),
-    option("--low", "Without --metric: the rating of the lowest step.", float),
-    option("--high", "Without --metric: the rating of the highest step.", float),
+    option("--range scale", "Or the ratings of the lowest and the highest step: LOW HIGH.", float, nargs=2),
     option("--steps", "How many steps people choose from.", click.IntRange(2, 11), default=7),
     option("--question", "What people are asked, in place of: How good is this response?"),
 )
@@ -97,8 +96,7 @@ def rated_job(
     data: str | None,
     *,
     metric: str | None,
-    low: float | None,
-    high: float | None,
+    scale: tuple[float, float] | None,
     steps: int,
     question: str | None,
 ) -> RateJob:
@@ -118,25 +116,25 @@ def rated_job(
         raise UserError("--data is what --results answer; give --results too, or leave --data out")
     with mistakes():
         items = read_rated(drawn, further)
-    stated = metric is not None or low is not None or high is not None
     if any(isinstance(item, RatedPair) for item in items):
-        if stated:
-            raise UserError(f"{drawn} has pairs, which are compared without a scale; leave out --metric, --low, --high")
+        if metric is not None or scale is not None:
+            raise UserError(f"{drawn} has pairs, which are compared without a scale; leave out --metric and --range")
         return RateJob(items, question=question)
+    if metric is not None and scale is not None:
+        raise UserError("--metric says the range of ratings; leave out --range, or --metric")
+    if metric is not None and metric not in CATALOG:
+        raise UserError(f"--metric {metric!r} is not known here; give the range of its ratings, such as --range 0 1")
     if metric is not None:
-        if low is not None or high is not None:
-            raise UserError("--metric says the range; leave out --low and --high, or --metric")
-        if metric not in CATALOG:
-            raise UserError(f"--metric {metric!r} is not known here; give the range of its ratings: --low and --high")
-        low, high = CATALOG[metric].low, CATALOG[metric].high
-    if low is None or high is None:
-        raise UserError("which ratings do the steps stand for? Name the metric by --metric, or give --low and --high")
+        scale = CATALOG[metric].low, CATALOG[metric].high
+    if scale is None:
+        raise UserError("which ratings do the steps stand for? Name a --metric, or give a range, such as --range 0 1")
+    low, high = scale
     if not -inf < low < high < inf:
-        raise UserError(f"ratings from {low:g} to {high:g} are no scale; give the range by --low and --high")
+        raise UserError(f"ratings from {low:g} to {high:g} are no scale; give another --range")
     return RateJob(items, scale=Scale(low, high, steps), dimension=metric or "rating", question=question)
 
 
-@verb("annotate rate sheet.csv --texts texts.csv --low 0 --high 1 --people 3 --file ratings.db -o ratings")
+@verb("annotate rate sheet.csv --texts texts.csv --range 0 1 --file ratings.db -o ratings")
 @rated_options
 @option("--people", "How many people rate.", click.IntRange(1, 10_000), default=1)
 @serving_options
@@ -181,7 +179,7 @@ def next_of(job: RateJob, output: Path) -> str:
     return f"next: attune-bench judge correct SCORES --labels {output / 'labels.csv'}{metric}"
 
 
-@verb("annotate potato texts.csv --low 0 --high 1 --people 3 -o crowd")
+@verb("annotate potato texts.csv --range 0 1 --people 3 -o crowd")
 @rated_options
 @option("--people", "By how many people each text or pair is rated.", click.IntRange(1, 10_000), default=3)
 @output_option("A new folder.", required=True)

@@ -95,7 +95,7 @@ def test_verdicts_of_a_crowd_are_of_the_models_whatever_side_they_were_on(tmp_pa
     folder = tmp_path / "crowd"
     write_task(JOBS["pairs"], folder, people=2)
     answer(folder, "ann", lambda item: f"Response {item['texts'].index('Yes.') + 1} is slightly better")
-    answer(folder, "bob", lambda item: "Both are equally good, or equally poor")
+    answer(folder, "bob", lambda _: "Both are equally good, or equally poor")
     main_of("annotate", "potato-import", folder, "-o", tmp_path / "out")
     found = rows(tmp_path / "out" / "comparisons.csv")
     assert len(found) == 80

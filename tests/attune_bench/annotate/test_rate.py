@@ -281,7 +281,7 @@ def test_the_command_says_what_steps_mean_and_gives_each_person_a_link(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\nsmall,q1,No.\n")
-    command = ("annotate", "rate", "sheet.csv", "--low", "1", "--high", "10", "--file", "r.db", "-o", "out", "--people")
+    command = ("annotate", "rate", "sheet.csv", "--range", "1", "10", "--file", "r.db", "-o", "out", "--people")
     said = call(*command, "2")
     assert said.startswith("2 texts to rate, in random order for each person.\n")
     assert "7 steps: step 1 is written as rating 1, step 7 as 10.\n" in said
@@ -307,15 +307,14 @@ def test_the_command_compares_pairs(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "Name the metric by --metric, or give --low and --high"),
-        (("--low", "1"), "Name the metric by --metric, or give --low and --high"),
-        (("--low", "1", "--high", "1"), "ratings from 1 to 1 are no scale"),
+        ((), "Name a --metric, or give a range, such as --range 0 1"),
+        (("--range", "1", "1"), "ratings from 1 to 1 are no scale"),
         (("--metric", "warmth"), "--metric 'warmth' is not known here"),
-        (("--metric", "emotion_f1", "--low", "0"), "--metric says the range"),
+        (("--metric", "emotion_f1", "--range", "0", "1"), "--metric says the range"),
         (("--data", "demo"), "give --results too"),
         (("--results", "demo"), "give --data"),
         (("--results", "demo", "--texts", "sheet.csv"), "given twice"),
-        (("--drawn", "pairs.csv", "--low", "0", "--high", "1"), "compared without a scale"),
+        (("--drawn", "pairs.csv", "--range", "0", "1"), "compared without a scale"),
     ],
 )
 def test_a_wrong_command_is_told(
