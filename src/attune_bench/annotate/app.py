@@ -1,28 +1,33 @@
 """The web application: a person's screens one by one, each saved at once; everything works without a script."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from attune_bench.annotate.guard import COOKIE, Guard, Limits
-from attune_bench.annotate.screens import Form, Job, Screen
-from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, Value
+from attune_bench.annotate.guard import Guard, Limits, cookie, welcome
+from attune_bench.annotate.screens import Form, Job, Screen, Send, SendError
+from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, StoreError, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 
 MOST_FIELDS = 500
 """The most fields of a form."""
+
+_FORM = "application/x-www-form-urlencoded"
 
 SEE_OTHER = 303
 """The status of an answer to a form: a GET of the page that comes next, so that going back sends no form again."""
@@ -101,6 +106,7 @@ class Application:
         self.job = job
         self.origin = origin
         self.output = output
+        self._cookie = cookie(origin)
         self._exporting = Lock()
         self._pages = Environment(
             loader=PackageLoader("attune_bench.annotate"),
@@ -120,7 +126,9 @@ class Application:
             Route("/withdraw", self.of_person(self._withdraw), methods=["POST"]),
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         ]
-        self._pages_served = Starlette(routes=own, exception_handlers={HTTPException: self._error})
+        self._pages_served = Starlette(
+            routes=own, exception_handlers={HTTPException: self._error, Exception: self._error}
+        )
         self.asgi = Guard(self._pages_served, origin, limits or Limits())
 
     def add_routes(self, routes: Sequence[Route]) -> None:
@@ -144,13 +152,24 @@ class Application:
             return written
 
     def withdraw(self, person: Person) -> None:
-        """Delete a person and everything of theirs: in the file, its backups and the results that were written."""
+        """Delete a person and everything of theirs: in the file, its backups and the results that were written.
+
+        A backup that is not where it was written, or cannot be changed, is marked as stale.
+        """
+        # Before, as nobody knows whom to delete once the file does not; after, for a backup that was under way.
+        self._withdraw_from_backups(person)
         self.store.withdraw(person.id)
+        self._withdraw_from_backups(person)
         self.export()
+
+    def _withdraw_from_backups(self, person: Person) -> None:
         for copy in self.store.copies():
-            if copy.kind == "backup" and Path(copy.path).exists():
-                with Store(copy.path) as backup:
-                    backup.withdraw(person.id)
+            if copy.kind == "backup" and not copy.stale:
+                try:
+                    with Store(copy.path) as backup:
+                        backup.withdraw(person.id)
+                except (OSError, StoreError, sqlite3.Error):
+                    self.store.mark_stale(copy.path)
 
     def progress(self, person: Person) -> Progress:
         """Return all screens of a person, and what the person has answered."""
@@ -172,9 +191,11 @@ class Application:
         return endpoint
 
     def _visit(self, request: Request) -> Visit:
-        person = self.store.person_of(request.cookies.get(COOKIE, ""))
+        secret = request.cookies.get(self._cookie, "")
+        person = self.store.person_of(secret)
         if person is None:
             raise HTTPException(403)
+        welcome(request, secret)
         progress = self.progress(person)
         return Visit(progress.person, progress.texts, progress.saved, progress.screens, request)
 
@@ -193,10 +214,11 @@ class Application:
         person = await run_in_threadpool(self.store.person_of, secret)
         if person is None:
             raise HTTPException(403)
+        welcome(request, secret)
         texts = Texts(person.language)
         response = self.page("enter.html", texts, text=texts("enter"))
         response.set_cookie(
-            COOKIE, secret, max_age=90 * 86400, httponly=True, samesite="strict",
+            self._cookie, secret, max_age=90 * 86400, httponly=True, samesite="strict",
             secure=self.origin.startswith("https:"),
         )  # fmt: skip
         return response
@@ -207,7 +229,8 @@ class Application:
 
     async def _show(self, visit: Visit) -> Response:
         screen = visit.screens[visit.position(visit.request.path_params["key"])]
-        await run_in_threadpool(self.store.show, visit.person.id, screen.key)
+        if not screen.refusal:  # Of a person who refuses, nothing is kept.
+            await run_in_threadpool(self.store.show, visit.person.id, screen.key)
         return self._screen(visit, screen, visit.state(screen))
 
     def _screen(
@@ -244,11 +267,17 @@ class Application:
         action = form.get("action", ["next"])[0]
         revision = _number(form.get("revision", ["0"])[0])
         by_script = visit.request.headers.get("accept") == "application/json"
+        if action == "send" and screen.send:
+            return await self._send(visit, screen, screen.send, form, by_script=by_script)
         try:
             if action == "undo":
                 await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
                 return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
             value, problems = screen.read(form)
+            if not screen.fields:  # A page that is only read changes nothing.
+                value = dict(visit.state(screen).value)
+            if screen.refuses(value):
+                return await self._refused(visit, screen, action, by_script=by_script)
             wrong = screen.is_check and not screen.is_right(value)
             goes_on = action == "next" and not problems and not wrong
             done = not problems and not wrong and (goes_on or visit.state(screen).done)
@@ -267,9 +296,32 @@ class Application:
             return RedirectResponse(f"/screen/{visit.screens[position - 1].key}", SEE_OTHER)
         if action == "next" and (problems or wrong):
             again = await run_in_threadpool(self._visit, visit.request)
-            notice = screen.explanation if wrong and not problems else visit.texts("look_again")
+            notice = screen.explanation if wrong and not problems else screen.waits or visit.texts("look_again")
             return self._screen(again, screen, again.state(screen), problems=problems, notice=notice, status=422)
         return await self._after(visit.request, screen, action)
+
+    async def _send(self, visit: Visit, screen: Screen, send: Send, form: Form, *, by_script: bool) -> Response:
+        """Do what a job does by the button ``send``; a script is answered by a line of JSON each time there is more."""
+        if by_script:
+            return StreamingResponse(_lines(send(form), visit.texts), media_type="application/x-ndjson")
+        try:
+            async for _ in send(form):
+                pass
+        except SendError as error:
+            again = await run_in_threadpool(self._visit, visit.request)
+            screen = again.screens[again.position(screen.key)]
+            return self._screen(again, screen, again.state(screen), notice=visit.texts(str(error)), status=422)
+        return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
+
+    async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
+        """Save nothing; when the person goes on with the refusal, delete what was saved before."""
+        if by_script:
+            return JSONResponse({"revision": visit.state(screen).revision, "message": ""})
+        if action != "next":
+            return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
+        if visit.saved:
+            await run_in_threadpool(self.withdraw, visit.person)
+        return self.page("message.html", visit.texts, title=visit.texts("declined_title"), text=visit.texts("declined"))
 
     async def _after(self, request: Request, screen: Screen, action: str) -> Response:
         """Return the way to the screen that follows; which screens there are may depend on the answer."""
@@ -303,18 +355,30 @@ class Application:
         await run_in_threadpool(self.withdraw, visit.person)
         texts = visit.texts
         response = self.page("message.html", texts, title=texts("withdrawn_title"), text=texts("withdrawn"))
-        response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
+        response.delete_cookie(self._cookie, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
         return response
 
 
 async def read_form(request: Request) -> Form:
-    """Return what a form says, every value of every name; a form with files or too many fields is refused."""
-    form = await request.form(max_files=0, max_fields=MOST_FIELDS)
-    found: dict[str, list[str]] = {}
-    for name, value in form.multi_items():
-        if isinstance(value, str):
-            found.setdefault(name, []).append(value)
-    return found
+    """Return what a form says, every value of every name; 415 for a form with files, 413 for too many fields."""
+    if request.headers.get("content-type", _FORM).partition(";")[0].strip().lower() != _FORM:
+        raise HTTPException(415)
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        return parse_qs(body, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(413) from None
+
+
+async def _lines(texts_so_far: AsyncIterator[str], texts: Texts) -> AsyncIterator[str]:
+    """Yield lines of JSON: ``text``, all that has come so far, and in the end ``done``, or ``message`` if it failed."""
+    try:
+        async for text in texts_so_far:
+            yield json.dumps({"text": text}) + "\n"
+    except SendError as error:
+        yield json.dumps({"message": texts(str(error))}) + "\n"
+    else:
+        yield json.dumps({"done": True}) + "\n"
 
 
 def _number(text: str) -> int:

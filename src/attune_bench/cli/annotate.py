@@ -1,6 +1,6 @@
 """The commands `annotate`: people answer in a browser, and their answers become files that other commands read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from math import inf
 from pathlib import Path
 from secrets import token_urlsafe
@@ -33,7 +33,7 @@ serving_options: Callable[[F], F] = all_of(
 def serve_study(
     store: Store,
     job: Any,
-    links: Sequence[tuple[Person, str]],
+    links: Iterable[tuple[Person, str]],
     *,
     output: Path,
     host: str,
@@ -48,7 +48,7 @@ def serve_study(
         The file of the study.
     job : Job
         What people are asked.
-    links : sequence of (Person, str)
+    links : iterable of (Person, str)
         New personal links: whose they are, and their secrets, which are printed here and kept nowhere.
     output, host, port, public_url
         As of `serving_options`.

@@ -1,4 +1,4 @@
-// Saves each click at once. Without this script the buttons of the form do all of it.
+// Saves each click at once; form.action would be the buttons of that name, not the address. Without this script the buttons of the form do all of it.
 "use strict";
 const form = document.querySelector("form.answers");
 const asked = document.getElementById("asked");
@@ -20,7 +20,7 @@ if (form) {
     data.set("action", "save");
     let answer;
     try {
-      answer = await fetch(form.action, { method: "POST", body: data, headers: { accept: "application/json" } });
+      answer = await fetch(form.getAttribute("action"), { method: "POST", body: data, headers: { accept: "application/json" } });
     } catch {
       answer = null;
     }
@@ -67,4 +67,54 @@ if (form) {
       changed = false;
     }
   });
+}
+
+// Shows the answer of a model while it comes.
+const sending = document.querySelector("form.sending");
+if (sending) {
+  const status = sending.querySelector(".status");
+  const show = (name, text) => {
+    const said = sending.querySelector(name);
+    said.hidden = !text;
+    said.querySelector(".text").textContent = text;
+  };
+  const send = async () => {
+    const data = new URLSearchParams(new FormData(sending));
+    data.set("action", "send");
+    const buttons = [...sending.querySelectorAll("button")];
+    for (const button of buttons) button.disabled = true;
+    show(".sent", data.get("message") || "");
+    status.textContent = sending.dataset.waiting;
+    let said = {};
+    try {
+      const answer = await fetch(sending.getAttribute("action"), { method: "POST", body: data, headers: { accept: "application/json" } });
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const lines = (rest + part.value).split("\n");
+        rest = lines.pop();
+        for (const line of lines) {
+          said = JSON.parse(line);
+          if (said.text) show(".coming", said.text);
+        }
+      }
+    } catch {
+      said = {};
+    }
+    if (said.done) {
+      location.reload();
+      return;
+    }
+    for (const button of buttons) button.disabled = false;
+    show(".sent", "");
+    show(".coming", "");
+    status.textContent = said.message || sending.dataset.failed;
+  };
+  sending.addEventListener("submit", (event) => {
+    if (event.submitter && event.submitter.value === "send") {
+      event.preventDefault();
+      send();
+    }
+  });
+  if ("pending" in sending.dataset) send();
 }
