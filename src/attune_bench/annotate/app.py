@@ -1,6 +1,7 @@
 """The web application: a person's screens one by one, each saved at once; everything works without a script."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,12 +13,12 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from attune_bench.annotate.guard import COOKIE, Guard, Limits
-from attune_bench.annotate.screens import Form, Job, Screen
+from attune_bench.annotate.screens import Form, Job, Screen, Send, SendError
 from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 
@@ -207,7 +208,8 @@ class Application:
 
     async def _show(self, visit: Visit) -> Response:
         screen = visit.screens[visit.position(visit.request.path_params["key"])]
-        await run_in_threadpool(self.store.show, visit.person.id, screen.key)
+        if not screen.refusal:  # Of a person who refuses, nothing is kept.
+            await run_in_threadpool(self.store.show, visit.person.id, screen.key)
         return self._screen(visit, screen, visit.state(screen))
 
     def _screen(
@@ -244,11 +246,17 @@ class Application:
         action = form.get("action", ["next"])[0]
         revision = _number(form.get("revision", ["0"])[0])
         by_script = visit.request.headers.get("accept") == "application/json"
+        if action == "send" and screen.send:
+            return await self._send(visit, screen, screen.send, form, by_script=by_script)
         try:
             if action == "undo":
                 await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
                 return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
             value, problems = screen.read(form)
+            if not screen.fields:  # A page that is only read changes nothing.
+                value = dict(visit.state(screen).value)
+            if screen.refuses(value):
+                return await self._refused(visit, screen, action, by_script=by_script)
             wrong = screen.is_check and not screen.is_right(value)
             goes_on = action == "next" and not problems and not wrong
             done = not problems and not wrong and (goes_on or visit.state(screen).done)
@@ -267,9 +275,32 @@ class Application:
             return RedirectResponse(f"/screen/{visit.screens[position - 1].key}", SEE_OTHER)
         if action == "next" and (problems or wrong):
             again = await run_in_threadpool(self._visit, visit.request)
-            notice = screen.explanation if wrong and not problems else visit.texts("look_again")
+            notice = screen.explanation if wrong and not problems else screen.waits or visit.texts("look_again")
             return self._screen(again, screen, again.state(screen), problems=problems, notice=notice, status=422)
         return await self._after(visit.request, screen, action)
+
+    async def _send(self, visit: Visit, screen: Screen, send: Send, form: Form, *, by_script: bool) -> Response:
+        """Do what a job does by the button ``send``; a script is answered by a line of JSON each time there is more."""
+        if by_script:
+            return StreamingResponse(_lines(send(form), visit.texts), media_type="application/x-ndjson")
+        try:
+            async for _ in send(form):
+                pass
+        except SendError as error:
+            again = await run_in_threadpool(self._visit, visit.request)
+            screen = again.screens[again.position(screen.key)]
+            return self._screen(again, screen, again.state(screen), notice=visit.texts(str(error)), status=422)
+        return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
+
+    async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
+        """Save nothing; when the person goes on with the refusal, delete what was saved before."""
+        if by_script:
+            return JSONResponse({"revision": visit.state(screen).revision, "message": ""})
+        if action != "next":
+            return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
+        if visit.saved:
+            await run_in_threadpool(self.withdraw, visit.person)
+        return self.page("message.html", visit.texts, title=visit.texts("declined_title"), text=visit.texts("declined"))
 
     async def _after(self, request: Request, screen: Screen, action: str) -> Response:
         """Return the way to the screen that follows; which screens there are may depend on the answer."""
@@ -315,6 +346,17 @@ async def read_form(request: Request) -> Form:
         if isinstance(value, str):
             found.setdefault(name, []).append(value)
     return found
+
+
+async def _lines(texts_so_far: AsyncIterator[str], texts: Texts) -> AsyncIterator[str]:
+    """Yield lines of JSON: ``text``, all that has come so far, and in the end ``done``, or ``message`` if it failed."""
+    try:
+        async for text in texts_so_far:
+            yield json.dumps({"text": text}) + "\n"
+    except SendError as error:
+        yield json.dumps({"message": texts(str(error))}) + "\n"
+    else:
+        yield json.dumps({"done": True}) + "\n"
 
 
 def _number(text: str) -> int:

@@ -1,6 +1,6 @@
 """What people are asked: screens of fields, and how the fields of a submitted form are read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +10,14 @@ from attune_bench.annotate.texts import Texts
 
 Form = Mapping[str, Sequence[str]]
 """What a browser submits: every value of every name."""
+
+
+Send = Callable[[Form], AsyncIterator[str]]
+"""What the button ``send`` does: yields, again and again, all of a text that has come so far; may raise `SendError`."""
+
+
+class SendError(Exception):
+    """Why nothing came of the button ``send``; the text is the key of a sentence in the texts."""
 
 
 class FieldError(ValueError):
@@ -105,13 +113,14 @@ class Tags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A text of at most `most` characters."""
+    """A text of at most `most` characters; the field has the text `start` until the person saves another."""
 
     name: str
     label: str
     most: int
     rows: int = 4
     required: bool = True
+    start: str = ""
     kind: str = field(default="text", init=False)
 
     def read(self, form: Form) -> str | None:
@@ -165,10 +174,16 @@ class Screen:
         Whether only the right answer lets the person go on.
     is_shared : bool
         Whether other people are asked the same under the same key, so that their answers can be compared.
+    refusal : mapping
+        Values with which the person refuses to take part: they are not saved, and what was saved before is deleted.
     page : str
-        The template; a job has its own for other pages than forms.
+        The template.
     given : mapping
-        What the template of a job is given besides.
+        What the template is given besides.
+    send : callable, optional
+        What the job does by the button ``send`` of its template, such as asking a model.
+    waits : str
+        The sentence that says what has to come before the person can go on; empty for nothing.
     """
 
     key: str
@@ -181,8 +196,11 @@ class Screen:
     explanation: str = ""
     is_check: bool = False
     is_shared: bool = False
+    refusal: Mapping[str, Any] = field(default_factory=dict)
     page: str = "screen.html"
     given: Mapping[str, Any] = field(default_factory=dict)
+    send: Send | None = None
+    waits: str = ""
 
     def read(self, form: Form) -> tuple[Value, dict[str, str]]:
         """Read a submitted form.
@@ -198,10 +216,10 @@ class Screen:
             The values that are right in form.
         problems : dict of str to str
             By the name of a field the key of the sentence that says what is wrong: ``not_an_option``, ``too_long``,
-            or ``unanswered`` where a field is required.
+            or ``unanswered`` where a field is required; under the name ``waits`` what has to come before.
         """
         value: Value = {}
-        problems: dict[str, str] = {}
+        problems = {"waits": self.waits} if self.waits else {}
         for one in self.fields:
             try:
                 said = one.read(form)
@@ -213,6 +231,10 @@ class Screen:
             elif one.required:
                 problems[one.name] = "unanswered"
         return value, problems
+
+    def refuses(self, value: Value) -> bool:
+        """Tell whether an answer refuses to take part."""
+        return bool(self.refusal) and all(value.get(name) == said for name, said in self.refusal.items())
 
     def is_right(self, value: Value) -> bool:
         """Tell whether an answer has every expected value."""

@@ -68,3 +68,53 @@ if (form) {
     }
   });
 }
+
+// Shows the answer of a model while it comes.
+const sending = document.querySelector("form.sending");
+if (sending) {
+  const status = sending.querySelector(".status");
+  const show = (name, text) => {
+    const said = sending.querySelector(name);
+    said.hidden = !text;
+    said.querySelector(".text").textContent = text;
+  };
+  const send = async () => {
+    const data = new URLSearchParams(new FormData(sending));
+    data.set("action", "send");
+    const buttons = [...sending.querySelectorAll("button")];
+    for (const button of buttons) button.disabled = true;
+    show(".sent", data.get("message") || "");
+    status.textContent = sending.dataset.waiting;
+    let said = {};
+    try {
+      const answer = await fetch(sending.action, { method: "POST", body: data, headers: { accept: "application/json" } });
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const lines = (rest + part.value).split("\n");
+        rest = lines.pop();
+        for (const line of lines) {
+          said = JSON.parse(line);
+          if (said.text) show(".coming", said.text);
+        }
+      }
+    } catch {
+      said = {};
+    }
+    if (said.done) {
+      location.reload();
+      return;
+    }
+    for (const button of buttons) button.disabled = false;
+    show(".sent", "");
+    show(".coming", "");
+    status.textContent = said.message || sending.dataset.failed;
+  };
+  sending.addEventListener("submit", (event) => {
+    if (event.submitter && event.submitter.value === "send") {
+      event.preventDefault();
+      send();
+    }
+  });
+  if ("pending" in sending.dataset) send();
+}

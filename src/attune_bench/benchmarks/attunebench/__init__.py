@@ -96,6 +96,13 @@ BENCHMARK = Benchmark(
             command=f"{_ROOM}.rejudging:profile",
         ),
     ),
+    annotation=(
+        Command(
+            name="collect",
+            help="Let people talk with a model, and annotate their conversations.",
+            command=f"{_ROOM}.annotation.collect:collect",
+        ),
+    ),
     limits=(
         "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: a "
         "self-report can be incomplete, and a model can agree with it for other reasons than understanding.",
