@@ -290,14 +290,14 @@ class Application:
             again = await run_in_threadpool(self._visit, visit.request)
             screen = again.screens[again.position(screen.key)]
             return self._screen(again, screen, again.state(screen), notice=visit.texts(str(error)), status=422)
-        return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
+        return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
 
     async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
         """Save nothing; when the person goes on with the refusal, delete what was saved before."""
         if by_script:
             return JSONResponse({"revision": visit.state(screen).revision, "message": ""})
         if action != "next":
-            return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
+            return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
         if visit.saved:
             await run_in_threadpool(self.withdraw, visit.person)
         return self.page("message.html", visit.texts, title=visit.texts("declined_title"), text=visit.texts("declined"))

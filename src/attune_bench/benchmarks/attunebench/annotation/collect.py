@@ -432,6 +432,26 @@ def drawn_comparisons(study: Study, person: Person, number: int) -> list[tuple[s
     return [(question, a, b) for question, a, b in found]
 
 
+def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, list[tuple[Person, str]]]:
+    """Begin a study, or go on with it; return its file, its job, and the links of the people who were added.
+
+    Parameters
+    ----------
+    study : Path
+        The file that says what is asked.
+    file : Path
+        The file of answers.
+    people : int
+        How many people take part, with those who have withdrawn.
+    """
+    read = read_study(study)
+    about = {"study": sha256(read.model_dump_json(exclude={"limits"}).encode()).hexdigest()}
+    store = Store.create(file, Collect.name, about)
+    missing = people - len(store.people()) - len(store.withdrawals())
+    links = [store.add_person(language=read.languages[0]) for _ in range(missing)]
+    return store, Collect(read, store), links
+
+
 @verb("annotate collect study.toml --people 20 --file study.db -o conversations")
 @click.argument("study", type=FILE)
 @option("--people", "How many people take part; the links of new ones are printed.", click.IntRange(1), required=True)
@@ -443,10 +463,5 @@ def collect(study: Path, people: int, file: Path, output: Path, **served: Any) -
     the model is read from the environment. The same command goes on where it was stopped.
     """
     with mistakes(), writing(file, "--file"):
-        read = read_study(study)
-        about = {"study": sha256(read.model_dump_json(exclude={"limits"}).encode()).hexdigest()}
-        store = Store.create(file, Collect.name, about)
-        job = Collect(read, store)
-        missing = people - len(store.people()) - len(store.withdrawals())
-        links = [store.add_person(language=read.languages[0]) for _ in range(missing)]
+        store, job, links = begin_study(study, file, people)
     serve_study(store, job, links, output=output, **served)

@@ -20,7 +20,7 @@ from attune_bench.benchmarks.attunebench.annotation.study import read_study
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, Runs, load
 
-STUDY = Path(__file__).parents[5] / "docs" / "study.toml"
+STUDY = Path(__file__).parents[5] / "src/attune_bench/benchmarks/attunebench/annotation/study.toml"
 KEY = "sk-5f3a9c1b7e2d4a6f8c0b"
 MESSAGES = ("I have quarrelled with <b>my</b> sister.", "She has not called for a week.")
 

@@ -1,0 +1,103 @@
+"""The command `annotate demo`: a study to try, with a stand-in for the model, in one process and without a key."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from threading import Thread
+from time import sleep
+from typing import Any
+
+import click
+
+from attune_bench.benchmarks.attunebench.annotation.collect import begin_study
+from attune_bench.cli.annotate import serve_study
+from attune_bench.cli.options import option, output_option, verb
+from attune_bench.cli.output import UserError, emit, mistakes, writing
+
+EXAMPLE = "study.toml"
+"""The file of a study that the demo uses, and that a study of one's own begins with."""
+
+_SENTENCES = (
+    "That sounds like a lot to carry at once.",
+    "What would you wish for, if it were only up to you?",
+    "I can see why this stays with you.",
+    "It makes sense that you feel two ways about it.",
+    "What happened just before that?",
+    "You do not have to decide it today.",
+    "Who knows about this, apart from you?",
+    "Thank you for telling me.",
+)
+_PAUSE = 0.05  # seconds between two words, so that an answer is seen to come
+
+
+def stand_in_answer(messages: list[dict[str, Any]]) -> str:
+    """Return what the stand-in says: two sentences, of which the messages alone decide.
+
+    Examples
+    --------
+    >>> stand_in_answer([{"role": "user", "content": "I have moved."}])
+    'That sounds like a lot to carry at once. I can see why this stays with you.'
+    """
+    return " ".join(Random(json.dumps(messages)).sample(_SENTENCES, 2))  # noqa: S311 - no secret
+
+
+class _StandIn(BaseHTTPRequestHandler):
+    """The OpenAI protocol, as far as the demo needs it; every answer is streamed."""
+
+    def do_POST(self) -> None:  # noqa: N802 - the name that the base class calls
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        answer = stand_in_answer(asked["messages"])
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for word in answer.split(" "):
+            self._event({"delta": {"content": f"{word} "}})
+            sleep(_PAUSE)
+        self._event({"delta": {}, "finish_reason": "stop"})
+
+    def _event(self, choice: dict[str, Any]) -> None:
+        self.wfile.write(f"data: {json.dumps({'choices': [{'index': 0, **choice}]})}\n\n".encode())
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - as the base class has it
+        del format, arguments
+
+
+@contextmanager
+def stand_in() -> Iterator[str]:
+    """Serve the stand-in on a free port of this machine; yield the address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _StandIn) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+@verb("annotate demo")
+@output_option("A new folder that keeps the study; by default everything is deleted in the end.")
+@option("--port", "Where the server listens.", int, default=8017)
+def demo(output: Path | None, port: int) -> None:
+    """Try a study: talk with a stand-in for a model, annotate, and look at the administration.
+
+    The stand-in answers from a few sentences; no model is asked, and no key is needed. The file of the study, study.toml,
+    is one to begin a study of your own with.
+    """
+    if output and output.exists():
+        raise UserError(f"{output} exists; choose another --output")
+    with TemporaryDirectory() as temporary, stand_in() as address:
+        folder = output or Path(temporary)
+        with writing(folder, "--output"):
+            folder.mkdir(exist_ok=True)
+        text = files(__package__).joinpath(EXAMPLE).read_text(encoding="utf-8")
+        study = folder / EXAMPLE
+        study.write_text(text.replace("http://localhost:8000/v1", address), encoding="utf-8")
+        with mistakes():
+            store, job, links = begin_study(study, folder / "study.db", people=2)
+        emit("A stand-in answers in place of a model, from a few sentences: this shows how a study runs, not a model.")
+        serve_study(store, job, links, output=folder / "conversations", host="127.0.0.1", port=port, public_url=None)
+        if output:
+            emit(f"next: attune-bench validate {output / 'conversations'} --strict")
