@@ -12,8 +12,6 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
-import click
-
 from attune_bench.benchmarks.attunebench.annotation.collect import begin_study
 from attune_bench.cli.annotate import serve_study
 from attune_bench.cli.options import option, output_option, verb
@@ -49,7 +47,7 @@ def stand_in_answer(messages: list[dict[str, Any]]) -> str:
 class _StandIn(BaseHTTPRequestHandler):
     """The OpenAI protocol, as far as the demo needs it; every answer is streamed."""
 
-    def do_POST(self) -> None:  # noqa: N802 - the name that the base class calls
+    def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         answer = stand_in_answer(asked["messages"])
         self.send_response(200)
@@ -83,8 +81,8 @@ def stand_in() -> Iterator[str]:
 def demo(output: Path | None, port: int) -> None:
     """Try a study: talk with a stand-in for a model, annotate, and look at the administration.
 
-    The stand-in answers from a few sentences; no model is asked, and no key is needed. The file of the study, study.toml,
-    is one to begin a study of your own with.
+    The stand-in answers from a few sentences: no model is asked, and no key is needed. With --output, the folder has
+    study.toml, from which a study of your own can begin.
     """
     if output and output.exists():
         raise UserError(f"{output} exists; choose another --output")
@@ -93,8 +91,14 @@ def demo(output: Path | None, port: int) -> None:
         with writing(folder, "--output"):
             folder.mkdir(exist_ok=True)
         text = files(__package__).joinpath(EXAMPLE).read_text(encoding="utf-8")
+        for said, in_demo in (
+            ('title = "Talking about what is on your mind"', 'title = "A demo: a stand-in answers, not a model"'),
+            ('name = "MODEL"', 'name = "stand-in"'),
+            ("http://localhost:8000/v1", address),
+        ):
+            text = text.replace(said, in_demo)
         study = folder / EXAMPLE
-        study.write_text(text.replace("http://localhost:8000/v1", address), encoding="utf-8")
+        study.write_text(text, encoding="utf-8")
         with mistakes():
             store, job, links = begin_study(study, folder / "study.db", people=2)
         emit("A stand-in answers in place of a model, from a few sentences: this shows how a study runs, not a model.")
