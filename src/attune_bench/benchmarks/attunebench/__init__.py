@@ -85,6 +85,7 @@ BENCHMARK = Benchmark(
     analyses=f"{_ROOM}.analyses:ANALYSES",
     sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
+    answers=f"{_ROOM}.annotation.drafts:drafts",
     measures=f"{_ROOM}.measures:measures",
     commands=(
         Command(

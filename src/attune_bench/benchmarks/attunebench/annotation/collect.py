@@ -1,6 +1,8 @@
 """The job `collect`: people talk with a model, annotate the conversation, and become a file each of the benchmark."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import asyncio
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -10,7 +12,6 @@ from random import Random
 from typing import Any
 
 import click
-from starlette.concurrency import run_in_threadpool
 
 from attune_bench.annotate.screens import (
     Choice,
@@ -172,13 +173,12 @@ class _Pages:
     def consent(self) -> Screen:
         """Return the consent; who does not give it leaves nothing."""
         options = (Option("yes", self.t("consent_yes")), Option("no", self.t("consent_no")))
+        said = self.words(self.study.consent).strip()
+        goes_to = self.t("goes_to", servers=", ".join(self.job.asker.servers))
         return Screen(
             key="consent",
             title=self.t("consent_title"),
-            passages=(
-                Passage(self.words(self.study.title), self.words(self.study.consent).strip()),
-                Passage("", self.t("goes_to", servers=", ".join(self.job.asker.servers))),
-            ),
+            passages=(Passage(self.words(self.study.title), f"{said}\n\n{goes_to}"),),
             fields=(Choice(name="consent", label=self.t("consent_question"), options=options),),
             refusal={"consent": "no"},
         )
@@ -284,14 +284,14 @@ class _Pages:
     async def send_message(self, form: Form) -> AsyncIterator[str]:
         """Store the message of a form, then ask for the reply; a form that is sent again asks for nothing anew."""
         store, person = self.job.store, self.person
-        talk = exchanges({key: one.value for key, one in (await run_in_threadpool(store.answers, person.id)).items()})
+        talk = exchanges({key: one.value for key, one in (await asyncio.to_thread(store.answers, person.id)).items()})
         pending = bool(talk) and not talk[-1].reply
         if not pending:
             if form.get("turn", [""])[0] != str(len(talk)) or len(talk) >= self.study.conversation.maximum:
                 return  # Sent before, or from an older page: what is shown next is how it is.
             message = _message(form)
             number = len(talk) + 1
-            await run_in_threadpool(
+            await asyncio.to_thread(
                 store.save, person.id, f"message/{number}", {"text": message}, revision=0, done=True
             )
             talk = exchanges({key: one.value for key, one in store.answers(person.id).items()})
@@ -432,7 +432,7 @@ def drawn_comparisons(study: Study, person: Person, number: int) -> list[tuple[s
     return [(question, a, b) for question, a, b in found]
 
 
-def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, list[tuple[Person, str]]]:
+def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, Iterable[tuple[Person, str]]]:
     """Begin a study, or go on with it; return its file, its job, and the links of the people who were added.
 
     Parameters
@@ -448,7 +448,8 @@ def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, l
     about = {"study": sha256(read.model_dump_json(exclude={"limits"}).encode()).hexdigest()}
     store = Store.create(file, Collect.name, about)
     missing = people - len(store.people()) - len(store.withdrawals())
-    links = [store.add_person(language=read.languages[0]) for _ in range(missing)]
+    # One after another when the links are printed: nobody is added whose link is never seen.
+    links = (store.add_person(language=read.languages[0]) for _ in range(missing))
     return store, Collect(read, store), links
 
 
@@ -457,8 +458,9 @@ def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, l
 @option("--people", "How many people take part; the links of new ones are printed.", click.IntRange(1), required=True)
 @serving_options
 def collect(study: Path, people: int, file: Path, output: Path, **served: Any) -> None:
-    """Let people talk with a model and annotate their conversations, as the file STUDY says.
+    """Let people talk with a model, and annotate their conversations.
 
+    STUDY is a file that says what is asked, and of which model; attune-bench annotate demo -o FOLDER writes an example.
     Each person who has answered everything becomes a file conversation_N.json in the folder of the results. The key of
     the model is read from the environment. The same command goes on where it was stopped.
     """

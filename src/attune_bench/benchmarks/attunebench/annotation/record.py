@@ -11,6 +11,7 @@ from attune_bench.benchmarks.attunebench.annotation.talk import exchanges
 from attune_data import Conversation, load_codebook
 from attune_data.attunebench.records import ComputedScores
 from attune_data.licences import find_licence
+from attune_data.text import plural
 
 
 def conversation_of(
@@ -145,9 +146,9 @@ def data_card(study: Study, count: int, servers: Sequence[str]) -> str:
     models = dict.fromkeys((study.model.name, study.improving.name))
     lines = [
         f"# {study.title[language]}",
-        f"{count} conversations of as many people with a language model, annotated by the people themselves. Collected "
-        "with `attune-bench annotate collect`; each file is a record of AttuneBench, which `attune-bench validate` "
-        "checks and `attune_data.load` reads.",
+        f"{plural(count, 'conversation')}, each of another person with a language model, annotated by these people. "
+        "Collected with `attune-bench annotate collect`; each file is a record of AttuneBench, which `attune-bench "
+        "validate` checks and `attune_data.load` reads.",
         "## How they were collected",
         f"- Models: {', '.join(models)}, served at {', '.join(servers)}. People were not told which model it was. "
         f"Improved responses (`llmImproved`) were written by {study.improving.name}.",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, ValidationInfo, model_validator
 
 from attune_bench.runner.calls import Decoding, Provider
 from attune_bench.runner.cost import Price
@@ -28,11 +28,10 @@ def _by_language(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, str):
         return dict.fromkeys(languages, value)
     if isinstance(value, dict):
-        refuse(
-            ((one,), ABSENT, "the study has this language, and the text is missing")
-            for one in set(languages) - {*value}
-        )
-        refuse(((one,), value[one], unknown("language", one, languages)) for one in value if one not in languages)
+        missing = "the study has this language, and the text is missing"
+        findings: list[Finding] = [((one,), ABSENT, missing) for one in languages if one not in value]
+        findings += [((one,), value[one], unknown("language", one, languages)) for one in value if one not in languages]
+        refuse(findings)
     return value
 
 
@@ -163,7 +162,7 @@ class Questionnaire(Entry):
     options: tuple[Words, ...] = Field(strict=False, min_length=2, description="The options of every item.")
     scores: tuple[Number, ...] = Field(strict=False, description="The score of each option.")
     items: tuple[Item, ...] = Field(strict=False, min_length=1, description="The items in order.")
-    t_scores: Named[tuple[Number, ...]] = Field(
+    t_scores: Named[Annotated[tuple[Number, ...], Strict(False)]] = Field(
         Named({}), description="By the name of a T-score, its values for each sum from the lowest to the highest."
     )
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 
-from starlette.concurrency import run_in_threadpool
-
 from attune_bench.annotate.guard import LOG
 from attune_bench.annotate.screens import SendError
 from attune_bench.annotate.store import NOTHING, Person, Store, Value
@@ -129,15 +127,15 @@ class Asker:
     async def _answer(
         self, answer: _UnderWay, person: Person, key: str, model: Model, messages: Sequence[Message]
     ) -> None:
-        if key in await run_in_threadpool(self._store.answers, person.id):
+        if key in await asyncio.to_thread(self._store.answers, person.id):
             return
 
         async def reserve(usd: float) -> None:
-            await run_in_threadpool(self._pay, person, usd, within=self._study.limits if usd > 0 else None)
+            await asyncio.to_thread(self._pay, person, usd, within=self._study.limits if usd > 0 else None)
 
         async def settle(response: Response) -> None:
             if response.cost is not None:
-                await run_in_threadpool(self._pay, person, response.cost - (response.bound or 0.0))
+                await asyncio.to_thread(self._pay, person, response.cost - (response.bound or 0.0))
 
         def show(text: str) -> None:
             answer.text = text
@@ -160,7 +158,7 @@ class Asker:
         if not text or response.finish_reason in ("error", "content_filter"):
             raise SendError("no_answer")
         try:
-            await run_in_threadpool(self._store.save, person.id, key, {"text": text}, revision=0, done=True)
+            await asyncio.to_thread(self._store.save, person.id, key, {"text": text}, revision=0, done=True)
         except KeyError:  # The person has withdrawn meanwhile.
             raise SendError("no_answer") from None
 
