@@ -125,8 +125,9 @@ def agreement(everybody: Iterable[Progress]) -> list[Agreement]:
 
 
 def _level(one: Field) -> Literal["nominal", "ordinal"]:
-    is_chosen = isinstance(one, Choice) and not one.multiple
-    return "ordinal" if is_chosen and all(_NUMBER.fullmatch(option.value) for option in one.options) else "nominal"
+    if not isinstance(one, Choice) or one.multiple:
+        return "nominal"
+    return "ordinal" if all(_NUMBER.fullmatch(option.value) for option in one.options) else "nominal"
 
 
 def _ratings(one: Field, value: Value, *, is_swapped: bool) -> dict[str, int] | None:

@@ -106,7 +106,7 @@ BENCHMARK = Benchmark(
         Command(
             name="demo",
             help="Try a study with a stand-in for the model, without a key.",
-            command=f"{_ROOM}.annotation.demo:demo",
+            command=f"{_ROOM}.annotation.collect:demo",
         ),
     ),
     limits=(

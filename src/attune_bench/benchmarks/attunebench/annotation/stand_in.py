@@ -1,21 +1,13 @@
-"""The command `annotate demo`: a study to try, with a stand-in for the model, in one process and without a key."""
+"""A stand-in for a model, with which a study is tried: a server in the same process that needs no key."""
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
-from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from threading import Thread
 from time import sleep
 from typing import Any
-
-from attune_bench.benchmarks.attunebench.annotation.collect import begin_study
-from attune_bench.cli.annotate import serve_study
-from attune_bench.cli.options import option, output_option, verb
-from attune_bench.cli.output import UserError, emit, mistakes, writing
 
 EXAMPLE = "study.toml"
 """The file of a study that the demo uses, and that a study of one's own begins with."""
@@ -73,35 +65,3 @@ def stand_in() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/v1"
         server.shutdown()
-
-
-@verb("annotate demo")
-@output_option("A new folder that keeps the study; by default everything is deleted in the end.")
-@option("--port", "Where the server listens.", int, default=8017)
-def demo(output: Path | None, port: int) -> None:
-    """Try a study: talk with a stand-in for a model, annotate, and look at the administration.
-
-    The stand-in answers from a few sentences: no model is asked, and no key is needed. With --output, the folder has
-    study.toml, from which a study of your own can begin.
-    """
-    if output and output.exists():
-        raise UserError(f"{output} exists; choose another --output")
-    with TemporaryDirectory() as temporary, stand_in() as address:
-        folder = output or Path(temporary)
-        with writing(folder, "--output"):
-            folder.mkdir(exist_ok=True)
-        text = files(__package__).joinpath(EXAMPLE).read_text(encoding="utf-8")
-        for said, in_demo in (
-            ('title = "Talking about what is on your mind"', 'title = "A demo: a stand-in answers, not a model"'),
-            ('name = "MODEL"', 'name = "stand-in"'),
-            ("http://localhost:8000/v1", address),
-        ):
-            text = text.replace(said, in_demo)
-        study = folder / EXAMPLE
-        study.write_text(text, encoding="utf-8")
-        with mistakes():
-            store, job, links = begin_study(study, folder / "study.db", people=2)
-        emit("A stand-in answers in place of a model, from a few sentences: this shows how a study runs, not a model.")
-        serve_study(store, job, links, output=folder / "conversations", host="127.0.0.1", port=port, public_url=None)
-        if output:
-            emit(f"next: attune-bench validate {output / 'conversations'} --strict")
