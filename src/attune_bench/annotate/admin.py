@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from attune_bench.annotate.app import SEE_OTHER, Application, Progress, read_form
-from attune_bench.annotate.guard import ADMIN_COOKIE
+from attune_bench.annotate.guard import cookie, welcome
 from attune_bench.annotate.screens import Choice, Field, Form, Tags, Text
 from attune_bench.annotate.store import COST, NOTHING, Copy, Person, Value
 from attune_bench.annotate.texts import Texts
@@ -158,6 +158,7 @@ class Administration:
         self._application = application
         self._store = application.store
         self._link = _hashed(secret)
+        self._cookie = cookie(application.origin, administrator=True)
         posts = {
             "people": self._add,
             "link": self._renew,
@@ -177,8 +178,10 @@ class Administration:
 
     def _let_in(self, handler: Callable[[Form], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            if not compare_digest(_hashed(request.cookies.get(ADMIN_COOKIE, "")), self._link):
+            secret = request.cookies.get(self._cookie, "")
+            if not compare_digest(_hashed(secret), self._link):
                 raise HTTPException(403)
+            welcome(request, secret)
             return await handler(await read_form(request) if request.method == "POST" else {})
 
         return endpoint
@@ -189,7 +192,7 @@ class Administration:
             raise HTTPException(403)
         response = self._page("admin_enter.html")
         response.set_cookie(
-            ADMIN_COOKIE, secret, path="/admin", httponly=True, samesite="strict",
+            self._cookie, secret, path="/admin", httponly=True, samesite="strict",
             secure=self._application.origin.startswith("https:"),
         )  # fmt: skip
         return response
@@ -302,9 +305,9 @@ def _row(progress: Progress) -> Row:
 
 def _advice(copy: Copy) -> str:
     """Return what the administrator should do about a copy; empty for nothing."""
-    if copy.kind == "download":
-        return "Somebody has withdrawn since: delete that copy, and take a new one." if copy.stale else ""
-    if Path(copy.path).exists():
+    if copy.stale and (copy.kind == "download" or Path(copy.path).exists()):
+        return "Somebody has withdrawn since: delete that copy, and take a new one."
+    if copy.kind == "download" or Path(copy.path).exists():
         return ""
     return "It is no longer there. If it was moved, no withdrawal reaches it: delete it where it is now."
 
