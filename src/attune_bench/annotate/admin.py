@@ -281,11 +281,13 @@ class Administration:
         return RedirectResponse("/admin", SEE_OTHER)
 
     async def _forget(self, form: Form) -> Response:
-        """Forget a copy that the administrator has deleted; a file that is still where it was written stays noted."""
+        """Forget a copy that the administrator has deleted; a backup that is still where it was written is deleted."""
         copies = await run_in_threadpool(self._store.copies)
         copy = next((one for one in copies if one.path == _first(form, "path")), None)
         if copy is None or not (copy.kind == "download" or _advice(copy)):
             raise HTTPException(404)
+        if copy.kind == "backup":
+            await run_in_threadpool(partial(Path(copy.path).unlink, missing_ok=True))
         await run_in_threadpool(self._store.forget_copy, copy.path)
         return RedirectResponse("/admin", SEE_OTHER)
 

@@ -180,6 +180,15 @@ def test_a_backup_that_was_moved_is_told_until_it_is_deleted(application: Applic
     assert application.store.copies() == []
 
 
+def test_a_backup_that_no_withdrawal_reached_is_deleted(application: Application, admin: TestClient) -> None:
+    admin.post("/admin/backup")
+    [path] = [Path(one.path) for one in application.store.copies()]
+    application.store.mark_stale(str(path))
+    assert "delete that copy, and take a new one" in admin.get("/admin").text
+    admin.post("/admin/forget", data={"path": str(path)})
+    assert (path.exists(), application.store.copies()) == (False, [])
+
+
 def test_results_are_written_now(application: Application, admin: TestClient) -> None:
     [ann] = people(application, 1)
     admin.post("/admin/export")

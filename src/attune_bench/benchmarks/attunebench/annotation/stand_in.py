@@ -31,7 +31,7 @@ def stand_in_answer(messages: list[dict[str, Any]]) -> str:
     Examples
     --------
     >>> stand_in_answer([{"role": "user", "content": "I have moved."}])
-    'That sounds like a lot to carry at once. I can see why this stays with you.'
+    'I can see why this stays with you. It makes sense that you feel two ways about it.'
     """
     return " ".join(Random(json.dumps(messages)).sample(_SENTENCES, 2))  # noqa: S311 - no secret
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 
-from attune_bench.annotate.guard import LOG
+from attune_bench.annotate import LOG
 from attune_bench.annotate.screens import SendError
 from attune_bench.annotate.store import NOTHING, Person, Store, Value
 from attune_bench.benchmarks.attunebench.annotation.study import Limits, Model, Study

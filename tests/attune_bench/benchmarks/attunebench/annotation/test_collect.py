@@ -12,8 +12,9 @@ from annotating import ORIGIN, Somebody
 from model_server import Json, ModelServer, reply
 
 from attune_bench import score
+from attune_bench.annotate import LOG
 from attune_bench.annotate.app import Application
-from attune_bench.annotate.guard import LOG, Limits
+from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.store import Store
 from attune_bench.benchmarks.attunebench.annotation.collect import Collect
 from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, read_study
