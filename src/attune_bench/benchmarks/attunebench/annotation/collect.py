@@ -96,7 +96,7 @@ class Collect:
                 write_whole(written[-1], [record.to_json(indent=2), b"\n"])
         if written:
             written.append(folder / "README.md")
-            write_whole(written[-1], [data_card(self.study, len(written) - 1, self.asker.servers).encode()])
+            write_whole(written[-1], [data_card(self.study, len(written) - 1, self.asker.hosts).encode()])
         return written
 
     def _number(self, store: Store, person: Person) -> int:
@@ -175,11 +175,12 @@ class _Pages:
         """Return the consent; who does not give it leaves nothing."""
         options = (Option("yes", self.t("consent_yes")), Option("no", self.t("consent_no")))
         said = self.words(self.study.consent).strip()
-        goes_to = self.t("goes_to", servers=", ".join(self.job.asker.servers))
+        goes_to = self.t("goes_to", servers=", ".join(self.job.asker.hosts))
+        text = "\n\n".join(filter(None, [said, goes_to, self.wording.note]))
         return Screen(
             key="consent",
             title=self.t("consent_title"),
-            passages=(Passage(self.words(self.study.title), f"{said}\n\n{goes_to}"),),
+            passages=(Passage(self.words(self.study.title), text),),
             fields=(Choice(name="consent", label=self.t("consent_question"), options=options),),
             refusal={"consent": "no"},
         )
@@ -325,8 +326,7 @@ class _Pages:
             key = f"turn/{number}/{category}"
             yield Screen(key=key, title=where, lead=self.t("behaviour"), talk=said, fields=tuple(fields))
         yield self.other_response(number, said)
-        if edited := self.answers.get(f"turn/{number}/edited", {}).get("text"):
-            yield from self.comparisons(number, where, edited)
+        yield from self.comparisons(number, where)
 
     def judgements(self, question: str) -> tuple[Choice, Choice]:
         """Return a question about what the response did, and whether the person would have wanted that."""
@@ -373,11 +373,12 @@ class _Pages:
 
         return send
 
-    def comparisons(self, number: int, where: str, edited: str) -> Iterator[Screen]:
+    def comparisons(self, number: int, where: str) -> Iterator[Screen]:
         """Yield twelve comparisons; which response is A, and their order, are drawn."""
+        edited = self.answers.get(f"turn/{number}/edited", {}).get("text", "")
         responses = {
             "original": self.exchanges[number - 1].reply,
-            "alternate": self.answers[f"improved/{number}"]["text"],
+            "alternate": self.answers.get(f"improved/{number}", {}).get("text", ""),
             "human": edited,
         }
         for place, (question, a, b) in enumerate(drawn_comparisons(self.study, self.person, number)):
@@ -389,7 +390,8 @@ class _Pages:
                 title=where,
                 talk=self.said(number, with_last_reply=False),
                 passages=passages,
-                fields=(Choice(name="winner", label=label, options=options),),
+                fields=(Choice(name="winner", label=label, options=options),) if edited else (),
+                waits="" if edited else self.t("answer_is_missing"),
             )
 
     def whole(self) -> Iterator[Screen]:
