@@ -311,7 +311,7 @@ class Application:
             again = await run_in_threadpool(self._visit, visit.request)
             screen = again.screens[again.position(screen.key)]
             return self._screen(again, screen, again.state(screen), notice=visit.texts(str(error)), status=422)
-        return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
+        return RedirectResponse(f"/screen/{screen.key}#asked", SEE_OTHER)  # what came last
 
     async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
         """Save nothing; when the person goes on with the refusal, delete what was saved before."""

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
+from urllib.parse import urlsplit
 
-from attune_bench.annotate.guard import LOG
+from attune_bench.annotate import LOG
 from attune_bench.annotate.screens import SendError
 from attune_bench.annotate.store import NOTHING, Person, Store, Value
 from attune_bench.benchmarks.attunebench.annotation.study import Limits, Model, Study
@@ -94,9 +95,9 @@ class Asker:
         self._paying = Lock()
 
     @property
-    def servers(self) -> list[str]:
-        """Where messages are sent to, without secrets."""
-        return sorted({one.url for one in self._endpoints.values()})
+    def hosts(self) -> list[str]:
+        """Where messages are sent to."""
+        return sorted({urlsplit(one.url).hostname or one.url for one in self._endpoints.values()})
 
     async def ask(self, person: Person, key: str, model: Model, messages: Sequence[Message]) -> AsyncIterator[str]:
         """Yield all that has come so far of an answer, again and again, until it is stored under a key.
