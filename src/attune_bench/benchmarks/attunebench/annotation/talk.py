@@ -9,7 +9,7 @@ from functools import partial
 from threading import Lock
 from urllib.parse import urlsplit
 
-from attune_bench.annotate.guard import LOG
+from attune_bench.annotate import LOG
 from attune_bench.annotate.screens import SendError
 from attune_bench.annotate.store import NOTHING, Person, Store, Value
 from attune_bench.benchmarks.attunebench.annotation.study import Limits, Model, Study

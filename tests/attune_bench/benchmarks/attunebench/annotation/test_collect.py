@@ -12,15 +12,15 @@ from annotating import ORIGIN, Somebody
 from model_server import Json, ModelServer, reply
 
 from attune_bench import score
+from attune_bench.annotate import LOG
 from attune_bench.annotate.app import Application
-from attune_bench.annotate.guard import LOG, Limits
+from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.store import Store
 from attune_bench.benchmarks.attunebench.annotation.collect import Collect
-from attune_bench.benchmarks.attunebench.annotation.study import read_study
+from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, read_study
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, Runs, load
 
-STUDY = Path(__file__).parents[5] / "docs" / "study.toml"
 KEY = "sk-5f3a9c1b7e2d4a6f8c0b"
 MESSAGES = ("I have quarrelled with <b>my</b> sister.", "She has not called for a week.")
 
@@ -67,7 +67,7 @@ class Setting:
     """A study with a server of models, a file and people."""
 
     def __init__(self, folder: Path, server: ModelServer, **changes: str) -> None:
-        text = STUDY.read_text(encoding="utf-8").replace("http://localhost:8000/v1", server.url)
+        text = EXAMPLE.read_text(encoding="utf-8").replace("http://localhost:8000/v1", server.url)
         for old, new in changes.items():
             assert old.replace("_is_", " = ") in text
             text = text.replace(old.replace("_is_", " = "), new)
