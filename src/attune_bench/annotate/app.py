@@ -335,7 +335,7 @@ class Application:
                 pass
         except SendError as error:
             return await self._again(visit, screen, notice=visit.texts(str(error)), status=422)
-        return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
+        return RedirectResponse(f"/screen/{screen.key}#asked", SEE_OTHER)  # what came last
 
     async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
         """Save nothing; when the person goes on with the refusal, delete what was saved before."""

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from attune_bench.annotate import LOG
 from attune_bench.annotate.admin import Administration
 from attune_bench.annotate.app import Application
-from attune_bench.annotate.guard import LOG, Limits
+from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.screens import Job
 from attune_bench.annotate.store import Store
 

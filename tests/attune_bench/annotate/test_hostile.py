@@ -13,9 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 from toy_study import MARKUP, ORIGIN, WHOLE, Browser, Toy, toy_application
 
-from attune_bench.annotate import guard
+from attune_bench.annotate import LOG, guard
 from attune_bench.annotate.app import MOST_FIELDS, Application
-from attune_bench.annotate.guard import HEADERS, LOG, Guard, Limits, Rate, cookie
+from attune_bench.annotate.guard import HEADERS, Guard, Limits, Rate, cookie
 
 SECRET_THOUGHT = WHOLE["why"]
 
