@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -249,11 +250,11 @@ class Application:
         if action == "send" and screen.send:
             return await self._send(visit, screen, screen.send, form, by_script=by_script)
         try:
-            if action == "undo":
+            if action == "undo" and screen.is_open:
                 await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
                 return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
             value, problems = screen.read(form)
-            if not screen.fields:  # A page that is only read changes nothing.
+            if not screen.is_open:  # A page that is only read changes nothing.
                 value = dict(visit.state(screen).value)
             if screen.refuses(value):
                 return await self._refused(visit, screen, action, by_script=by_script)
@@ -309,7 +310,8 @@ class Application:
             return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
         following = visit.screens[visit.position(screen.key) + 1 :]
         key = next((one.key for one in following if not visit.state(one).done), visit.next_key())
-        return RedirectResponse(f"/screen/{key}" if key else "/done", SEE_OTHER)
+        export = BackgroundTask(self.export) if screen.is_end else None
+        return RedirectResponse(f"/screen/{key}" if key else "/done", SEE_OTHER, background=export)
 
     async def _done(self, visit: Visit) -> Response:
         if key := visit.next_key():
