@@ -1,12 +1,14 @@
 """The web application: a person's screens one by one, each saved at once; everything works without a script."""
 
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -18,13 +20,15 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from attune_bench.annotate.guard import COOKIE, Guard, Limits
+from attune_bench.annotate.guard import Guard, Limits, cookie, welcome
 from attune_bench.annotate.screens import Form, Job, Screen, Send, SendError
-from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, Value
+from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, StoreError, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 
 MOST_FIELDS = 500
 """The most fields of a form."""
+
+_FORM = "application/x-www-form-urlencoded"
 
 SEE_OTHER = 303
 """The status of an answer to a form: a GET of the page that comes next, so that going back sends no form again."""
@@ -103,6 +107,7 @@ class Application:
         self.job = job
         self.origin = origin
         self.output = output
+        self._cookie = cookie(origin)
         self._exporting = Lock()
         self._pages = Environment(
             loader=PackageLoader("attune_bench.annotate"),
@@ -122,7 +127,9 @@ class Application:
             Route("/withdraw", self.of_person(self._withdraw), methods=["POST"]),
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         ]
-        self._pages_served = Starlette(routes=own, exception_handlers={HTTPException: self._error})
+        self._pages_served = Starlette(
+            routes=own, exception_handlers={HTTPException: self._error, Exception: self._error}
+        )
         self.asgi = Guard(self._pages_served, origin, limits or Limits())
 
     def add_routes(self, routes: Sequence[Route]) -> None:
@@ -146,13 +153,24 @@ class Application:
             return written
 
     def withdraw(self, person: Person) -> None:
-        """Delete a person and everything of theirs: in the file, its backups and the results that were written."""
+        """Delete a person and everything of theirs: in the file, its backups and the results that were written.
+
+        A backup that is not where it was written, or cannot be changed, is marked as stale.
+        """
+        # Before, as nobody knows whom to delete once the file does not; after, for a backup that was under way.
+        self._withdraw_from_backups(person)
         self.store.withdraw(person.id)
+        self._withdraw_from_backups(person)
         self.export()
+
+    def _withdraw_from_backups(self, person: Person) -> None:
         for copy in self.store.copies():
-            if copy.kind == "backup" and Path(copy.path).exists():
-                with Store(copy.path) as backup:
-                    backup.withdraw(person.id)
+            if copy.kind == "backup" and not copy.stale:
+                try:
+                    with Store(copy.path) as backup:
+                        backup.withdraw(person.id)
+                except (OSError, StoreError, sqlite3.Error):
+                    self.store.mark_stale(copy.path)
 
     def progress(self, person: Person) -> Progress:
         """Return all screens of a person, and what the person has answered."""
@@ -174,9 +192,11 @@ class Application:
         return endpoint
 
     def _visit(self, request: Request) -> Visit:
-        person = self.store.person_of(request.cookies.get(COOKIE, ""))
+        secret = request.cookies.get(self._cookie, "")
+        person = self.store.person_of(secret)
         if person is None:
             raise HTTPException(403)
+        welcome(request, secret)
         progress = self.progress(person)
         return Visit(progress.person, progress.texts, progress.saved, progress.screens, request)
 
@@ -195,10 +215,11 @@ class Application:
         person = await run_in_threadpool(self.store.person_of, secret)
         if person is None:
             raise HTTPException(403)
+        welcome(request, secret)
         texts = Texts(person.language)
         response = self.page("enter.html", texts, text=texts("enter"))
         response.set_cookie(
-            COOKIE, secret, max_age=90 * 86400, httponly=True, samesite="strict",
+            self._cookie, secret, max_age=90 * 86400, httponly=True, samesite="strict",
             secure=self.origin.startswith("https:"),
         )  # fmt: skip
         return response
@@ -291,7 +312,7 @@ class Application:
             again = await run_in_threadpool(self._visit, visit.request)
             screen = again.screens[again.position(screen.key)]
             return self._screen(again, screen, again.state(screen), notice=visit.texts(str(error)), status=422)
-        return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
+        return RedirectResponse(f"/screen/{screen.key}#asked", SEE_OTHER)  # what came last
 
     async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
         """Save nothing; when the person goes on with the refusal, delete what was saved before."""
@@ -336,18 +357,19 @@ class Application:
         await run_in_threadpool(self.withdraw, visit.person)
         texts = visit.texts
         response = self.page("message.html", texts, title=texts("withdrawn_title"), text=texts("withdrawn"))
-        response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
+        response.delete_cookie(self._cookie, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
         return response
 
 
 async def read_form(request: Request) -> Form:
-    """Return what a form says, every value of every name; a form with files or too many fields is refused."""
-    form = await request.form(max_files=0, max_fields=MOST_FIELDS)
-    found: dict[str, list[str]] = {}
-    for name, value in form.multi_items():
-        if isinstance(value, str):
-            found.setdefault(name, []).append(value)
-    return found
+    """Return what a form says, every value of every name; 415 for a form with files, 413 for too many fields."""
+    if request.headers.get("content-type", _FORM).partition(";")[0].strip().lower() != _FORM:
+        raise HTTPException(415)
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        return parse_qs(body, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(413) from None
 
 
 async def _lines(texts_so_far: AsyncIterator[str], texts: Texts) -> AsyncIterator[str]:

@@ -18,7 +18,8 @@ from attune_data.io.documents import write_whole
 LARGEST_MARGIN = 3
 """How much better one of two texts can be called; 0 is a tie."""
 
-_FIELD = "rating"
+FIELD = "rating"
+"""The field of a screen, whatever is rated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +109,22 @@ class RateJob:
         self.question = question
         self.title = "Comparisons" if scale is None else "Ratings"
 
-    def _order(self, person: Person) -> list[tuple[str, Rated]]:
-        """Return the key of each screen and its item, in the order of a person.
+    def order(self, person: str) -> list[tuple[str, Rated]]:
+        """Return the key of each screen and its item, in the order of the person with an id.
 
         Units are in random order, so that who stops early has rated a random part. The texts of a unit follow each
         other, part by part, as their conversation goes on; the models of each part are in random order.
         """
         placed = [
-            (_hash(person.id, item.unit), getattr(item, "part", "").zfill(9), _hash(person.id, item.id), item)
+            (_hash(person, item.unit), getattr(item, "part", "").zfill(9), _hash(person, item.id), item)
             for item in self.items
         ]
         return [(key[:16], item) for _, _, key, item in sorted(placed, key=lambda one: one[:3])]
+
+    def field(self, texts: Texts) -> Choice:
+        """Return the question of every item."""
+        field = _verdict(texts) if self.scale is None else _steps(self.scale, texts)
+        return replace(field, label=self.question or field.label)
 
     def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> list[Screen]:
         """Return the screens of a person: what the person is about to do, and one for each item."""
@@ -126,21 +132,26 @@ class RateJob:
         count = len(self.items)
         kind = "compare" if self.scale is None else "rate"
         start = Screen(key="start", title=texts(f"{kind}_title"), lead=texts(f"{kind}_lead", count=count))
-        field = _verdict(texts) if self.scale is None else _steps(self.scale, texts)
-        field = replace(field, label=self.question or field.label)
+        field = self.field(texts)
         found = [start]
-        for number, (key, item) in enumerate(self._order(person), 1):
+        for number, (key, item) in enumerate(self.order(person.id), 1):
             title = texts(f"{kind}_item", number=number, count=count)
             talk = _talk(item.talk, texts)
+            is_swapped = isinstance(item, RatedPair) and not _shows_a_first(person.id, item)
             if isinstance(item, RatedText):
                 passages: tuple[Passage, ...] = (Passage(texts("response"), item.text),)
                 lead = ""
             else:
-                shown = (item.text_a, item.text_b) if _shows_a_first(person.id, item) else (item.text_b, item.text_a)
+                shown = (item.text_b, item.text_a) if is_swapped else (item.text_a, item.text_b)
                 names = texts("compare_first"), texts("compare_second")
                 passages = tuple(map(Passage, names, shown))
                 lead = item.criterion or ""
-            found.append(Screen(key=key, title=title, lead=lead, fields=(field,), talk=talk, passages=passages))
+            found.append(
+                Screen(
+                    key=key, title=title, lead=lead, fields=(field,), talk=talk, passages=passages, unit=item.id,
+                    is_swapped=is_swapped,
+                )
+            )  # fmt: skip
         return found
 
     def given(self, store: Store) -> list[Given]:
@@ -149,20 +160,37 @@ class RateJob:
         places = {item.id: place for place, item in enumerate(self.items)}
         for person in store.people():
             saved = store.answers(person.id)
-            for key, item in self._order(person):
-                if (answer := saved.get(key)) is None or not answer.done:
-                    continue
-                step, first = int(answer.value[_FIELD]), None
-                if isinstance(item, RatedPair):
-                    a_first = _shows_a_first(person.id, item)
-                    step, first = (step, item.a) if a_first else (-step, item.b)
-                rater, seconds = person.name or person.id, round(answer.seconds, 1)
-                found.append(Given(rater=rater, item=item, step=step, first=first, seconds=seconds))
+            for key, item in self.order(person.id):
+                if (answer := saved.get(key)) is not None and answer.done:
+                    rater, seconds = person.name or person.id, round(answer.seconds, 1)
+                    found.append(given_to(item, answer.value[FIELD], person.id, rater=rater, seconds=seconds))
         return sorted(found, key=lambda one: places[one.item.id])
 
     def export(self, store: Store, folder: Path) -> list[Path]:
         """Write the tables of `write_tables`; none before the first rating."""
         return write_tables(self.given(store), self.items, folder, scale=self.scale, dimension=self.dimension)
+
+
+def given_to(item: Rated, value: str, person: str, *, rater: str, seconds: float | None = None) -> Given:
+    """Return what a person gave an item by an option of its screen.
+
+    Parameters
+    ----------
+    item : RatedText or RatedPair
+        What was rated.
+    value : str
+        The value of the option.
+    person : str
+        The id from which the order of the person follows.
+    rater : str
+        What tables call the person.
+    seconds : float, optional
+        How long it took.
+    """
+    if isinstance(item, RatedText):
+        return Given(rater=rater, item=item, step=int(value), seconds=seconds)
+    step, first = (int(value), item.a) if _shows_a_first(person, item) else (-int(value), item.b)
+    return Given(rater=rater, item=item, step=step, first=first, seconds=seconds)
 
 
 def write_tables(
@@ -238,7 +266,7 @@ def rating_frame(given: Iterable[Given], scale: Scale, dimension: str) -> pl.Dat
     --------
     >>> text = RatedText(model="large", unit="q1", text="Yes.")
     >>> rating_frame([Given(rater="ann", item=text, step=2)], Scale(0, 1, 5), "warmth").row(0)
-    ('q1/large', 'ann', 'warmth', 0.25, 'q1', 'large', 'q1', 2, None)
+    ('q1/large', 'ann', 'warmth', 0.25, 'q1', 'large', 'q1', 2)
     """
     rows = [
         {
@@ -250,7 +278,7 @@ def rating_frame(given: Iterable[Given], scale: Scale, dimension: str) -> pl.Dat
         if isinstance(one.item, RatedText)
     ]  # fmt: skip
     frame = pl.DataFrame(rows, schema_overrides={"condition": pl.String, "part": pl.String, "seconds": pl.Float64})
-    return _without_empty(frame, "condition", "part")
+    return _without_empty(frame, "condition", "part", "seconds")
 
 
 def comparison_frame(given: Iterable[Given]) -> pl.DataFrame:
@@ -285,7 +313,7 @@ def _without_empty(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
 def _steps(scale: Scale, texts: Texts) -> Choice:
     """Return the choice of a step."""
     return Choice(
-        name=_FIELD,
+        name=FIELD,
         label=texts("rate_question"),
         options=tuple(Option(str(step), str(step)) for step in range(1, scale.steps + 1)),
         is_scale=True,
@@ -302,7 +330,7 @@ def _verdict(texts: Texts) -> Choice:
         for margin in margins
     }
     options = tuple(Option(str(margin), texts(key)) for margin, key in keys.items())
-    return Choice(name=_FIELD, label=texts("compare_question"), options=options)
+    return Choice(name=FIELD, label=texts("compare_question"), options=options)
 
 
 def _shows_a_first(person: str, pair: RatedPair) -> bool:

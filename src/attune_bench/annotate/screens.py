@@ -172,10 +172,12 @@ class Screen:
         The right value of fields of an exercise. A wrong answer is told with `explanation`.
     is_check : bool
         Whether only the right answer lets the person go on.
+    unit : str
+        What is annotated: answers of several people about one unit are compared. Empty for something of the person's.
+    is_swapped : bool
+        Whether the two sides of a comparison are swapped for this person, so that options are compared in reverse.
     refusal : mapping
         Values with which the person refuses to take part: they are not saved, and what was saved before is deleted.
-    is_shared : bool
-        Whether other people are asked the same under the same key, so that their answers can be compared.
     page : str
         The template.
     given : mapping
@@ -199,8 +201,9 @@ class Screen:
     expected: Mapping[str, Any] = field(default_factory=dict)
     explanation: str = ""
     is_check: bool = False
+    unit: str = ""
+    is_swapped: bool = False
     refusal: Mapping[str, Any] = field(default_factory=dict)
-    is_shared: bool = False
     page: str = "screen.html"
     given: Mapping[str, Any] = field(default_factory=dict)
     send: Send | None = None

@@ -1,16 +1,24 @@
 """Serving a study: on which address, and the links that let people in."""
 
+import asyncio
 import logging
+import os
+import signal
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from attune_bench.annotate import LOG
 from attune_bench.annotate.admin import Administration
 from attune_bench.annotate.app import Application
-from attune_bench.annotate.guard import LOG
+from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.screens import Job
 from attune_bench.annotate.store import Store
+
+SECONDS = Limits().seconds
+"""The most seconds for the head of a request to arrive."""
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -49,11 +57,19 @@ def origin_of(host: str, port: int, public_url: str | None) -> str:
             )
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
     parts = urlsplit(public_url)
-    if parts.scheme != "https" or not parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
+    if (
+        parts.scheme != "https"
+        or not parts.hostname
+        or "@" in parts.netloc
+        or parts.path.strip("/")
+        or parts.query
+        or parts.fragment
+    ):
         raise AddressError(
             f"--public-url is {public_url!r}; expected https:// and a host alone, such as https://study.example.org"
         )
-    return f"https://{parts.netloc.lower()}"
+    # As browsers name it in what they send: in ASCII, and without the port that https has anyway.
+    return f"https://{parts.netloc.lower().encode('idna').decode()}".removesuffix(":443")
 
 
 def serve(
@@ -74,17 +90,20 @@ def serve(
     host, port, public_url
         As of `origin_of`.
     """
+    os.umask(0o077)  # The answers are nobody else's business on a shared machine.
     application = Application(store, job, origin=origin_of(host, port, public_url), output=output)
     Administration(application, administrator)
+    application.export()  # A server that was killed may have left results of somebody who had withdrawn.
     LOG.setLevel(logging.INFO)
     LOG.addHandler(logging.StreamHandler())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # The results are written then too.
     uvicorn.run(
         application.asgi,
         host=host,
         port=port,
         proxy_headers=public_url is not None,
-        forwarded_allow_ips="127.0.0.1",
-        http="h11",
+        forwarded_allow_ips="127.0.0.1,::1",
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -95,3 +114,35 @@ def serve(
         limit_concurrency=1000,
     )
     application.export()
+
+
+class Connection(H11Protocol):
+    """A connection that is closed when a client is slow to say what it wants, or to take what it asked for.
+
+    Uvicorn itself waits for the head of a request for ever.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._idle_since = self.loop.time()
+        self._watch = self.loop.call_later(SECONDS, self._look)
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._watch.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        is_answered = self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]
+        left = self._idle_since + SECONDS - self.loop.time() if is_answered else SECONDS
+        if left > 0:
+            self._watch = self.loop.call_later(left, self._look)
+        else:
+            LOG.info("- - 408 %.0f ms", 1000 * SECONDS)
+            self.transport.abort()

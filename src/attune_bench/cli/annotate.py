@@ -1,5 +1,6 @@
 """The commands `annotate`: people answer in a browser, and their answers become files that other commands read."""
 
+import shlex
 from collections.abc import Callable, Iterable
 from math import inf
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 
 import click
 
-from attune_bench.annotate.rate import RateJob, Scale
+from attune_bench.annotate.potato import TASK, read_answers, write_task
+from attune_bench.annotate.rate import RateJob, Scale, write_tables
 from attune_bench.annotate.rated import RatedPair, RatedText, fingerprint, read_rated
 from attune_bench.annotate.store import Person, Store
 from attune_bench.benchmarks import BENCHMARKS
@@ -80,8 +82,7 @@ rated_options: Callable[[F], F] = all_of(
     results_option("Or what models wrote"),
     data_option("What they answered"),
     option("--metric", "What is rated: a metric that this library knows; ratings have its range."),
-    option("--low", "Without --metric: the rating of the lowest step.", float),
-    option("--high", "Without --metric: the rating of the highest step.", float),
+    option("--range scale", "Or the ratings of the lowest and the highest step: LOW HIGH.", float, nargs=2),
     option("--steps", "How many steps people choose from.", click.IntRange(2, 11), default=7),
     option("--question", "What people are asked, in place of: How good is this response?"),
 )
@@ -95,8 +96,7 @@ def rated_job(
     data: str | None,
     *,
     metric: str | None,
-    low: float | None,
-    high: float | None,
+    scale: tuple[float, float] | None,
     steps: int,
     question: str | None,
 ) -> RateJob:
@@ -116,25 +116,25 @@ def rated_job(
         raise UserError("--data is what --results answer; give --results too, or leave --data out")
     with mistakes():
         items = read_rated(drawn, further)
-    stated = metric is not None or low is not None or high is not None
     if any(isinstance(item, RatedPair) for item in items):
-        if stated:
-            raise UserError(f"{drawn} has pairs, which are compared without a scale; leave out --metric, --low, --high")
+        if metric is not None or scale is not None:
+            raise UserError(f"{drawn} has pairs, which are compared without a scale; leave out --metric and --range")
         return RateJob(items, question=question)
+    if metric is not None and scale is not None:
+        raise UserError("--metric says the range of ratings; leave out --range, or --metric")
+    if metric is not None and metric not in CATALOG:
+        raise UserError(f"--metric {metric!r} is not known here; give the range of its ratings, such as --range 0 1")
     if metric is not None:
-        if low is not None or high is not None:
-            raise UserError("--metric says the range; leave out --low and --high, or --metric")
-        if metric not in CATALOG:
-            raise UserError(f"--metric {metric!r} is not known here; give the range of its ratings: --low and --high")
-        low, high = CATALOG[metric].low, CATALOG[metric].high
-    if low is None or high is None:
-        raise UserError("which ratings do the steps stand for? Name the metric by --metric, or give --low and --high")
+        scale = CATALOG[metric].low, CATALOG[metric].high
+    if scale is None:
+        raise UserError("which ratings do the steps stand for? Name a --metric, or give a range, such as --range 0 1")
+    low, high = scale
     if not -inf < low < high < inf:
-        raise UserError(f"ratings from {low:g} to {high:g} are no scale; give the range by --low and --high")
+        raise UserError(f"ratings from {low:g} to {high:g} are no scale; give another --range")
     return RateJob(items, scale=Scale(low, high, steps), dimension=metric or "rating", question=question)
 
 
-@verb("annotate rate sheet.csv --texts texts.csv --low 0 --high 1 --people 3 --file ratings.db -o ratings")
+@verb("annotate rate sheet.csv --texts texts.csv --range 0 1 --file ratings.db -o ratings")
 @rated_options
 @option("--people", "How many people rate.", click.IntRange(1, 10_000), default=1)
 @serving_options
@@ -155,22 +155,70 @@ def rate(people: int, file: Path, output: Path, host: str, port: int, public_url
     begun = store.about("people") or 0
     links = [store.add_person(language="en", name=f"rater-{number}") for number in range(begun + 1, people + 1)]
     store.set_about("people", max(people, begun))
-    for sentence in said_of(job, output):
+    what = plural(len(job.items), "pair" if job.scale is None else "text")
+    sides = "" if job.scale else "; sides are random too"
+    emit(f"{what} to rate, in random order for each person{sides}.")
+    for sentence in (*steps_of(job), next_of(job, output)):
         emit(sentence)
     serve_study(store, job, links, output=output, host=host, port=port, public_url=public_url)
 
 
-def said_of(job: RateJob, output: Path) -> list[str]:
-    """Return what a researcher needs to know of a job: what is rated, what steps mean, which command comes next."""
+def steps_of(job: RateJob) -> list[str]:
+    """Return the sentence that says which ratings the steps of a scale stand for."""
     if job.scale is None:
-        many = f"{plural(len(job.items), 'pair')} to compare; sides and order are random for each person."
-        return [many, f"next: attune-bench rank {output / 'comparisons.csv'}"]
+        return []
     low, high, steps = job.scale.low, job.scale.high, job.scale.steps
-    return [
-        f"{plural(len(job.items), 'text')} to rate, in random order for each person.",
-        f"People choose from {steps} steps: step 1 is written as rating {low:g}, step {steps} as {high:g}.",
-        f"next: attune-bench judge correct SCORES --labels {output / 'labels.csv'}",
-    ]
+    return [f"People choose from {steps} steps: step 1 is written as rating {low:g}, step {steps} as {high:g}."]
+
+
+def next_of(job: RateJob, output: Path) -> str:
+    """Return which command reads the tables."""
+    if job.scale is None:
+        return f"next: attune-bench rank {output / 'comparisons.csv'}"
+    metric = "" if job.dimension == "rating" else f" --metric {job.dimension}"
+    return f"next: attune-bench judge correct SCORES --labels {output / 'labels.csv'}{metric}"
+
+
+@verb("annotate potato texts.csv --range 0 1 --people 3 -o crowd")
+@rated_options
+@option("--people", "By how many people each text or pair is rated.", click.IntRange(1, 10_000), default=3)
+@output_option("A new folder.", required=True)
+def potato(people: int, output: Path, **given: Any) -> None:
+    """Write a task of rating for Potato, to which crowds come.
+
+    DRAWN is as for annotate rate. The folder gets potato, which Potato serves, and key.json, which says who wrote which
+    text: it stays here, and annotate potato-import needs it.
+    """
+    job = rated_job(**given)
+    with mistakes(), writing(output, "--output"):
+        write_task(job, output, people=people)
+    what = plural(len(job.items), "pair" if job.scale is None else "text")
+    emit(f"{output}: {what} to rate, each by {plural(people, 'person', 'people')}")
+    for sentence in steps_of(job):
+        emit(sentence)
+    emit(f"next: cd {shlex.quote(str(output / TASK))} && potato start config.yaml -p 8000")
+
+
+@verb("annotate potato-import crowd -o ratings")
+@click.argument("folder", type=FILE)
+@option("--answers", "Potato's folder of answers, where it is not within FOLDER.", Path)
+@output_option("The folder of the results.", required=True)
+def potato_import(folder: Path, answers: Path | None, output: Path) -> None:
+    """Make tables of what people answered in Potato.
+
+    FOLDER is what annotate potato wrote. The tables are those of annotate rate. People are called by a hash of their
+    name in Potato, which may be an address.
+    """
+    with mistakes():
+        job, found = read_answers(folder, answers)
+    with writing(output, "--output"):
+        output.mkdir(parents=True, exist_ok=True)
+        written = write_tables(found, job.items, output, scale=job.scale, dimension=job.dimension)
+    if not written:
+        raise UserError(f"nobody has answered yet, by what Potato keeps of {folder}")
+    raters = plural(len({one.rater for one in found}), "person", "people")
+    emit(f"{plural(len(found), 'answer')} of {raters}: {', '.join(map(str, written))}")
+    emit(next_of(job, output))
 
 
 @verb("annotate backup study.db -o backup.db")
@@ -215,4 +263,6 @@ def annotate() -> None:
 
 
 annotate.add_command(rate)
+annotate.add_command(potato)
+annotate.add_command(potato_import)
 annotate.add_command(backup)

@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from attune_bench import score
+from attune_bench.annotate.admin import agreement
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.rate import RateJob, Scale
@@ -114,11 +115,9 @@ def test_each_person_has_an_order_that_stays(store: Store, tmp_path: Path) -> No
     assert ann != bob
     everything = sorted([text.text] for text in TEXTS)
     assert sorted(ann) == sorted(bob) == everything
-    again = Rater(store, RateJob(TEXTS[::-1], scale=SCALE), tmp_path / "out", "cem")
-    again.person = raters[0].person
-    assert [text for _, text in job._order(again.person)] == [
-        text for _, text in RateJob(TEXTS[::-1])._order(again.person)
-    ]
+    turned = RateJob(TEXTS[::-1], scale=SCALE)
+    keys = [[screen.key for screen in one.screens(raters[0].person, {}, Texts("en"))] for one in (job, turned)]
+    assert keys[0] == keys[1]
     for shown in (ann, bob):  # Texts of one unit follow each other.
         units = [text.split()[0] for [text] in shown]
         assert units[::2] == units[1::2]
@@ -197,6 +196,20 @@ def test_ties_and_margins_are_of_the_models_whatever_side_they_were_on(
     assert "Ranks by Rating\n" in call("rank", table)
     call("report", table, "--html", tmp_path / "page.html")
     assert "vendor/large" in (tmp_path / "page.html").read_text()
+
+
+def test_the_administrator_sees_that_people_agree_whatever_the_order_and_the_side(store: Store, tmp_path: Path) -> None:
+    pairs = [RatedPair(unit=f"q{n}", a="x", b="y", text_a=f"Yes {n}", text_b=f"No {n}") for n in range(8)]
+
+    def choose(texts: Sequence[str]) -> int:
+        margin = int(texts[0][-1]) % 4 - 1
+        return margin if texts[0].startswith("Yes") else -margin
+
+    raters = [Rater(store, RateJob(pairs), tmp_path / "out", name) for name in ("ann", "bob")]
+    for rater in raters:
+        rater.rate(choose)
+    [one] = agreement(rater.application.progress(rater.person) for rater in raters)
+    assert (one.level, one.compared, one.alpha) == ("ordinal", 8, 1.0)
 
 
 @pytest.mark.slow
@@ -283,7 +296,7 @@ def test_the_command_says_what_steps_mean_and_gives_each_person_a_link(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\nsmall,q1,No.\n")
-    command = ("annotate", "rate", "sheet.csv", "--low", "1", "--high", "10", "--file", "r.db", "-o", "out", "--people")
+    command = ("annotate", "rate", "sheet.csv", "--range", "1", "10", "--file", "r.db", "-o", "out", "--people")
     said = call(*command, "2")
     assert said.startswith("2 texts to rate, in random order for each person.\n")
     assert "7 steps: step 1 is written as rating 1, step 7 as 10.\n" in said
@@ -301,7 +314,7 @@ def test_the_command_compares_pairs(
     monkeypatch.chdir(tmp_path)
     Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No.\n")
     said = call("annotate", "rate", "pairs.csv", "--file", "r.db", "-o", "out")
-    assert said.startswith("1 pair to compare; sides and order are random for each person.\n")
+    assert said.startswith("1 pair to rate, in random order for each person; sides are random too.\n")
     assert "next: attune-bench rank out/comparisons.csv\n" in said
     assert served[0].scale is None
 
@@ -309,15 +322,14 @@ def test_the_command_compares_pairs(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "Name the metric by --metric, or give --low and --high"),
-        (("--low", "1"), "Name the metric by --metric, or give --low and --high"),
-        (("--low", "1", "--high", "1"), "ratings from 1 to 1 are no scale"),
+        ((), "Name a --metric, or give a range, such as --range 0 1"),
+        (("--range", "1", "1"), "ratings from 1 to 1 are no scale"),
         (("--metric", "warmth"), "--metric 'warmth' is not known here"),
-        (("--metric", "emotion_f1", "--low", "0"), "--metric says the range"),
+        (("--metric", "emotion_f1", "--range", "0", "1"), "--metric says the range"),
         (("--data", "demo"), "give --results too"),
         (("--results", "demo"), "give --data"),
         (("--results", "demo", "--texts", "sheet.csv"), "given twice"),
-        (("--drawn", "pairs.csv", "--low", "0", "--high", "1"), "compared without a scale"),
+        (("--drawn", "pairs.csv", "--range", "0", "1"), "compared without a scale"),
     ],
 )
 def test_a_wrong_command_is_told(

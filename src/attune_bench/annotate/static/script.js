@@ -1,4 +1,4 @@
-// Saves each click at once. Without this script the buttons of the form do all of it.
+// Saves each click at once; form.action would be the buttons of that name, not the address. Without this script the buttons of the form do all of it.
 "use strict";
 const form = document.querySelector("form.answers");
 const asked = document.getElementById("asked");
@@ -20,7 +20,7 @@ if (form) {
     data.set("action", "save");
     let answer;
     try {
-      answer = await fetch(form.action, { method: "POST", body: data, headers: { accept: "application/json" } });
+      answer = await fetch(form.getAttribute("action"), { method: "POST", body: data, headers: { accept: "application/json" } });
     } catch {
       answer = null;
     }
@@ -87,7 +87,7 @@ if (sending) {
     status.textContent = sending.dataset.waiting;
     let said = {};
     try {
-      const answer = await fetch(sending.action, { method: "POST", body: data, headers: { accept: "application/json" } });
+      const answer = await fetch(sending.getAttribute("action"), { method: "POST", body: data, headers: { accept: "application/json" } });
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (let part = await reader.read(); !part.done; part = await reader.read()) {

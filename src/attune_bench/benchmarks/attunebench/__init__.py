@@ -108,6 +108,11 @@ BENCHMARK = Benchmark(
             help="Let people talk with a model, and annotate their conversations.",
             command=f"{_ROOM}.annotation.collect:collect",
         ),
+        Command(
+            name="demo",
+            help="Try a study with a stand-in for the model, without a key.",
+            command=f"{_ROOM}.annotation.collect:demo",
+        ),
     ),
     limits=(
         "Scores measure agreement with what the participant reported, not the emotional intelligence of a model: a "

@@ -139,7 +139,7 @@ def _scores(study: Study, answers: Mapping[str, Value]) -> dict[str, float]:
     return {name: round(score) if name in is_whole else score for name, score in found.items()}
 
 
-def data_card(study: Study, count: int, servers: Sequence[str]) -> str:
+def data_card(study: Study, count: int, hosts: Sequence[str]) -> str:
     """Return the card of the collected conversations: no text of a participant, and what a reader has to know."""
     language = study.languages[0]
     licence = find_licence(study.licence)
@@ -150,9 +150,10 @@ def data_card(study: Study, count: int, servers: Sequence[str]) -> str:
         "Collected with `attune-bench annotate collect`; each file is a record of AttuneBench, which `attune-bench "
         "validate` checks and `attune_data.load` reads.",
         "## How they were collected",
-        f"- Models: {', '.join(models)}, served at {', '.join(servers)}. People were not told which model it was. "
+        f"- Models: {', '.join(models)}, served at {', '.join(hosts)}. People were not told which model it was. "
         f"Improved responses (`llmImproved`) were written by {study.improving.name}.",
-        f"- Languages: {', '.join(study.languages)}; `metadata.language` is the language of the interface.",
+        f"- Languages: {', '.join(study.languages)}; `metadata.language` is the language of the interface. Questions "
+        "and values in other languages than English were shown in unofficial translations.",
         f"- {study.conversation.minimum} to {study.conversation.maximum} messages of each person. Topics: "
         f"{', '.join(study.conversation.topics)}.",
         f"- For each turn: {', '.join(study.annotation.binary)}; the general comparison and three drawn from "
