@@ -1,5 +1,6 @@
 """What people are asked: screens of fields, and how the fields of a submitted form are read."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,13 @@ Send = Callable[[Form], AsyncIterator[str]]
 
 class SendError(Exception):
     """Why nothing came of the button ``send``; the text is the key of a sentence in the texts."""
+
+
+IMPOSSIBLE = frozenset({"not_an_option", "too_long"})
+"""Sentences about values that no page of this program lets a browser send; nothing is saved with such a value."""
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # all but tabs and line breaks
 
 
 class FieldError(ValueError):
@@ -124,8 +132,8 @@ class Text:
     kind: str = field(default="text", init=False)
 
     def read(self, form: Form) -> str | None:
-        """Return the text without white space around it, None where nothing was written."""
-        said = form.get(self.name, [""])[0].replace("\r\n", "\n").strip()
+        """Return the text without control characters and white space around it, None where nothing was written."""
+        said = _CONTROLS.sub("", form.get(self.name, [""])[0].replace("\r\n", "\n")).strip()
         if len(said) > self.most:
             raise FieldError("too_long")
         return said or None
@@ -212,8 +220,8 @@ class Screen:
     is_end: bool = False
 
     @property
-    def is_open(self) -> bool:
-        """Whether there is an answer that can be changed."""
+    def can_change(self) -> bool:
+        """Whether there is an answer, and it can be changed."""
         return bool(self.fields) and not self.fixed
 
     def read(self, form: Form) -> tuple[Value, dict[str, str]]:
@@ -234,7 +242,7 @@ class Screen:
         """
         value: Value = {}
         problems = {"waits": self.waits} if self.waits else {}
-        for one in self.fields if self.is_open else ():
+        for one in self.fields if self.can_change else ():
             try:
                 said = one.read(form)
             except FieldError as error:

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from attune_bench.annotate.admin import Administration, agreement
 from attune_bench.annotate.app import Application, Progress
+from attune_bench.annotate.guard import cookie
 from attune_bench.annotate.screens import Choice, Option, Screen, Tags, Text
 from attune_bench.annotate.store import COST, Person, Saved, Store, Value
 from attune_bench.annotate.texts import Texts
@@ -88,7 +89,8 @@ def test_nobody_else_is_let_in(application: Application) -> None:
     person, secret = application.store.add_person(language="en")
     client = TestClient(application.asgi, base_url=ORIGIN, headers={"origin": ORIGIN})
     client.get(f"/enter/{secret}")
-    for cookies in ({}, {"attune_admin": secret}, {"attune_admin": ""}):
+    name = cookie(ORIGIN, administrator=True)
+    for cookies in ({}, {name: secret}, {name: ""}):
         client.cookies.update(cookies)
         assert [client.get(page).status_code for page in PAGES] == [403, 403]
         form = {"count": "1", "language": "en", "person": person.id}

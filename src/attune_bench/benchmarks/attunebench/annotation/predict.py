@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cache, cached_property
@@ -21,7 +21,7 @@ from attune_bench.benchmarks.attunebench.baselines import MASKS, SeenTurn
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, ConversationCalls, assemble, write_runs
 from attune_bench.cli.annotate import serve_study, serving_options
 from attune_bench.cli.options import many, option, verb
-from attune_bench.cli.output import UserError, emit, mistakes, writing
+from attune_bench.cli.output import emit, mistakes, writing
 from attune_bench.cli.sources import read
 from attune_data import Codebook, Conversation, Run, load_codebook
 from attune_data.kinds import CONVERSATION
@@ -107,8 +107,8 @@ class Predict:
     def _asked(self, place: int, person: Person, answers: Mapping[str, Value], texts: Texts) -> list[Screen]:
         """Return the screens of a conversation; the answers to earlier stages are fixed."""
         pages = self._pages(place, person.id, texts.language)
-        fit = answers.get(f"{place + 1}/post/whole", {}).get("q3_modelFit")
-        asked = [page for page in pages if fit in self.codebook.q3_negative or not page.is_follow_up]
+        is_misfit = answers.get(f"{place + 1}/post/whole", {}).get("q3_modelFit") in self.codebook.q3_negative
+        asked = [page for page in pages if is_misfit or not page.is_follow_up]
         reached = max((page.stage for page in asked if page.screen.key in answers), default=0)
         return [
             page.fixed if page.stage < reached and page.is_whole(answers.get(page.screen.key)) else page.screen
@@ -153,7 +153,7 @@ def _as_of_model(values: Mapping[str, Value]) -> dict[str, str]:
                 answers.setdefault(question, {})[side] = answer
             said = {"answers": answers, "emotions": [{"emotion": word, "intensity": tags[word]} for word in tags]}
         elif isinstance(said.get(_FELT_OFF), str):
-            said[_FELT_OFF] = said[_FELT_OFF].splitlines()
+            said[_FELT_OFF] = [line.strip() for line in said[_FELT_OFF].splitlines()]
         found.setdefault("post" if key.startswith("post/") else key, {}).update(said)
     return {call: json.dumps(said) for call, said in found.items()}
 
@@ -259,9 +259,9 @@ class _Asking:
         title = t("predict_turn", place=self.place, count=self.count, number=number, total=total)
         before, talk = self.talk(turn, with_reply=False), self.talk(turn)
 
-        def screen(step: str, lead: str, talk: tuple[Said, ...], *asked: Field, **more: Any) -> tuple[str, Screen]:
+        def screen(step: str, lead: str, talk: tuple[Said, ...], *asked: Field) -> tuple[str, Screen]:
             key = f"{self.place}/turn-{turn.number}/{step}"
-            return step, Screen(key=key, title=title, lead=lead, talk=talk, fields=asked, is_shared=True, **more)
+            return step, Screen(key=key, title=title, lead=lead, talk=talk, fields=asked, unit=key)
 
         questions = self.seen.questions(turn)
         observed, in_words = (
@@ -272,10 +272,9 @@ class _Asking:
         if questions:
             yield screen("read-hp", t("predict_words"), talk, *in_words)
         if turn.pairs:
-            lead = f"{t('predict_pairs')} {t('predict_words')}"
             names = self.names(turn)
-            passages = tuple(Passage(name, turn.responses[label]) for label, name in names.items())
-            yield screen("pairwise", lead, before, *self.comparisons(turn, names), passages=passages)
+            replies = (Said(name, turn.responses[label]) for label, name in names.items())
+            yield screen("pairwise", t("predict_pairs"), (*before, *replies), *self.comparisons(turn, names))
 
     def talk(self, until: SeenTurn | None = None, *, with_reply: bool = True) -> tuple[Said, ...]:
         """Return the conversation to a turn, which is asked about, or to its end."""
@@ -302,9 +301,8 @@ class _Asking:
     def comparisons(self, turn: SeenTurn, names: Mapping[str, str]) -> Iterator[Choice]:
         """Yield the comparisons of a turn in the order in which a model is asked them."""
         for place, pair in enumerate(turn.pairs):
-            sides = {pair.a: "A", pair.b: "B"}
-            if len(sides) == 2 and None not in sides:  # Otherwise the file does not say what was compared.
-                options = tuple(Option(sides[label], name) for label, name in names.items() if label in sides)
+            if pair.a and pair.b and pair.a != pair.b:  # Otherwise the file does not say what was compared.
+                options = (Option("A", names[pair.a]), Option("B", names[pair.b]))
                 asked = self.fields.wording.pairwise(pair.question or "general") or self.t("predict_compared")
                 yield Choice(name=str(place), label=asked, options=options)
 
@@ -322,7 +320,7 @@ class _Asking:
         ]
         for step, lead, own in asked:
             key = f"{self.place}/post/{step}"
-            yield step, Screen(key=key, title=title, lead=lead, talk=talk, fields=own, is_shared=True, is_end=True)
+            yield step, Screen(key=key, title=title, lead=lead, talk=talk, fields=own, unit=key, is_end=True)
 
 
 @verb("annotate predict demo --as ann --file ann.db -o human")
@@ -344,15 +342,22 @@ def predict(data: str, names: Sequence[str], codebook: Path | None, file: Path, 
     each new name; the same command goes on where it was stopped, and takes further names.
     """
     found = read(CONVERSATION, [data])
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise UserError(f"--as {name!r}: a pseudonym has up to 40 letters (a-z), digits, '.', '_' and '-'")
     with mistakes(), writing(file, "--file"):
         job = Predict(list(found), found.files, load_codebook(codebook))
         store = Store.create(file, job.name, job.about)
-    there = {person.name for person in store.people()}
-    for name in names:
-        if name in there:
-            emit(f"{name}: goes on by the link of before; the administrator's page makes a new one")
-    links = [store.add_person(language="en", name=name) for name in dict.fromkeys(names) if name not in there]
+        there = {person.name for person in store.people() if person.name}
+        _check_names(names, there)
+    for name in there.intersection(names):
+        emit(f"{name}: goes on by the link of before; the administrator's page makes a new one")
+    links = (store.add_person(language="en", name=name) for name in dict.fromkeys(names) if name not in there)
     serve_study(store, job, links, output=output, **served)
+
+
+def _check_names(names: Iterable[str], there: Collection[str]) -> None:
+    """Raise a ValueError where a name is none, or the names of files would not tell it from another."""
+    known = {name.casefold(): name for name in there}
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"--as {name!r}: a pseudonym has up to 40 letters (a-z), digits, '.', '_' and '-'")
+        if (other := known.setdefault(name.casefold(), name)) != name:
+            raise ValueError(f"--as {name!r}: there is {other!r}, whose files have the same names where case is lost")
