@@ -110,10 +110,7 @@ class Predict:
         is_misfit = answers.get(f"{place + 1}/post/whole", {}).get("q3_modelFit") in self.codebook.q3_negative
         asked = [page for page in pages if is_misfit or not page.is_follow_up]
         reached = max((page.stage for page in asked if page.screen.key in answers), default=0)
-        return [
-            page.fixed if page.stage < reached and page.is_whole(answers.get(page.screen.key)) else page.screen
-            for page in asked
-        ]
+        return [page.fixed if page.stage < reached else page.screen for page in asked]
 
     def _run(self, place: int, person: Person, given: Mapping[str, Saved]) -> Run:
         """Return the run of a person's answers about a conversation."""
@@ -171,15 +168,6 @@ class _Page:
     def fixed(self) -> Screen:
         """The screen when its answer is kept as it is."""
         return replace(self.screen, fixed=self.sentence)
-
-    @cached_property
-    def needed(self) -> frozenset[str]:
-        """The fields that have to be answered."""
-        return frozenset(one.name for one in self.screen.fields if one.required)
-
-    def is_whole(self, value: Value | None) -> bool:
-        """Tell whether an answer has everything that has to be answered."""
-        return value is not None and self.needed <= value.keys()
 
 
 class _Fields:

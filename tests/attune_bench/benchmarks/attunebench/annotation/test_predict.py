@@ -206,16 +206,6 @@ def test_an_answer_is_kept_once_more_of_the_conversation_was_answered(setting: S
     assert "stays as it is" in person.open("/screen/1/turn-1/read").text
 
 
-def test_an_unfinished_answer_can_be_finished_later(setting: Setting) -> None:
-    person = setting.somebody().answer_until("/screen/1/turn-1/read")
-    assert person.post(action="next", **{"B1.observed": "yes"}) == 422
-    person.open("/screen/1/turn-1/pairwise").answer()
-    assert person.open("/").place == "/screen/1/turn-1/read"
-    assert "stays as it is" not in person.text
-    person.answer()
-    assert "stays as it is" in person.open("/screen/1/turn-1/read").text
-
-
 def test_a_finished_conversation_is_written_while_the_next_is_not(tmp_path: Path) -> None:
     setting = Setting(tmp_path, CONVERSATION, other(conversationId="c2"))
     person = setting.somebody(q3_modelFit=FIT).answer_until("/screen/2/turn-1/draft")
