@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -282,7 +283,7 @@ class Application:
         value, problems = screen.read(form)
         if not IMPOSSIBLE.isdisjoint(problems.values()):
             return self._screen(visit, screen, visit.state(screen), problems=problems, status=422)
-        if not screen.fields:  # A page that is only read changes nothing.
+        if not screen.can_change:
             value = dict(visit.state(screen).value)
         if action != "undo" and screen.refuses(value):
             return await self._refused(visit, screen, action, by_script=by_script)
@@ -290,7 +291,7 @@ class Application:
         goes_on = action == "next" and not problems and not wrong
         done = not problems and not wrong and (goes_on or was_done)
         try:
-            if action == "undo":
+            if action == "undo" and screen.can_change:
                 new = await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
             else:
                 save = partial(self.store.save, visit.person.id, screen.key, value, revision=revision, done=done)
@@ -311,7 +312,9 @@ class Application:
         if not goes_on or (screen.expected and not screen.is_check and not was_done):  # Now with the explanation.
             return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
         # Which screens follow may depend on the answer.
-        return await self._begin(await run_in_threadpool(self._visit, visit.request))
+        response = await self._begin(await run_in_threadpool(self._visit, visit.request))
+        response.background = BackgroundTask(self.export) if screen.is_end else None
+        return response
 
     async def _again(self, visit: Visit, screen: Screen, **given: Any) -> Response:
         """Return a screen as it is saved now."""

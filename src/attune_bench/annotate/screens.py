@@ -194,6 +194,10 @@ class Screen:
         What the job does by the button ``send`` of its template, such as asking a model.
     waits : str
         The sentence that says what has to come before the person can go on; empty for nothing.
+    fixed : str
+        The sentence that says why the answer is kept as it is; empty where it can be changed.
+    is_end : bool
+        Whether a result may be finished with this screen; when the person goes on, results are written.
     """
 
     key: str
@@ -212,6 +216,13 @@ class Screen:
     given: Mapping[str, Any] = field(default_factory=dict)
     send: Send | None = None
     waits: str = ""
+    fixed: str = ""
+    is_end: bool = False
+
+    @property
+    def can_change(self) -> bool:
+        """Whether there is an answer, and it can be changed."""
+        return bool(self.fields) and not self.fixed
 
     def read(self, form: Form) -> tuple[Value, dict[str, str]]:
         """Read a submitted form.
@@ -231,7 +242,7 @@ class Screen:
         """
         value: Value = {}
         problems = {"waits": self.waits} if self.waits else {}
-        for one in self.fields:
+        for one in self.fields if self.can_change else ():
             try:
                 said = one.read(form)
             except FieldError as error:

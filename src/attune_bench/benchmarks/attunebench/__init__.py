@@ -99,6 +99,11 @@ BENCHMARK = Benchmark(
     ),
     annotation=(
         Command(
+            name="predict",
+            help="Have people predict what models predict.",
+            command=f"{_ROOM}.annotation.predict:predict",
+        ),
+        Command(
             name="collect",
             help="Let people talk with a model, and annotate their conversations.",
             command=f"{_ROOM}.annotation.collect:collect",
