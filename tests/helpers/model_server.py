@@ -40,6 +40,15 @@ def said(content: Any, finish_reason: str = "stop", **usage: Any) -> bytes:
     return reply("200 OK", json.dumps({**about, "choices": choices, "usage": usage}))
 
 
+def events(text: str, **usage: Any) -> list[str]:
+    """Return the server-sent events of an answer, a word each."""
+    words = re.findall(r"\S*\s*", text)
+    deltas = [{"choices": [{"index": 0, "delta": {"content": word}}]} for word in words if word]
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110, **usage}
+    end = [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}, {"choices": [], "usage": usage}]
+    return [*(f"data: {json.dumps(event)}\n\n" for event in [*deltas, *end]), "data: [DONE]\n\n"]
+
+
 def answer_to(body: Json) -> str:
     """Return the answer to a request: of its schema, or of any form where it has none; of EQ-Bench, of its form."""
     digest = sha256(json.dumps([body["model"], body["messages"]]).encode()).digest()
@@ -230,6 +239,15 @@ class ModelServer:
                 await writer.drain()
                 await asyncio.sleep(0.02)
         text = self._answer(body) if fault is None else ""
+        if fault is None and body.get("stream"):
+            told = events(text, completion_tokens=len(text) // 4)
+            head = reply("200 OK", "".join(told), kind="text/event-stream").partition(b"\r\n\r\n")[0]
+            writer.write(head + b"\r\n\r\n")
+            for event in told:
+                writer.write(event.encode())
+                await writer.drain()
+                await asyncio.sleep(0.002)  # so that it comes in several pieces
+            return
         writer.write(fault if isinstance(fault, bytes) else said(text, completion_tokens=len(text) // 4))
         await writer.drain()
 

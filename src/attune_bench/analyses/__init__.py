@@ -69,6 +69,7 @@ ANALYSES: Mapping[str, Analysis] = MappingProxyType(
             "order the models alike; its interval takes models and units as samples. Observed: with the noise. Within: "
             "over the units of a model.",
             rows_need="scores of at least six models in one condition, and two metrics",
+            example="docs/separation.md makes a table of eight models to try it on",
             estimate="corrected",
             by_formula=True,
             finding=skills_shown,

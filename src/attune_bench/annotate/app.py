@@ -1,37 +1,43 @@
 """The web application: a person's screens one by one, each saved at once; everything works without a script."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from attune_bench.annotate.guard import COOKIE, Guard, Limits
-from attune_bench.annotate.screens import Form, Job, Screen
-from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, Value
+from attune_bench.annotate.guard import Guard, Limits, cookie, welcome
+from attune_bench.annotate.screens import IMPOSSIBLE, Form, Job, Screen, Send, SendError
+from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, StoreError, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 
 MOST_FIELDS = 500
 """The most fields of a form."""
 
-_SEE_OTHER = 303  # a GET of the page that comes next, so that going back sends no form again
+_FORM = "application/x-www-form-urlencoded"
+
+SEE_OTHER = 303
+"""The status of an answer to a form: a GET of the page that comes next, so that going back sends no form again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """A request of a person: who asks, all of their screens, and what they have answered."""
+class Progress:
+    """A person, all of their screens, and what they have answered."""
 
-    request: Request
     person: Person
     texts: Texts
     saved: Mapping[str, Saved]
@@ -46,13 +52,6 @@ class Visit:
         """Return what is saved of a screen."""
         return self.saved.get(screen.key, NOTHING)
 
-    def position(self, key: str) -> int:
-        """Return the position of a screen; 404 where the person has no such screen."""
-        for position, screen in enumerate(self.screens):
-            if screen.key == key:
-                return position
-        raise HTTPException(404)
-
     @property
     def done(self) -> int:
         """How many screens the person is done with."""
@@ -61,6 +60,25 @@ class Visit:
     def next_key(self) -> str | None:
         """Return the first screen that is not done; None where all are."""
         return next((screen.key for screen in self.screens if not self.state(screen).done), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit(Progress):
+    """A request of a person."""
+
+    request: Request
+
+    def position(self, key: str) -> int:
+        """Return the position of a screen; 404 where the person has no such screen."""
+        for position, screen in enumerate(self.screens):
+            if screen.key == key:
+                return position
+        raise HTTPException(404)
+
+    def is_open(self, position: int) -> bool:
+        """Tell whether a screen may be answered: all before it are done, or it was answered already."""
+        before = self.screens[:position]
+        return self.state(self.screens[position]).revision > 0 or all(self.state(one).done for one in before)
 
 
 Handler = Callable[[Visit], Awaitable[Response]]
@@ -94,6 +112,7 @@ class Application:
         self.job = job
         self.origin = origin
         self.output = output
+        self._cookie = cookie(origin)
         self._exporting = Lock()
         self._pages = Environment(
             loader=PackageLoader("attune_bench.annotate"),
@@ -113,11 +132,14 @@ class Application:
             Route("/withdraw", self.of_person(self._withdraw), methods=["POST"]),
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         ]
-        self.asgi = Guard(
-            Starlette(routes=own, exception_handlers={HTTPException: self._error}),
-            origin,
-            limits or Limits(),
+        self._pages_served = Starlette(
+            routes=own, exception_handlers={HTTPException: self._error, Exception: self._error}
         )
+        self.asgi = Guard(self._pages_served, origin, limits or Limits())
+
+    def add_routes(self, routes: Sequence[Route]) -> None:
+        """Serve further pages."""
+        self._pages_served.router.routes.extend(routes)
 
     # What pages do.
 
@@ -136,13 +158,30 @@ class Application:
             return written
 
     def withdraw(self, person: Person) -> None:
-        """Delete a person and everything of theirs: in the file, its backups and the results that were written."""
+        """Delete a person and everything of theirs: in the file, its backups and the results that were written.
+
+        A backup that is not where it was written, or cannot be changed, is marked as stale.
+        """
+        # Before, as nobody knows whom to delete once the file does not; after, for a backup that was under way.
+        self._withdraw_from_backups(person)
         self.store.withdraw(person.id)
+        self._withdraw_from_backups(person)
         self.export()
+
+    def _withdraw_from_backups(self, person: Person) -> None:
         for copy in self.store.copies():
-            if copy.kind == "backup" and Path(copy.path).exists():
-                with Store(copy.path) as backup:
-                    backup.withdraw(person.id)
+            if copy.kind == "backup" and not copy.stale:
+                try:
+                    with Store(copy.path) as backup:
+                        backup.withdraw(person.id)
+                except (OSError, StoreError, sqlite3.Error):
+                    self.store.mark_stale(copy.path)
+
+    def progress(self, person: Person) -> Progress:
+        """Return all screens of a person, and what the person has answered."""
+        texts, saved = Texts(person.language), self.store.answers(person.id)
+        screens = self.job.screens(person, {key: one.value for key, one in saved.items()}, texts)
+        return Progress(person, texts, saved, screens)
 
     def page(self, name: str, texts: Texts, *, status: int = 200, **given: Any) -> HTMLResponse:
         """Return a page of a template; every value is escaped."""
@@ -158,12 +197,13 @@ class Application:
         return endpoint
 
     def _visit(self, request: Request) -> Visit:
-        person = self.store.person_of(request.cookies.get(COOKIE, ""))
+        secret = request.cookies.get(self._cookie, "")
+        person = self.store.person_of(secret)
         if person is None:
             raise HTTPException(403)
-        texts, saved = Texts(person.language), self.store.answers(person.id)
-        screens = self.job.screens(person, {key: one.value for key, one in saved.items()}, texts)
-        return Visit(request, person, texts, saved, screens)
+        welcome(request, secret)
+        progress = self.progress(person)
+        return Visit(progress.person, progress.texts, progress.saved, progress.screens, request)
 
     def _error(self, request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -180,21 +220,26 @@ class Application:
         person = await run_in_threadpool(self.store.person_of, secret)
         if person is None:
             raise HTTPException(403)
+        welcome(request, secret)
         texts = Texts(person.language)
         response = self.page("enter.html", texts, text=texts("enter"))
         response.set_cookie(
-            COOKIE, secret, max_age=90 * 86400, httponly=True, samesite="strict",
+            self._cookie, secret, max_age=90 * 86400, httponly=True, samesite="strict",
             secure=self.origin.startswith("https:"),
         )  # fmt: skip
         return response
 
     async def _begin(self, visit: Visit) -> Response:
         key = visit.next_key()
-        return RedirectResponse(f"/screen/{key}" if key else "/done", _SEE_OTHER)
+        return RedirectResponse(f"/screen/{key}" if key else "/done", SEE_OTHER)
 
     async def _show(self, visit: Visit) -> Response:
-        screen = visit.screens[visit.position(visit.request.path_params["key"])]
-        await run_in_threadpool(self.store.show, visit.person.id, screen.key)
+        position = visit.position(visit.request.path_params["key"])
+        if not visit.is_open(position):
+            return await self._begin(visit)
+        screen = visit.screens[position]
+        if not screen.refusal:  # Of a person who refuses, nothing is kept.
+            await run_in_threadpool(self.store.show, visit.person.id, screen.key)
         return self._screen(visit, screen, visit.state(screen))
 
     def _screen(
@@ -225,83 +270,135 @@ class Application:
 
     async def _save(self, visit: Visit) -> Response:
         """Save what a form says. A script sends ``save`` after each click and is answered in JSON."""
-        form = await read_form(visit.request)
+        form = await self._form(visit)
         position = visit.position(visit.request.path_params["key"])
-        screen = visit.screens[position]
+        if not visit.is_open(position):
+            raise HTTPException(404)
+        screen, was_done = visit.screens[position], visit.state(visit.screens[position]).done
         action = form.get("action", ["next"])[0]
         revision = _number(form.get("revision", ["0"])[0])
         by_script = visit.request.headers.get("accept") == "application/json"
+        if action == "send" and screen.send:
+            return await self._send(visit, screen, screen.send, form, by_script=by_script)
+        value, problems = screen.read(form)
+        if not IMPOSSIBLE.isdisjoint(problems.values()):
+            return self._screen(visit, screen, visit.state(screen), problems=problems, status=422)
+        if not screen.can_change:
+            value = dict(visit.state(screen).value)
+        if action != "undo" and screen.refuses(value):
+            return await self._refused(visit, screen, action, by_script=by_script)
+        wrong = screen.is_check and not screen.is_right(value)
+        goes_on = action == "next" and not problems and not wrong
+        done = not problems and not wrong and (goes_on or was_done)
         try:
-            if action == "undo":
-                await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
-                return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
-            value, problems = screen.read(form)
-            wrong = screen.is_check and not screen.is_right(value)
-            goes_on = action == "next" and not problems and not wrong
-            done = not problems and not wrong and (goes_on or visit.state(screen).done)
-            save = partial(self.store.save, visit.person.id, screen.key, value, revision=revision, done=done)
-            new = await run_in_threadpool(save)
+            if action == "undo" and screen.can_change:
+                new = await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
+            else:
+                save = partial(self.store.save, visit.person.id, screen.key, value, revision=revision, done=done)
+                new = await run_in_threadpool(save)
         except StaleError:
             if by_script:
                 return JSONResponse({"message": visit.texts("stale")}, 409)
-            notice = visit.texts("stale")
-            return self._screen(visit, screen, visit.state(screen), notice=notice, status=409)
+            return await self._again(visit, screen, notice=visit.texts("stale"), status=409)
         except KeyError:
             raise HTTPException(403) from None
         if by_script:
             return JSONResponse({"revision": new, "message": visit.texts("saved")})
         if action == "back" and position:
-            return RedirectResponse(f"/screen/{visit.screens[position - 1].key}", _SEE_OTHER)
-        if action == "next" and (problems or wrong):
-            again = await run_in_threadpool(self._visit, visit.request)
-            notice = screen.explanation if wrong and not problems else visit.texts("look_again")
-            return self._screen(again, screen, again.state(screen), problems=problems, notice=notice, status=422)
-        return await self._after(visit.request, screen, action)
+            return RedirectResponse(f"/screen/{visit.screens[position - 1].key}", SEE_OTHER)
+        if action == "next" and not goes_on:
+            notice = screen.explanation if wrong and not problems else screen.waits or visit.texts("look_again")
+            return await self._again(visit, screen, problems=problems, notice=notice, status=422)
+        if not goes_on or (screen.expected and not screen.is_check and not was_done):  # Now with the explanation.
+            return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
+        # Which screens follow may depend on the answer.
+        response = await self._begin(await run_in_threadpool(self._visit, visit.request))
+        response.background = BackgroundTask(self.export) if screen.is_end else None
+        return response
 
-    async def _after(self, request: Request, screen: Screen, action: str) -> Response:
-        """Return the way to the screen that follows; which screens there are may depend on the answer."""
-        visit = await run_in_threadpool(self._visit, request)
+    async def _again(self, visit: Visit, screen: Screen, **given: Any) -> Response:
+        """Return a screen as it is saved now."""
+        now = await run_in_threadpool(self._visit, visit.request)
+        screen = now.screens[now.position(screen.key)]
+        return self._screen(now, screen, now.state(screen), **given)
+
+    async def _form(self, visit: Visit) -> Form:
+        """Return what a form says; 403 for a page of another person, whose link was opened in this browser before."""
+        form = await read_form(visit.request)
+        if form.get("person", [visit.person.id]) != [visit.person.id]:
+            raise HTTPException(403)
+        return form
+
+    async def _send(self, visit: Visit, screen: Screen, send: Send, form: Form, *, by_script: bool) -> Response:
+        """Do what a job does by the button ``send``; a script is answered by a line of JSON each time there is more."""
+        if by_script:
+            return StreamingResponse(_lines(send(form), visit.texts), media_type="application/x-ndjson")
+        try:
+            async for _ in send(form):
+                pass
+        except SendError as error:
+            return await self._again(visit, screen, notice=visit.texts(str(error)), status=422)
+        return RedirectResponse(f"/screen/{screen.key}#asked", SEE_OTHER)  # what came last
+
+    async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
+        """Save nothing; when the person goes on with the refusal, delete what was saved before."""
+        if by_script:
+            return JSONResponse({"revision": visit.state(screen).revision, "message": ""})
         if action != "next":
-            return RedirectResponse(f"/screen/{screen.key}", _SEE_OTHER)
-        following = visit.screens[visit.position(screen.key) + 1 :]
-        key = next((one.key for one in following if not visit.state(one).done), visit.next_key())
-        return RedirectResponse(f"/screen/{key}" if key else "/done", _SEE_OTHER)
+            return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
+        if visit.saved:
+            await run_in_threadpool(self.withdraw, visit.person)
+        return self.page("message.html", visit.texts, title=visit.texts("declined_title"), text=visit.texts("declined"))
 
     async def _done(self, visit: Visit) -> Response:
         if key := visit.next_key():
-            return RedirectResponse(f"/screen/{key}", _SEE_OTHER)
+            return RedirectResponse(f"/screen/{key}", SEE_OTHER)
         await run_in_threadpool(self.export)
         last = visit.screens[-1].key if visit.screens else None
         return self.page("done.html", visit.texts, person=visit.person, back=last)
 
     async def _language(self, visit: Visit) -> Response:
-        form = await read_form(visit.request)
+        form = await self._form(visit)
         language = form.get("language", [""])[0]
         if language not in self.job.languages:
             raise HTTPException(404)
         await run_in_threadpool(self.store.set_language, visit.person.id, language)
-        return RedirectResponse("/", _SEE_OTHER)
+        came_from = urlsplit(visit.request.headers.get("referer", "")).path
+        return RedirectResponse(came_from if came_from.startswith("/screen/") else "/", SEE_OTHER)
 
     async def _ask_to_withdraw(self, visit: Visit) -> Response:
         copies = await run_in_threadpool(self.store.copies)
         return self.page("withdraw.html", visit.texts, person=visit.person, copies=copies)
 
     async def _withdraw(self, visit: Visit) -> Response:
+        await self._form(visit)
         await run_in_threadpool(self.withdraw, visit.person)
         texts = visit.texts
         response = self.page("message.html", texts, title=texts("withdrawn_title"), text=texts("withdrawn"))
-        response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
+        response.delete_cookie(self._cookie, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
         return response
 
 
 async def read_form(request: Request) -> Form:
-    """Return what a form says, every value of every name; a form with files or too many fields is refused."""
-    form = await request.form(max_files=0, max_fields=MOST_FIELDS)
-    found: dict[str, list[str]] = {}
-    for name, value in form.multi_items():
-        if isinstance(value, str):
-            found.setdefault(name, []).append(value)
-    return found
+    """Return what a form says, every value of every name; 415 for a form with files, 413 for too many fields."""
+    if request.headers.get("content-type", _FORM).partition(";")[0].strip().lower() != _FORM:
+        raise HTTPException(415)
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        return parse_qs(body, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(413) from None
+
+
+async def _lines(texts_so_far: AsyncIterator[str], texts: Texts) -> AsyncIterator[str]:
+    """Yield lines of JSON: ``text``, all that has come so far, and in the end ``done``, or ``message`` if it failed."""
+    try:
+        async for text in texts_so_far:
+            yield json.dumps({"text": text}) + "\n"
+    except SendError as error:
+        yield json.dumps({"message": texts(str(error))}) + "\n"
+    else:
+        yield json.dumps({"done": True}) + "\n"
 
 
 def _number(text: str) -> int:

@@ -1,16 +1,22 @@
 """What every request is held to: host, origin, size, time and number; and the headers of every response."""
 
 import asyncio
-import logging
 import math
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from attune_bench.annotate import LOG
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -18,11 +24,25 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-LOG = logging.getLogger("attune_bench.annotate")
-"""One line a request: method, route, status and time; never a secret, an address's answers or a text."""
 
-COOKIE = "attune"
-"""The name of the cookie with the secret of a personal link."""
+def cookie(origin: str, *, administrator: bool = False) -> str:
+    """Return the name of the cookie with the secret of a link.
+
+    Under https no other host of the domain can set a person's cookie; under http, where all ports of a machine share
+    their cookies, each port has its own.
+
+    Examples
+    --------
+    >>> cookie("https://study.example.org")
+    '__Host-attune'
+    >>> cookie("http://127.0.0.1:8017", administrator=True)
+    'attune_admin_8017'
+    """
+    parts = urlsplit(origin)
+    if parts.scheme == "https":
+        return "attune_admin" if administrator else "__Host-attune"
+    return f"attune_admin_{parts.port}" if administrator else f"attune_{parts.port}"
+
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
@@ -40,6 +60,11 @@ HEADERS: Mapping[str, str] = {
 }
 """The headers of every response."""
 
+_METHODS = ("GET", "HEAD", "POST")
+_CLOSING = (405, 408, 413, 421, 429, 500)
+_FRAMES = 8  # of a failure, in the log
+_WELCOME = "attune_bench.welcome"
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -49,7 +74,7 @@ class Limits:
     ----------
     body : int
         The most bytes of a request.
-    body_seconds : float
+    seconds : float
         The most seconds for the whole of a request to arrive.
     per_link : float
         Requests a second of one personal link, ten times as many at once.
@@ -60,8 +85,8 @@ class Limits:
         gets no answer without a link.
     """
 
-    body: int = 128 * 1024
-    body_seconds: float = 20.0
+    body: int = 512 * 1024
+    seconds: float = 20.0
     per_link: float = 10.0
     per_address: float = 300.0
     strangers: float = 1.0
@@ -81,9 +106,9 @@ class Rate:
     def __init__(self, per_second: float, most_keys: int = 100_000) -> None:
         self._rate = per_second
         self._most = most_keys
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[str | bytes, tuple[float, float]] = OrderedDict()
 
-    def wait(self, key: str, count: int = 1) -> float:
+    def wait(self, key: str | bytes, count: int = 1) -> float:
         """Count a request; return 0, or the seconds until one is allowed where there are too many.
 
         With a count of 0 the request is not counted.
@@ -98,18 +123,17 @@ class Rate:
         return missing / self._rate
 
 
-class _TooLargeError(Exception):
-    pass
-
-
 @dataclass(slots=True)
 class Guard:
     """An application that lets another have the requests that are in order.
 
+    A failure of the other application is logged as the type of the exception and the lines of code that led to it; its
+    message may have an answer in it and is not written anywhere.
+
     Parameters
     ----------
     app : application
-        The application.
+        The application. To tell that a request came by a link that it knows, it calls `welcome`.
     origin : str
         Where people reach the server, such as ``http://127.0.0.1:8017``; scheme, host and port.
     limits : Limits
@@ -119,6 +143,7 @@ class Guard:
     app: App
     origin: str
     limits: Limits = field(default_factory=Limits)
+    _known: set[bytes] = field(init=False, default_factory=set)
     _links: Rate = field(init=False)
     _addresses: Rate = field(init=False)
     _strangers: Rate = field(init=False)
@@ -144,82 +169,106 @@ class Guard:
                 status = message["status"]
                 own = {name for name, _ in message.get("headers", ())}
                 added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in own]
+                if status in _CLOSING:  # The rest of such a request is not waited for.
+                    added.append((b"connection", b"close"))
                 message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
-        refused = self._refusal(scope)
-        if refused:
+        link, address = self._link(scope), _address(scope)
+        failure = ""
+        if refused := self._refusal(scope, link, address):
             await _refuse(sending, *refused)
         else:
             try:
                 await self.app(scope, self._bounded(receive), sending)
-            except (_TooLargeError, TimeoutError) as error:
+            except Exception as error:
+                failure = f" {_where(error)}"
                 if not status:
-                    late = isinstance(error, TimeoutError)
-                    await _refuse(sending, 408 if late else 413, "the request took too long" if late else "too large")
+                    await _refuse(sending, 500, "something went wrong; what was saved before is kept")
+        if secret := scope.get(_WELCOME):
+            self._known.add(_hashed(secret))
         if status in (403, 404):
-            self._strangers.wait(_address(scope))
+            self._strangers.wait(address)
+        method = scope["method"] if scope["method"] in _METHODS else "-"
         route = getattr(scope.get("route"), "path", "-")
-        LOG.info("%s %s %d %.0f ms", scope["method"], route, status, 1000 * (time.perf_counter() - begun))
+        LOG.info("%s %s %d %.0f ms%s", method, route, status, 1000 * (time.perf_counter() - begun), failure)
 
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+    def _link(self, scope: Scope) -> bytes:
+        """Return a hash of the link by which a request comes; empty where the link is not known to be anybody's."""
+        cookies = Request(scope).cookies
+        secrets = (cookies.get(cookie(self.origin, administrator=which), "") for which in (False, True))
+        return next((link for link in map(_hashed, secrets) if link in self._known), b"")
+
+    def _refusal(self, scope: Scope, link: bytes, address: str) -> tuple[int, str] | None:
         """Return status and reason where a request is refused unread."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         own = urlsplit(self.origin)
         # Another host than ours is another page that made its own name point to this machine.
         if headers.get("host", "").lower() != own.netloc:
             return 421, "this server has another address; use the link that you were given"
-        if scope["method"] not in ("GET", "HEAD", "POST"):
+        if scope["method"] not in _METHODS:
             return 405, "no page asks for this"
         if scope["method"] == "POST" and headers.get("origin", "").lower() != self.origin:
             return 403, "the form is not one of this server"
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit()) or int(length) > self.limits.body:
+        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > self.limits.body:
             return 413, "too large"
-        secret = cookie(headers.get("cookie", ""))
-        link = sha256(secret.encode("latin-1")).hexdigest() if secret else ""
-        wait = max(
-            self._addresses.wait(_address(scope)),
-            self._links.wait(link) if link else self._strangers.wait(_address(scope), 0),
-        )
-        if wait:
+        # Whoever makes up a link for each request is a stranger all the same.
+        known = self._links.wait(link) if link else self._strangers.wait(address, 0)
+        if wait := max(self._addresses.wait(address), known):
             return 429, f"too many requests; try again in {math.ceil(wait)} s"
         return None
 
     def _bounded(self, receive: Receive) -> Receive:
         """Return how a request is received: in bytes and seconds that are limited."""
-        size, ends = 0, time.monotonic() + self.limits.body_seconds
+        size, ends = 0, time.monotonic() + self.limits.seconds
         complete = False
 
         async def bounded() -> Message:
             nonlocal size, complete
             if complete:  # What comes now is that the browser leaves.
                 return await receive()
-            message = await asyncio.wait_for(receive(), max(ends - time.monotonic(), 0.001))
+            try:
+                async with asyncio.timeout(ends - time.monotonic()):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408) from None
             size += len(message.get("body", b""))
             complete = not message.get("more_body", False)
             if size > self.limits.body:
-                raise _TooLargeError
+                raise HTTPException(413)
             return message
 
         return bounded
 
 
-def cookie(header: str) -> str:
-    """Return the secret that a browser sends; empty for none."""
-    try:
-        found = SimpleCookie(header).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+def welcome(request: Request, secret: str) -> None:
+    """Tell the guard that the secret by which a request came is somebody's."""
+    request.scope[_WELCOME] = secret
+
+
+def _hashed(secret: str) -> bytes:
+    return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def _address(scope: Scope) -> str:
-    return str((scope.get("client") or ("unknown",))[0])
+    """Return the address that a request comes from; of version 6 its network, as a machine has all addresses of it."""
+    host = str((scope.get("client") or ("unknown",))[0])
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ip_network((int(address), 64), strict=False))
+
+
+def _where(error: BaseException) -> str:
+    """Return the type of an exception and the lines of code that led to it, without its message."""
+    frames = extract_tb(error.__traceback__)[-_FRAMES:]
+    return " < ".join([type(error).__name__, *(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames))])
 
 
 async def _refuse(send: Send, status: int, reason: str) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
     if status == 429:
         headers.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -1,6 +1,7 @@
 """What people are asked: screens of fields, and how the fields of a submitted form are read."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +11,21 @@ from attune_bench.annotate.texts import Texts
 
 Form = Mapping[str, Sequence[str]]
 """What a browser submits: every value of every name."""
+
+
+Send = Callable[[Form], AsyncIterator[str]]
+"""What the button ``send`` does: yields, again and again, all of a text that has come so far; may raise `SendError`."""
+
+
+class SendError(Exception):
+    """Why nothing came of the button ``send``; the text is the key of a sentence in the texts."""
+
+
+IMPOSSIBLE = frozenset({"not_an_option", "too_long"})
+"""Sentences about values that no page of this program lets a browser send; nothing is saved with such a value."""
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # all but tabs and line breaks
 
 
 class FieldError(ValueError):
@@ -105,18 +121,19 @@ class Tags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A text of at most `most` characters."""
+    """A text of at most `most` characters; the field has the text `start` until the person saves another."""
 
     name: str
     label: str
     most: int
     rows: int = 4
     required: bool = True
+    start: str = ""
     kind: str = field(default="text", init=False)
 
     def read(self, form: Form) -> str | None:
-        """Return the text without white space around it, None where nothing was written."""
-        said = form.get(self.name, [""])[0].replace("\r\n", "\n").strip()
+        """Return the text without control characters and white space around it, None where nothing was written."""
+        said = _CONTROLS.sub("", form.get(self.name, [""])[0].replace("\r\n", "\n")).strip()
         if len(said) > self.most:
             raise FieldError("too_long")
         return said or None
@@ -163,10 +180,24 @@ class Screen:
         The right value of fields of an exercise. A wrong answer is told with `explanation`.
     is_check : bool
         Whether only the right answer lets the person go on.
+    unit : str
+        What is annotated: answers of several people about one unit are compared. Empty for something of the person's.
+    is_swapped : bool
+        Whether the two sides of a comparison are swapped for this person, so that options are compared in reverse.
+    refusal : mapping
+        Values with which the person refuses to take part: they are not saved, and what was saved before is deleted.
     page : str
-        The template; a job has its own for other pages than forms.
+        The template.
     given : mapping
-        What the template of a job is given besides.
+        What the template is given besides.
+    send : callable, optional
+        What the job does by the button ``send`` of its template, such as asking a model.
+    waits : str
+        The sentence that says what has to come before the person can go on; empty for nothing.
+    fixed : str
+        The sentence that says why the answer is kept as it is; empty where it can be changed.
+    is_end : bool
+        Whether a result may be finished with this screen; when the person goes on, results are written.
     """
 
     key: str
@@ -178,8 +209,20 @@ class Screen:
     expected: Mapping[str, Any] = field(default_factory=dict)
     explanation: str = ""
     is_check: bool = False
+    unit: str = ""
+    is_swapped: bool = False
+    refusal: Mapping[str, Any] = field(default_factory=dict)
     page: str = "screen.html"
     given: Mapping[str, Any] = field(default_factory=dict)
+    send: Send | None = None
+    waits: str = ""
+    fixed: str = ""
+    is_end: bool = False
+
+    @property
+    def can_change(self) -> bool:
+        """Whether there is an answer, and it can be changed."""
+        return bool(self.fields) and not self.fixed
 
     def read(self, form: Form) -> tuple[Value, dict[str, str]]:
         """Read a submitted form.
@@ -195,11 +238,11 @@ class Screen:
             The values that are right in form.
         problems : dict of str to str
             By the name of a field the key of the sentence that says what is wrong: ``not_an_option``, ``too_long``,
-            or ``unanswered`` where a field is required.
+            or ``unanswered`` where a field is required; under the name ``waits`` what has to come before.
         """
         value: Value = {}
-        problems: dict[str, str] = {}
-        for one in self.fields:
+        problems = {"waits": self.waits} if self.waits else {}
+        for one in self.fields if self.can_change else ():
             try:
                 said = one.read(form)
             except FieldError as error:
@@ -210,6 +253,10 @@ class Screen:
             elif one.required:
                 problems[one.name] = "unanswered"
         return value, problems
+
+    def refuses(self, value: Value) -> bool:
+        """Tell whether an answer refuses to take part."""
+        return bool(self.refusal) and all(value.get(name) == said for name, said in self.refusal.items())
 
     def is_right(self, value: Value) -> bool:
         """Tell whether an answer has every expected value."""

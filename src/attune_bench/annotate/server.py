@@ -1,15 +1,25 @@
 """Serving a study: on which address, and the links that let people in."""
 
+import asyncio
 import logging
+import os
+import re
+import signal
+from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from attune_bench.annotate import LOG
+from attune_bench.annotate.admin import Administration
 from attune_bench.annotate.app import Application
-from attune_bench.annotate.guard import LOG
+from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.screens import Job
 from attune_bench.annotate.store import Store
+
+SECONDS = Limits().seconds
+"""The most seconds for the head of a request to arrive, and for a response to be taken."""
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -47,15 +57,19 @@ def origin_of(host: str, port: int, public_url: str | None) -> str:
                 "the address that people open by --public-url https://..."
             )
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    parts = urlsplit(public_url)
-    if parts.scheme != "https" or not parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
+    # As browsers name it in what they send: in ASCII, and without the port that https has anyway.
+    found = re.fullmatch(r"https://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?/?", public_url.lower())
+    if not found:
         raise AddressError(
-            f"--public-url is {public_url!r}; expected https:// and a host alone, such as https://study.example.org"
+            f"--public-url is {public_url!r}; expected https:// and a host alone, such as https://study.example.org "
+            "(of a name that is not in ASCII the form xn--...)"
         )
-    return f"https://{parts.netloc.lower()}"
+    return f"https://{found[1]}" + (found[2] if found[2] and found[2] != ":443" else "")
 
 
-def serve(store: Store, job: Job, *, output: Path, host: str, port: int, public_url: str | None) -> None:
+def serve(
+    store: Store, job: Job, *, administrator: str, output: Path, host: str, port: int, public_url: str | None
+) -> None:
     """Serve a study until the process is told to stop; then write the results.
 
     Parameters
@@ -64,21 +78,34 @@ def serve(store: Store, job: Job, *, output: Path, host: str, port: int, public_
         The file of the study.
     job : Job
         What people are asked.
+    administrator : str
+        The secret of the administrator's link.
     output : path
         The folder of the results.
     host, port, public_url
         As of `origin_of`.
     """
+    os.umask(0o077)  # The answers are nobody else's business on a shared machine.
     application = Application(store, job, origin=origin_of(host, port, public_url), output=output)
+    Administration(application, administrator)
+    application.export()  # A server that was killed may have left results of somebody who had withdrawn.
     LOG.setLevel(logging.INFO)
     LOG.addHandler(logging.StreamHandler())
-    uvicorn.run(
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # The results are written then too.
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(configuration(application, host=host, port=port, public_url=public_url)).run()
+    application.export()
+
+
+def configuration(application: Application, *, host: str, port: int, public_url: str | None) -> uvicorn.Config:
+    """Return how an application is served; the arguments are as of `origin_of`."""
+    return uvicorn.Config(
         application.asgi,
         host=host,
         port=port,
         proxy_headers=public_url is not None,
-        forwarded_allow_ips="127.0.0.1",
-        http="h11",
+        forwarded_allow_ips="127.0.0.1,::1",
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -88,4 +115,54 @@ def serve(store: Store, job: Job, *, output: Path, host: str, port: int, public_
         timeout_graceful_shutdown=5,
         limit_concurrency=1000,
     )
-    application.export()
+
+
+class Connection(H11Protocol):
+    """A connection that is closed when a client is slow to say what it wants, or to take what it asked for.
+
+    Uvicorn itself waits for both for ever.
+    """
+
+    _stuck: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._idle_since = self.loop.time()
+        self._watch = self.loop.call_later(SECONDS, self._look)
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the client to take what is written."""
+        super().pause_writing()
+        self._stuck = self.loop.call_later(SECONDS, self._abort)
+
+    def resume_writing(self) -> None:
+        """Stop waiting for the client to take what is written."""
+        super().resume_writing()
+        if self._stuck:
+            self._stuck.cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._watch.cancel()
+        if self._stuck:
+            self._stuck.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        is_answering = self.cycle is not None and not self.cycle.response_complete  # type: ignore[redundant-expr]
+        is_open = not self.transport.is_closing()  # Else it waits for the client to take the rest.
+        left = SECONDS if is_answering and is_open else self._idle_since + SECONDS - self.loop.time()
+        if left > 0:
+            self._watch = self.loop.call_later(left, self._look)
+        else:
+            self._abort()
+
+    def _abort(self) -> None:
+        LOG.info("- - 408 %.0f ms", 1000 * SECONDS)
+        self.transport.abort()

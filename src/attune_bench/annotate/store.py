@@ -18,6 +18,7 @@ VERSION = 1
 """The version of the tables, which the file states as ``PRAGMA user_version``."""
 
 _APPLICATION = 0x41_54_54_4E  # "ATTN", by which a file of another program is told.
+_PATIENCE = 30  # seconds for another program to be done with writing
 _LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without those that are taken for each other
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -123,6 +124,9 @@ class Copy:
     stale: bool
 
 
+COST = "cost"
+"""The key under which US dollars are kept: beside a person's answers as ``usd``, and in what is about the study."""
+
 NOTHING = Saved({})
 """The state of a screen that was never saved."""
 
@@ -157,11 +161,14 @@ class Store:
         if not self.path.is_file():
             raise StoreError(f"{self.path}: there is no such file; a study is begun by collect, rate or predict")
         self._lock = threading.RLock()
-        self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=30)
+        self._has_traces = True  # A process that was killed may have left its log.
+        self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=_PATIENCE)
         try:
             self._check()
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+            for pragma in ("journal_mode = WAL", "foreign_keys = ON", "secure_delete = ON"):
                 self._db.execute(f"PRAGMA {pragma}")
+            self._db.execute("SELECT key FROM about").fetchall()  # SQLite begins the log at the first query.
+            self._empty_log()
         except (sqlite3.DatabaseError, StoreError) as error:
             self._db.close()
             if isinstance(error, StoreError):
@@ -204,6 +211,7 @@ class Store:
         file = Path(path)
         if not file.exists():
             temporary = file.with_name(f".{file.name}.{token_urlsafe(4)}.tmp")
+            _make(temporary)
             db = sqlite3.connect(temporary, isolation_level=None)
             try:
                 db.executescript(f"BEGIN; {_TABLES} COMMIT;")
@@ -213,7 +221,6 @@ class Store:
                 db.executemany("INSERT INTO about VALUES (?, ?)", [(k, json.dumps(v)) for k, v in rows.items()])
             finally:
                 db.close()
-            temporary.chmod(0o600)  # The answers are nobody else's business on a shared machine.
             temporary.replace(file)
         store = cls(file)
         if (other := store.about("job")) != job:
@@ -229,7 +236,7 @@ class Store:
         """Close the file; what was written ahead is moved into it."""
         with self._lock:
             with suppress(sqlite3.Error):
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._empty_log()
             self._db.close()
 
     def __enter__(self) -> Self:
@@ -239,15 +246,19 @@ class Store:
         self.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self, *, waits_for_disk: bool = True) -> Iterator[sqlite3.Connection]:
         with self._lock:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if waits_for_disk else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # A full disk has ended it already.
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+            if self._has_traces:
+                self._empty_log()
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -311,8 +322,10 @@ class Store:
 
     def show(self, person: str, screen: str) -> None:
         """Note that a screen was shown to a person, from when on its answer takes time."""
-        with self._writing() as db:
-            db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, time()))
+        # Of a machine that loses its power such a row may be lost, an answer may not.
+        with self._writing(waits_for_disk=False) as db:
+            row = "INSERT OR REPLACE INTO shown SELECT id, ?, ? FROM person WHERE id = ?"
+            db.execute(row, (screen, time(), person))
 
     def save(self, person: str, screen: str, value: Value, *, revision: int, done: bool) -> int:
         """Save the answer to a screen.
@@ -345,12 +358,13 @@ class Store:
         with self._writing() as db:
             if not db.execute("SELECT 1 FROM person WHERE id = ?", (person,)).fetchone():
                 raise KeyError(person)
-            now, was, was_done = _last(db, person, screen)
+            now, before, was, was_done = _last(db, person, screen)
             if was == text and was_done == done:
                 return now
             if now != revision and was != text:
                 raise StaleError(screen)
-            _add(db, person, screen, (now + 1, now, text, done))
+            # Going on with the same answer is no change that somebody would undo.
+            _add(db, person, screen, (now + 1, before if was == text else now, text, done))
             return now + 1
 
     def undo(self, person: str, screen: str, *, revision: int) -> int:
@@ -362,16 +376,14 @@ class Store:
             Another answer was saved since that revision.
         """
         with self._writing() as db:
-            now, _, was_done = _last(db, person, screen)
+            now, before, _, _ = _last(db, person, screen)
             if now != revision:
                 raise StaleError(screen)
-            row = "SELECT {} FROM answer WHERE person = ? AND screen = ? AND revision = ?"
-            found = db.execute(row.format("before"), (person, screen, now)).fetchone()
-            if not found:
+            if not now:
                 return now
-            [before] = found
-            value, further = db.execute(row.format("value, before"), (person, screen, before)).fetchone() or ("{}", 0)
-            _add(db, person, screen, (now + 1, further, value, was_done and value != "{}"))
+            row = "SELECT before, value, done FROM answer WHERE person = ? AND screen = ? AND revision = ?"
+            state = db.execute(row, (person, screen, before)).fetchone() or (0, "{}", False)
+            _add(db, person, screen, (now + 1, *state))
             return now + 1
 
     # What leaves the file, and what is forgotten.
@@ -392,24 +404,33 @@ class Store:
         """Delete a person and everything of theirs; the bytes are overwritten, in the write-ahead log too.
 
         Of the person stays the time of withdrawing alone. Downloads are marked: they may have the person's answers.
+        Where another program reads the file meanwhile, its log is overwritten when that program is done.
         Files that this program wrote are the caller's to write anew.
         """
         with self._writing() as db:
-            db.execute("DELETE FROM person WHERE id = ?", (person,))
-            db.execute("INSERT INTO withdrawn VALUES (?)", (_now(),))
-            db.execute("UPDATE copied SET stale = 1 WHERE kind = 'download'")
+            if db.execute("DELETE FROM person WHERE id = ?", (person,)).rowcount:
+                db.execute("INSERT INTO withdrawn VALUES (?)", (_now(),))
+                db.execute("UPDATE copied SET stale = 1 WHERE kind = 'download'")
+        # The log keeps old pages until it is emptied, for which all readers have to be done.
+        for _ in range(50):
+            if self._empty_log():
+                return
+            sleep(0.1)
+        self._has_traces = True
+
+    def _empty_log(self) -> bool:
+        """Move all of the write-ahead log into the file, and tell whether nobody kept it from that."""
         with self._lock:
-            # The log keeps old pages until it is emptied, for which all readers have to be done.
-            for _ in range(50):
-                busy, *_ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                if not busy:
-                    break
-                sleep(0.1)
-            else:
-                raise StoreError(
-                    f"{self.path}: another program reads the file; the answers are deleted, and traces of "
-                    "them stay in its log until that program ends"
-                )
+            self._db.execute("PRAGMA busy_timeout = 0")
+            busy, *_ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._db.execute(f"PRAGMA busy_timeout = {1000 * _PATIENCE}")
+            self._has_traces &= bool(busy)
+            return not busy
+
+    def mark_stale(self, path: str) -> None:
+        """Mark a copy from which somebody who withdrew could not be deleted."""
+        with self._writing() as db:
+            db.execute("UPDATE copied SET stale = 1 WHERE path = ?", (path,))
 
     def forget_copy(self, path: str) -> None:
         """Forget a file that was written and is there no more."""
@@ -424,19 +445,29 @@ class Store:
         """Write a whole copy of the file while people work; see `Store.note_copy`."""
         file = Path(path)
         temporary = file.with_name(f".{file.name}.{token_urlsafe(4)}.tmp")
-        with sqlite3.connect(temporary) as copy, self._lock:
-            self._db.backup(copy)
-        copy.close()
-        temporary.chmod(0o600)
-        temporary.replace(file)
-        self.note_copy(str(file.resolve()), "backup")
+        withdrawn = -1
+        while withdrawn != (withdrawn := len(self.withdrawals())):  # Nobody may withdraw before the copy is noted.
+            _make(temporary)
+            with sqlite3.connect(temporary) as copy, self._lock:
+                self._db.backup(copy)
+            copy.close()
+            temporary.replace(file)
+            self.note_copy(str(file.resolve()), "backup")
 
 
-def _last(db: sqlite3.Connection, person: str, screen: str) -> tuple[int, str, bool]:
-    """Return the revision of a screen, its answer as JSON, and whether it is done."""
-    query = "SELECT revision, value, done FROM answer WHERE person = ? AND screen = ? ORDER BY revision DESC LIMIT 1"
-    revision, value, done = db.execute(query, (person, screen)).fetchone() or (0, "", False)
-    return revision, value, bool(done)
+def _make(path: Path) -> None:
+    """Make an empty file that its owner alone can read, as SQLite then makes the files beside it too."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _last(db: sqlite3.Connection, person: str, screen: str) -> tuple[int, int, str, bool]:
+    """Return the revision of a screen, the revision before, its answer as JSON, and whether it is done."""
+    query = (
+        "SELECT revision, before, value, done FROM answer WHERE person = ? AND screen = ? "
+        "ORDER BY revision DESC LIMIT 1"
+    )
+    revision, before, value, done = db.execute(query, (person, screen)).fetchone() or (0, 0, "", False)
+    return revision, before, value, bool(done)
 
 
 def _add(db: sqlite3.Connection, person: str, screen: str, state: tuple[int, int, str, bool]) -> None:

@@ -1,6 +1,7 @@
 """The commands `show`, `describe`, `validate` and `columns` about records, `score` and `demo`."""
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -366,8 +367,11 @@ def score(
     target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
     check_file(target, [*results, data], "--output")
     endings = [".parquet", *([".json"] if chosen.scores_format else [])]
-    if target.suffix.lower() not in endings:
-        raise UserError(f"--output {target} has to end in {' or '.join(endings)}")
+    if (ending := target.suffix.lower()) not in endings:
+        why = f": {chosen.title} has no file of scores in JSON" if ending == ".json" else ""
+        prints = shlex.join(["attune-bench", "report", str(target.with_suffix(".parquet")), "--format", ending[1:]])
+        then = f"; then {prints} prints them" if ending in {".json", ".csv"} else ""
+        raise UserError(f"--output {target} has to end in {' or '.join(endings)}{why}{then}")
     made = kind_of(chosen.results)
     with progress() as phase:
         if chosen.streaming is not None and data is not None and not baselines:

@@ -119,7 +119,8 @@ def figure(
             need = in_words(read, known[kind].rows_need) if kind in known else ""
             if kind == "unit_difficulty":  # the analysis has the mean of one model too, the figure a deviation
                 need = "scores of at least two models"
-            raise UserError(f"--kind {kind} needs {need}" if need else str(error)) from None
+            example = f"; {known[kind].example}" if kind in known and known[kind].example else ""
+            raise UserError(f"--kind {kind} needs {need}{example}" if need else str(error)) from None
     with writing(output, "--output"):
         figures.save(chart, output)
     size = f"{output.stat().st_size / 1e3:.0f} kB"

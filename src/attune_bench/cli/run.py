@@ -71,6 +71,7 @@ from attune_bench.runner.calls import (
 )
 from attune_bench.runner.cost import (
     PROBE,
+    Job,
     PriceError,
     calls_within,
     check_limited,
@@ -274,13 +275,17 @@ def print_estimate(
     options: RunOptions,
     output: Path,
     repeats: int = 1,
-) -> None:
-    """Print the number of calls, of tokens and the cost of a run into a folder; warn of results it would replace."""
+) -> list[Job]:
+    """Print the number of calls, of tokens and the cost of a run into a folder; warn of results it would replace.
+
+    Returns the jobs of the run.
+    """
     check_limited(options.max_cost, (one for own in each for one in own.decoding.values()))
     named: Mapping[str, str] = getattr(units, "files", {})
     folder, units = prepare(task, units, each, output)
+    jobs = jobs_of(task, units, each, for_roles(each, providers), named, repeats)
     try:
-        check_results(jobs_of(task, units, each, for_roles(each, providers), named, repeats), folder, options)
+        check_results(jobs, folder, options)
     except ReplaceError as error:
         warn(f"{error}; {_REPLACES}")
     once = [task.planned(unit, own) for unit in units for own in each]
@@ -298,7 +303,7 @@ def print_estimate(
         say("of these, probes, on which no score depends:")
         say(estimate_text(estimate(probes, decoding), prices))
     if limit is None or not {call.model for call in calls} <= prices.keys():
-        return
+        return jobs
     within = calls_within(calls, decoding, prices, limit)
     if within < len(calls):
         ends = list(accumulate(map(len, files)))
@@ -306,6 +311,7 @@ def print_estimate(
         done = sum(end <= within for end in ends[-len(once) :][len(each) - 1 :: len(each)])
         stops = f"--max-cost {limit:g} stops the run after about {within:,} of {plural(len(calls), 'call')}"
         say(f"{stops}, with {done:,} of {plural(len(units), task.unit)} finished")
+    return jobs
 
 
 def providers_of(provider: str, roles: Sequence[Role], own: Mapping[str, Any]) -> dict[Role, str]:
@@ -626,7 +632,11 @@ def run(
             units = stops.scored_units(units)
         if dry_run:
             providers = providers_of(provider, ["model", *roles], of_servers)
-            print_estimate(task, units, each, providers=providers, options=options, output=output, repeats=repeats)
+            jobs = print_estimate(
+                task, units, each, providers=providers, options=options, output=output, repeats=repeats
+            )
+            if stops is not None:
+                stops.warn_of_settings(jobs)
             if pairing is not None:
                 answered = load(made, [str(output)]) if any(output.glob("[!._]*.json")) else []
                 most = most_calls(model, units, answered, resolve(chosen.row), repeats=repeats, calls=most)

@@ -66,7 +66,7 @@ from attune_bench.cli.sources import (
 from attune_bench.report.columns import Table, in_words, interval_words
 from attune_bench.report.comparisons import comparison_note, comparison_tables, matrices, quotes
 from attune_bench.report.document import Document, Format, document, json_content
-from attune_bench.report.notes import missing_notes
+from attune_bench.report.notes import missing_notes, unequal_units_notes
 from attune_bench.report.tables import (
     analysis_note,
     analysis_tables,
@@ -389,9 +389,9 @@ def rank(scores: Path, metric: tuple[str, ...], format: Format, **given: Any) ->
     options = _options(read, metric, given)
     frame, warned = with_warnings(lambda: read.rank(**options))
     said = interval_words(read, AnalysisOptions(**sampling_of(given)), resampled=True)
-    note = f"In brackets, of the rank: {said}. The models are not resampled."
+    notes = [f"In brackets, of the rank: {said}. The models are not resampled.", *unequal_units_notes(read, frame)]
     signature = read.sign(of="ranks", **options)
-    made = document(read, rank_tables(read, frame), notes=[note], warnings=warned, signature=signature)
+    made = document(read, rank_tables(read, frame), notes=notes, warnings=warned, signature=signature)
     print_document(made, format)
 
 
@@ -589,13 +589,14 @@ def _analysis(
     if analysis is _DISTRIBUTION:
         return _distribution(scores, metric)
     frame, warned = with_warnings(lambda: analysis.function(scores, **needs, **keywords))
-    notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**sampling_of(given)))] if frame.height else []
     columns = [name for name in ("metric", "metric_a", "metric_b") if name in frame.columns]
     of_frame = dict.fromkeys(name for column in columns for name in frame[column] if name in scores.metrics)
     exchanges = exchanges_of(analysis, frame, given["resamples"])
     signed = {**sampling_of(given), "metrics": list(of_frame) or chosen}
     signature = scores.sign(question=f"analyze {key}", exchanges=exchanges, of="differences", **signed)
     tables = analysis_tables(scores, key, analysis, frame)
+    is_shown = any(table.rows for table in tables)
+    notes = [analysis_note(scores, analysis, frame, AnalysisOptions(**sampling_of(given)))] if is_shown else []
     return document(scores, tables, notes=notes, warnings=warned, signature=signature)
 
 

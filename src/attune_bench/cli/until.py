@@ -1,7 +1,7 @@
 """`run --until-decided`: run participants in a random order, until the difference to another model is decided."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from pathlib import Path
@@ -15,8 +15,11 @@ from attune_bench.cli.output import UserError, mistakes, say
 from attune_bench.cli.stops import write_stop
 from attune_bench.report.columns import interval, number, row_p
 from attune_bench.runner import RunOutcome
-from attune_bench.runner.cost import Meter
+from attune_bench.runner.cost import Job, Meter
+from attune_bench.runner.terminal import warn
 from attune_bench.scores.benchmark import Benchmark
+from attune_bench.scores.provenance import group_settings, sent_where_set
+from attune_bench.stats.comparability import MixedSettingsError, check_comparable
 from attune_bench.stats.compare import looking_at
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data.collection import Collection
@@ -87,6 +90,23 @@ class Until:
         say(f"compared with {self.other} after {listed([f'{one.clusters:,}' for one in stages], 6)} {clusters}")
         return kept
 
+    def warn_of_settings(self, jobs: Iterable[Job]) -> None:
+        """Warn where the two models could not be compared, as the planned settings differ from the other model's."""
+        held = self.rival.provenance
+        planned: list[tuple[str, str | None, Mapping[str, Any]]] = []
+        for job in jobs:
+            known = {name: job.recorded[name] for name in held.comparability_keys if name in job.recorded}
+            planned.append((self.model, job.condition, known | sent_where_set(job.recorded)))
+        settings = (*held.settings, *group_settings(planned))
+        both = replace(self.rival, provenance=held.model_copy(update={"settings": settings}))
+        for condition in self.rival.conditions:
+            groups = [(model, condition) for model in (self.model, self.other)]
+            try:
+                check_comparable(both, groups=groups, metrics=[self.metric])
+            except MixedSettingsError as error:
+                warn(f"--until-decided would stop after one {held.unit}: {error}")
+                return
+
     def stages(self, units: Sequence[Any]) -> list[Stage]:
         """Return the looks of a run, with the positions of their units.
 
@@ -129,7 +149,7 @@ class Until:
             Returns the scores of the results in a folder.
         """
         stages, held = self.stages(units), self.rival.provenance
-        of_all, before, replaced, outcome = stages[-1].clusters, 0, 0, None
+        of_all, before, replaced, extended, outcome = stages[-1].clusters, 0, 0, 0, None
         meter = Meter(units=0, calls=0, unit=held.unit)
         # One unit alone: where models that are asked in other ways are not compared, no other unit is paid for.
         stages = [stages[0]._replace(units=stages[0].units[:1], clusters=1), *stages]
@@ -137,7 +157,7 @@ class Until:
         for place, stage in enumerate(stages):
             last = execute(units[stage.units])
             before += last.earlier - (0 if outcome is None else outcome.finished)
-            outcome, replaced = last, replaced + last.replaced
+            outcome, replaced, extended = last, replaced + last.replaced, extended + last.extended
             meter.add(last.meter)
             if last.stopped is not None or (place and (not last.finished or last.is_unreadable)):
                 say(f"{self._metric}: not decided when the run stopped")
@@ -153,6 +173,10 @@ class Until:
                 size = f"{min(stage.clusters, row['clusters'])} of {of_all} {clusters}"
                 under = "" if len(rows) == 1 else f", {held.condition} {row['condition']}"
                 say(f"{said}, {size}{under}: {self._sentence(row)}")
+            if len(rows) > 1:
+                of_rows = f"{sum(row['significant'] for row in rows)} of {plural(len(rows), held.condition)}"
+                more = "" if decided or stage is stages[-1] else "; the run goes on until all are"
+                say(f"{said}: decided in {of_rows}{more}")
             if not rows:
                 say(f"{said}: no {held.unit} has a score of both models; not decided")
             write_stop(
@@ -171,7 +195,7 @@ class Until:
         # Units that failed at a look and were run again at the next one count once.
         meter.failed = outcome.meter.failed
         meter.units = meter.done + meter.failed
-        return replace(outcome, earlier=before, replaced=replaced, meter=meter)
+        return replace(outcome, earlier=before, replaced=replaced, extended=extended, meter=meter)
 
     @property
     def _metric(self) -> str:

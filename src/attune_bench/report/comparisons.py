@@ -173,7 +173,7 @@ def comparison_note(
             f"p: the likelihood ratio of Student's t over {of_clusters}, which holds at any number of looks."
             if look == "any"
             else f"p: Student's t over {of_clusters}, corrected for {_looks_words(look)}, each after an equal part of "
-            f"the planned {of_clusters} (O'Brien and Fleming); this is look {look.partition(' ')[0]}."
+            f"the planned {of_clusters} (O'Brien and Fleming); {_assumed_plan(comparisons, look, of_clusters)}."
         )
     if not all(are_matrices):
         intervals = f"Difference: A minus B, on the {units} of both. In brackets, u{intervals[1:]}"
@@ -199,6 +199,25 @@ def comparison_note(
         *([same] if "margin" in comparisons.columns else []),
     ]
     return " ".join(said)
+
+
+def _assumed_plan(comparisons: pl.DataFrame, look: str, clusters: str) -> str:
+    """Return which planned look this is, and how many clusters the plan has if each look adds an equal part.
+
+    Examples
+    --------
+    >>> _assumed_plan(pl.DataFrame({"clusters": [24, 22]}), "2 of 4", "participants")
+    'this is look 2, which assumes a plan of about 48 participants, as at most 24 are compared here'
+    >>> _assumed_plan(pl.DataFrame({"clusters": [24]}), "4 of 4", "participants")
+    'this is look 4, the last, which assumes that no more than these 24 participants are planned'
+    """
+    place, looks = map(int, look.split(" of "))
+    counts = comparisons["clusters"].unique().to_list()
+    most = max(counts)
+    if place == looks:
+        return f"this is look {place}, the last, which assumes that no more than these {most} {clusters} are planned"
+    plan, here = f"{round(most * looks / place)} {clusters}", f"{'at most ' if len(counts) > 1 else ''}{most}"
+    return f"this is look {place}, which assumes a plan of about {plan}, as {here} are compared here"
 
 
 _BOUND = "<: no random exchange gave a difference as large."

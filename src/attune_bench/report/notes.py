@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 import polars as pl
 
-from attune_bench.report.columns import PERSON, label, number, under_condition
+from attune_bench.report.columns import PERSON, label, number, under_condition, words_under
 from attune_bench.scores.provenance import CHANCE_BASELINE, people_among
 from attune_bench.scores.table import ScoreTable, note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
@@ -72,6 +72,32 @@ def missing_notes(table: ScoreTable, metrics: Iterable[str], models: Collection[
             named = f" of {metric.label}" if metric.label != "value" else ""
             said = f"{missing:,} of {every:,} values{named} {verb} missing{pairs}."
             notes += [said] if missing else []
+    return notes
+
+
+def unequal_units_notes(table: ScoreTable, ranks: pl.DataFrame) -> list[str]:
+    """Return where models are ranked by different units, and their order by the units that all of them have.
+
+    `ranks` is what `attune_bench.stats.rank.rank` gives of the scores.
+    """
+    units, notes = pluralize(table.provenance.unit), []
+    for (condition, name), rows in ranks.drop_nulls("rank").group_by("condition", "metric", maintain_order=True):
+        metric, models = table.metric(str(name)), rows["model"].to_list()
+        here = pl.col("condition").eq_missing(pl.lit(condition)) & pl.col("model").is_in(models)
+        if metric.statistic not in PER_UNIT:
+            continue
+        known = table.values.filter(here).drop_nulls(metric.name)
+        of_all = known.group_by("unit").len().filter(len=len(models))
+        if known.height == of_all.height * len(models):
+            continue
+        counts = rows.sort("n", maintain_order=True).select("n", "model").rows()
+        (least, first), (most, last) = counts[0], counts[-1]
+        said = f"each model is ranked by all of its own {units}: {first} by {least:,}, {last} by {most:,}"
+        means = known.join(of_all, on="unit", how="semi").group_by("model").agg(pl.col(metric.name).mean())
+        order = means.sort(pl.col(metric.name) * -metric.sign, "model")["model"].to_list()
+        common = f"on the {of_all.height:,} {units} that all have" if order else f"no {table.provenance.unit} is of all"
+        named = "" if not order else ", the order is the same" if order == models else f", the order is {listed(order)}"
+        notes.append(f"{label(metric)}{words_under(table, condition)}: {said}; {common}{named}.")
     return notes
 
 

@@ -388,10 +388,10 @@ def analysis_tables(scores: ScoreTable, key: str, analysis: Analysis, frame: pl.
     frame : polars.DataFrame
         What its function gave.
     """
-    if frame.is_empty():
-        return [Table(key, f"Nothing to show: this needs {in_words(scores, analysis.rows_need)}.", (), (), frame)]
-    if (why := only_reason(frame, analysis.estimate)) is not None:
-        return [Table(key, f"Nothing to show: {why}.", (), (), frame)]
+    needed = f"this needs {in_words(scores, analysis.rows_need)}" if frame.is_empty() else None
+    if why := needed or only_reason(frame, analysis.estimate):
+        example = f"; {analysis.example}" if analysis.example else ""
+        return [Table(key, f"Nothing to show: {why}{example}.", (), (), frame)]
     headed = [name for name in dict.fromkeys((*_HEADED, *analysis.by)) if name in frame.columns]
     if not analysis.by_metric:
         headed.remove("metric")

@@ -40,11 +40,14 @@ class CachedCalls(ABC):
         The reason why no more calls are sent.
     disk_error : CacheError, OSError or None
         The error of the disk, if that is the reason.
+    sent : dict of str to set of str
+        By the file of a job, the calls that had no earlier response.
     """
 
     def __init__(self, providers: Mapping[Role, str], cache: Cache, meter: Meter) -> None:
         self.stopped: str | None = None
         self.disk_error: CacheError | OSError | None = None
+        self.sent: dict[str, set[str]] = {}
         self._providers = providers
         self._cache = cache
         self._meter = meter
@@ -109,6 +112,7 @@ class CachedClient(CachedCalls):
         if cached is not None:
             self._meter.count_earlier()
             return cached
+        self.sent.setdefault(job.file_name, set()).add(call.id)
         client = self._clients[call.role]
         try:
             response = await client.request(call, asked.decoding, partial(self._cache.add, asked.key))

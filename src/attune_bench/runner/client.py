@@ -21,6 +21,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from attune_bench.runner.calls import SHORTEST_SECRET, Call, CallFailedError, Decoding, Endpoint, FinishReason, Response
 from attune_bench.runner.cost import Budget, Price, RunOptions
+from attune_bench.runner.streaming import EventJoiner, Show
 from attune_data.text import sanitize, shortened
 
 LARGEST = 1_000_000
@@ -458,7 +459,13 @@ class Client:
             for name in _LOGGERS:
                 logging.getLogger(name).removeFilter(self._redact)
 
-    async def request(self, call: Call, decoding: Decoding, record: Callable[[Response], Awaitable[None]]) -> Response:
+    async def request(
+        self,
+        call: Call,
+        decoding: Decoding,
+        record: Callable[[Response], Awaitable[None]],
+        show: Show | None = None,
+    ) -> Response:
         """Request a response, as often as it takes.
 
         Parameters
@@ -469,6 +476,8 @@ class Client:
             The decoding parameters that are sent with the call.
         record : callable
             Records the response; no other call takes the place of this one before that is done.
+        show : callable, optional
+            Shows the answer while it comes, for which the server is asked to stream it.
 
         Returns
         -------
@@ -498,7 +507,7 @@ class Client:
                     self._check_stopped()
                     await self._budget.note(bound, charged=True)
                     price = bound  # Also where this is cancelled: the server may go on and charge for it.
-                    result = await self._post(call, decoding)
+                    result = await self._post(call, decoding, show)
                     if isinstance(result, Response):
                         price = bound if result.cost is None else result.cost
                         result = replace(result, bound=bound)
@@ -614,19 +623,26 @@ class Client:
         names = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
         return [name for name in names if isinstance(name, str) and name][:_MOST_MODELS]
 
-    async def _post(self, call: Call, decoding: Decoding) -> Response | Fault:
+    async def _post(self, call: Call, decoding: Decoding, show: Show | None) -> Response | Fault:
         """Send a request once and read what comes."""
-        body = _encoded(request_body(call, decoding, self.endpoint.provider))
+        body = request_body(call, decoding, self.endpoint.provider)
+        if show:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        joiner: EventJoiner | None = None
         data, loop = bytearray(), asyncio.get_running_loop()
         http = self._idle.pop() if self._idle else self._connect()
         began = loop.time()
         try:
             async with (
                 asyncio.timeout(self._options.call_timeout),
-                http.stream("POST", self._url, content=body, extensions=dict(self._extensions)) as response,
+                http.stream("POST", self._url, content=_encoded(body), extensions=dict(self._extensions)) as response,
             ):
+                if show and response.headers.get("Content-Type", "").startswith("text/event-stream"):
+                    joiner = EventJoiner(self.endpoint, show)
                 async for piece in response.aiter_bytes():
                     data += piece
+                    if joiner:
+                        joiner.take(piece)
                     if len(data) > LARGEST:
                         return Fault(TOO_LARGE, retried=True, charged=response.is_success)
         except TimeoutError:
@@ -639,6 +655,7 @@ class Client:
         finally:
             self._idle.append(http)
         seconds = round(loop.time() - began, 3)
+        data = bytearray(_encoded(joiner.payload())) if joiner else data
         status = 0 if response.is_success else response.status_code
         wait = asked_wait(response.headers.get("Retry-After"), _LONGEST_WAIT)
         price = self._options.prices.get(call.model)

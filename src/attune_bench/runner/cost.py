@@ -425,6 +425,8 @@ class RunOutcome:
         Of these, those that were complete before.
     replaced : int
         Of these, those that replaced another result: of other settings, or of what has changed since.
+    extended : int
+        Of these, those that added answers to another result, no answer of which was asked for again.
     skipped : tuple of Skipped
         What failed or was not begun, in order.
     stopped : str or None
@@ -449,6 +451,7 @@ class RunOutcome:
     finished: int
     earlier: int
     replaced: int
+    extended: int
     skipped: tuple[Skipped, ...]
     stopped: str | None
     meter: Meter

@@ -206,7 +206,7 @@ async def judge_pairs(
             break
         chosen += more
     if outcome is not None and first is not None:
-        outcome = replace(outcome, meter=total, earlier=first.earlier, replaced=first.replaced)
+        outcome = replace(outcome, meter=total, earlier=first.earlier, replaced=first.replaced, extended=first.extended)
     opponents = dict.fromkeys(side for one in matches for side in one.models if side != model)
     exhausted = not any(left[name] for name in undecided)
     return Judged(outcome, tuple(opponents), tuple(undecided), len(chosen), exhausted)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -151,6 +151,7 @@ class _Execution:
         self._unread_example = ""
         self._outdated: dict[str, Mapping[str, Any]] = {}
         self._made: list[str] = []
+        self._extended = 0
 
     def complete_files(self) -> set[str]:
         """Return the names of the files that need not be made again."""
@@ -234,7 +235,8 @@ class _Execution:
             folder=self._folder,
             finished=len(earlier) + meter.done,
             earlier=len(earlier),
-            replaced=len(self._outdated.keys() - skipped.keys()),
+            replaced=len(self._outdated.keys() - skipped.keys()) - self._extended,
+            extended=self._extended,
             skipped=listed,
             stopped=client.stopped,
             meter=meter,
@@ -266,6 +268,8 @@ class _Execution:
             else:
                 meter.done += 1
                 self._made.append(job.file_name)
+                before, sent = self._outdated.get(job.file_name, {}), client.sent.get(job.file_name, set())
+                self._extended += _adds_to(before, record.model_extra or {}, sent)
 
     async def _make(self, job: Job, key: str, client: CachedCalls, meter: Meter) -> Record:
         """Run one job."""
@@ -364,6 +368,14 @@ def _differences(said: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[s
         elif name in said and said[name] != value:
             found[name] = said[name], value
     return found
+
+
+def _adds_to(before: Mapping[str, Any], content: Mapping[str, Any], sent: Set[str]) -> bool:
+    """Tell whether a result has further calls than the result before, and none from before was sent again."""
+    then, now = before.get("calls"), content.get("calls")
+    if not isinstance(then, Mapping) or not isinstance(now, Mapping):
+        return False
+    return then.keys() < now.keys() and then.keys().isdisjoint(sent)
 
 
 def _answers_read(job: Job, content: Mapping[str, Any]) -> list[bool]:

@@ -108,6 +108,8 @@ def report_made(outcome: RunOutcome, made: str) -> None:
             f"{outcome.replaced} of them replaced results of other settings or of an older content; "
             "those responses stay in the cache, and another --output keeps both"
         )
+    if outcome.extended:
+        _say(f"{outcome.extended} of them add answers to those from before; nothing was asked twice")
     if outcome.meter.responses:
         _say(outcome.meter.text())
     if outcome.unread and not outcome.is_unreadable:

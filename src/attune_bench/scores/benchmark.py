@@ -269,6 +269,9 @@ class Benchmark:
         the unit's record in the data, None for a benchmark without data; `results` has the results of all models for
         the unit, by the name that the page gives to each. By default the parts of the record are shown. The result of
         each model follows in the form that the kind of results defines. Transcripts need `row`.
+    answers : Reference, optional
+        ``answers(data, results)`` returns the texts of results that people can rate, a list of
+        `attune_bench.annotate.rated.RatedText` with the conversation before each.
     measures : Reference, optional
         ``measures(records) -> attune_bench.report.measures.Measures`` measures what the records of the data say, for
         the page of the data that ``describe --html`` writes.
@@ -300,6 +303,7 @@ class Benchmark:
     analyses: Reference = field(default_factory=dict)
     sections: Reference = None
     transcripts: Reference = None
+    answers: Reference = None
     measures: Reference = None
     commands: tuple[Command, ...] = ()
     annotation: tuple[Command, ...] = ()

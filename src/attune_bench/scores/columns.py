@@ -232,6 +232,8 @@ class Analysis:
         The keywords it takes beside the scores: the reference data, what was scored.
     rows_need : str
         What scores must have for the frame to have a row.
+    example : str
+        Where a reader finds scores to try it on that allow it.
     estimate : str
         The column that the interval from ``low`` to ``high`` belongs to; where empty, reports show the two ends in
         columns of their own.
@@ -260,6 +262,7 @@ class Analysis:
     takes_metrics: bool = True
     needs: tuple[Literal["data", "results"], ...] = ()
     rows_need: str = "scores of at least one model"
+    example: str = ""
     estimate: str = ""
     by: tuple[str, ...] = ()
     by_metric: bool = True

@@ -137,6 +137,16 @@ def test_a_named_analysis_without_rows_says_why(call: Call, conversations: Score
     assert out.startswith("Nothing to show: this needs scores of at least two models under the same two modes.\n")
 
 
+def test_an_analysis_that_the_demo_does_not_allow_says_where_to_try_it(call: Call, conversations: Scored) -> None:
+    status, out, _ = call("analyze", "skills", "--scores", conversations.scores)
+    assert status == 0
+    page = "docs/separation.md"
+    assert out.startswith(f"Nothing to show: fewer than 6 models; {page} makes a table of eight models to try it on.\n")
+    assert "write_csv" in (Path(__file__).parents[3] / page).read_text(encoding="utf-8")
+    # What columns would mean is not said where there are none.
+    assert "Corrected" not in out
+
+
 def test_csv_is_of_one_analysis(call: Call, conversations: Scored) -> None:
     command = ("--scores", conversations.scores, "--format", "csv")
     status, out, _ = call("analyze", "win_rates", *command, *QUICK)

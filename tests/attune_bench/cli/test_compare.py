@@ -1,5 +1,6 @@
 """The commands `compare` and `rank`: whether models differ, on the scores of any benchmark and on a table."""
 
+import warnings
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
@@ -10,6 +11,7 @@ from commands import QUICK, Call, Scored, Scorings, csv_rows, strict_json, too_w
 from slow_cases import slow_after
 
 from attune_bench import BENCHMARKS, Scores
+from attune_bench.report.notes import unequal_units_notes
 from attune_bench.stats.subgroups import compare_by
 from attune_metrics.signature import Signature, short_signature
 
@@ -217,6 +219,35 @@ def test_ranks(call: Call, scored: Scorings, name: str) -> None:
     assert Signature.parse(content["metadata"]["signature"]).metric == scores.primary
     short = short_signature(content["metadata"]["signature"])
     assert text.splitlines()[-1].startswith(f"signature: {short} (whole: attune-bench signature ")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        # The early model has the easy units alone.
+        (
+            {"early": "11", "late": "1000"},
+            "early by 2, late by 4; on the 2 units that all have, the order is the same.",
+        ),
+        ({"early": "10", "late": "110000"}, "early by 2, late by 6; on the 2 units that all have, the order is late, "),
+        ({"a": "1_1_", "b": "11__", "c": "_1_1"}, "a by 2, c by 2; no unit is of all."),
+        ({"early": "10", "late": "11"}, ""),
+    ],
+)
+def test_ranks_by_different_units_say_the_order_on_common_units(
+    tmp_path: Path, call: Call, rows: dict[str, str], said: str
+) -> None:
+    table = tmp_path / "results.csv"
+    values = [(model, unit, value) for model, own in rows.items() for unit, value in enumerate(own) if value != "_"]
+    lines = [f"{model},{unit},accuracy,{value}" for model, unit, value in values]
+    table.write_text("\n".join(["model,unit,metric,value", *lines, ""]))
+    scores = Scores.read(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        notes = " ".join(unequal_units_notes(scores, scores.rank(resamples=200)))
+    assert (said in notes, bool(notes)) == (True, bool(said))
+    if len(rows) == 2:
+        assert ("each model is ranked by all of its own units" in call("rank", table, *QUICK)[1]) == bool(said)
 
 
 def test_several_metrics_are_ranked_each(call: Call, dialogues: Scored) -> None:

@@ -136,7 +136,7 @@ MISTAKES = {
     "no-range": (("-o", "f.svg", "--kind", "profile"), "no metric declares a finite range, which a profile draws"),
     "few-models": (
         ("-o", "f.svg", "--kind", "skills"),
-        "--kind skills needs scores of at least six",
+        "--kind skills needs scores of at least six models in one condition, and two metrics; docs/separation.md makes",
     ),
     "one-condition": (
         ("-o", "f.svg", "--kind", "condition_differences"),

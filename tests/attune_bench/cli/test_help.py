@@ -67,7 +67,8 @@ def test_all_help_lists_rare_commands_and_earlier_names(call: Call) -> None:
 
 
 SUBCOMMANDS = (
-    *("annotate backup", "batch export", "batch import", "leaderboard build", "leaderboard check"),
+    *("annotate rate", "annotate potato", "annotate potato-import", "annotate backup"),
+    *("batch export", "batch import", "leaderboard build", "leaderboard check"),
     *("judge agree", "judge draw", "judge plan", "judge correct"),
 )
 LISTED = re.compile(r"^  (?:-\w, )?(--[\w-]+)", re.MULTILINE)
@@ -155,6 +156,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw_labels(scores, 30, metric="avg_draft_judge_score").with_columns(rating=pl.lit(0.5)).write_csv(
         folder / "labels.csv"
     )
+    (folder / "texts.csv").write_text("model,unit,text\na,q1,Yes.\nb,q1,No.\n")
     Store.create(folder / "study.db", "rate", {}).close()
     return folder
 
@@ -187,8 +189,11 @@ def examples() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-# What asks a server, or is one.
-SERVED = ("http://", "batch import", "annotate predict", "annotate rate", "annotate collect", "annotate demo")
+# What asks a server, is one, or reads what one kept.
+SERVED = (
+    *("http://", "batch import", "annotate predict", "annotate rate", "annotate collect", "annotate demo"),
+    "annotate potato-import",
+)
 SLOW = (".html", "demo", "leaderboard", "profile.svg", "figure.pdf", "analyze", "--compare")
 
 

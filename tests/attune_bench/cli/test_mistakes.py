@@ -135,7 +135,16 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "score-no-output-folder": ((*SCORE, "--output", "none/scores.json"), "no such folder: none"),
     "score-output-is-a-folder": ((*SCORE, "--output", "empty"), "empty has to end in .parquet or .json"),
     "score-output-below-a-file": ((*SCORE, "--output", "notes.txt/scores.json"), "notes.txt"),
-    "score-json-of-eibench": ((*EIBENCH, "--output", "scores.json"), "scores.json has to end in .parquet"),
+    "score-json-of-eibench": (
+        (*EIBENCH, "--output", "scores.json"),
+        "scores.json has to end in .parquet: EIBench has no file of scores in JSON; then attune-bench report "
+        "scores.parquet --format json prints them",
+    ),
+    "score-csv": (
+        (*SCORE, "--output", "my scores.csv"),
+        "has to end in .parquet or .json; then attune-bench report 'my scores.parquet' --format csv prints them",
+    ),
+    "score-other-ending": ((*SCORE, "--output", "scores.txt"), "scores.txt has to end in .parquet or .json\n"),
     "score-option-of-another": (
         (*EIBENCH, "--protocol", "released"),
         "--protocol is an option of AttuneBench, and this",

@@ -13,6 +13,8 @@ from model_server import ModelServer, reply
 from attune_bench import Scores
 from attune_bench.cli.stops import with_stops, write_stop
 from attune_bench.cli.until import Until
+from attune_bench.runner import RunOutcome
+from attune_bench.runner.cost import Meter
 from attune_data import load_records
 from attune_data.kinds import ITEM
 
@@ -173,6 +175,12 @@ def test_models_that_are_asked_in_other_ways_cost_one_unit(call: Call) -> None:
         path = rival(call, server, accuracy=1.0)
         asked = ("--against", path, "--until-decided", METRIC, "--temperature", 0.1)
         calls = server.calls
+        refused = "would stop after one item: the runs differ in settings that change answers"
+        warned = " ".join(run(call, server, "m", *asked, "--dry-run")[2].split())
+        assert f"{refused}, so their numbers are not comparable: temperature 0.1 (of m), 0.7 (of n). --al" in warned
+        for more in (asked[:4], (*asked, "--allow-mixed")):
+            assert run(call, server, "m", *more, "--dry-run")[2] == ""
+        assert server.calls == calls
         status, _, err = run(call, server, "m", *asked)
         assert status == 2
         assert "the runs differ in settings that change answers" in err
@@ -233,6 +241,37 @@ def test_scores_of_another_benchmark_and_other_units_are_refused(call: Call, dem
         assert "30 units left out, without a score of n" in out  # two of the four are among the first 32
         assert "2 units of the data have scores of n, and fewer than 5 are not compared" in err
         assert server.calls == 0
+
+
+def test_of_several_conditions_a_look_says_how_many_are_decided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = load_records("demo", ITEM)[:40]
+
+    def scores_of(model: str, stern: float) -> Scores:
+        rows = [
+            (model, condition, item.id, METRIC, ((place * 7) % 5) / 5 + (0.0 if condition == "plain" else stern))
+            for condition in ("plain", "stern") for place, item in enumerate(items)
+        ]  # fmt: skip
+        columns = ["model", "condition", "unit", "metric", "value"]
+        return Scores.from_table(pl.DataFrame(rows, schema=columns, orient="row"))
+
+    def finished(part: Any) -> RunOutcome:
+        nothing = Meter(units=0, calls=0)
+        return RunOutcome(tmp_path, len(part), 0, 0, 0, (), None, nothing, unread=0, unread_in=0, answers=9)
+
+    # In one condition every value is the same as the rival's, in the other all are higher by about 3.
+    own = scores_of("m", 3.0)
+    Until("m", scores_of("n", 0.0), METRIC, 2).run(items, finished, lambda _: own)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "condition stern: " in out
+    assert "look 1 of 2: decided in 1 of 2 conditions; the run goes on until all are look 2 of 2, " in out
+    assert "look 2 of 2: decided in 1 of 2 conditions the difference is not decided with all 40 units" in out
+    # With one condition the sentence of the comparison is all.
+    plain = [groups for groups in own.groups if groups[1] == "stern"]
+    rival = scores_of("n", 0.0).keep(groups=[("n", "stern")])
+    Until("m", rival, METRIC, 2).run(items, finished, lambda _: own.keep(groups=plain))
+    assert "decided in" not in capsys.readouterr().out
 
 
 def test_clusters_come_whole_in_a_random_order_that_stays(scores: Path) -> None:

@@ -85,6 +85,7 @@ BENCHMARK = Benchmark(
     analyses=f"{_ROOM}.analyses:ANALYSES",
     sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
+    answers=f"{_ROOM}.annotation.drafts:drafts",
     measures=f"{_ROOM}.measures:measures",
     commands=(
         Command(
@@ -94,6 +95,23 @@ BENCHMARK = Benchmark(
             name="profile",
             help="Ask a model for participants' profiles (an experiment).",
             command=f"{_ROOM}.rejudging:profile",
+        ),
+    ),
+    annotation=(
+        Command(
+            name="predict",
+            help="Have people predict what models predict.",
+            command=f"{_ROOM}.annotation.predict:predict",
+        ),
+        Command(
+            name="collect",
+            help="Let people talk with a model, and annotate their conversations.",
+            command=f"{_ROOM}.annotation.collect:collect",
+        ),
+        Command(
+            name="demo",
+            help="Try a study with a stand-in for the model, without a key.",
+            command=f"{_ROOM}.annotation.collect:demo",
         ),
     ),
     limits=(

@@ -1,0 +1,74 @@
+"""The file of a study: each mistake is told with its place, its value and what was meant."""
+
+from pathlib import Path
+
+import pytest
+
+from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, Study, read_study
+from attune_data.codebook import CodebookError
+
+
+def changed(folder: Path, old: str, new: str) -> Study:
+    """Read the example with a text in it changed."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    assert old in text
+    path = folder / "study.toml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return read_study(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('licence = "cc-by-4.0"', 'licence = "cc-by-5"', 'licence = "cc-by-5": unknown licence; did you mean'),
+        ("lead.de", "# ", "[conversation.lead] de: the study has this language, and the text is missing"),
+        ("lead.de", "lead.zh", '[conversation.lead] zh = "Bitte'),
+        ('languages = ["en", "de"]', 'languages = ["en", "fr"]', 'languages[1] = "fr": expected one of en, de, zh'),
+        ('"B19"', '"B91"', '[annotation] binary[7] = "B91": no question of the codebook with a text; did you mean'),
+        ('"PW1", "PW3", "PW4", "PW5"', '"PW16"', '[annotation] pairwise[0] = "PW16": no question of the codebook'),
+        ("minimum = 2", "minimum = 9", "[conversation] maximum = 8: below the minimum, 9"),
+        ('Work = ["New role", "Conflict"]', "Work = []", "[conversation.topics] Work = []: no subtopic"),
+        ('"None of the above"]', '"None"]', "lacks 'None of the above', by which data say that there is none"),
+        ("[participant.age_range]", "[participant.age]", "[participant] age: unknown field; did you mean 'age_range'?"),
+        ('right = "Yes"', 'right = "Ja"', '[exercises[0]] right = "Ja": not in options; expected one of Yes, No'),
+        ("max_tokens = 400", 'api_key = "sk-1"', '[model] api_key = "sk-1": unknown key'),
+        ('provider = "local"', 'provider = "lokal"', "[model] provider = \"lokal\": did you mean 'local'?"),
+        ("output = 0.6", "", "limits = {\"person\": 0.5, \"study\": 10}: needs input and output, the prices, of each"),
+        ("person = 0.5", "person = 0", "[limits] person = 0: "),
+        (", 3, 2, 1]", ", 3, 2]", "[questionnaires.tipi_extraversion.items[1]] scores = [7, 6, 5, 4, 3, 2]: expected"),
+        ("scores = [1, 2, ", "scores = [0, 2, ", "would be 1 to 14, and TIPI extraversion is 2 to 14; are all items"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_place_and_value(tmp_path: Path, old: str, new: str, told: str) -> None:
+    with pytest.raises(CodebookError) as error:
+        changed(tmp_path, old, new)
+    assert told in str(error.value)
+    assert str(tmp_path / "study.toml") in str(error.value)
+
+
+def test_a_text_without_languages_is_the_same_in_all(tmp_path: Path) -> None:
+    study = changed(tmp_path, 'title = "Talking', 'title = "Über')
+    assert study.title["en"] == study.title["de"] == "Über about what is on your mind"
+    assert study.shown("Family", "de") == "Familie"
+    assert study.shown("Family", "en") == "Family"
+    assert study.shown("Not in the words", "de") == "Not in the words"
+
+
+def test_scores_are_sums_of_items_that_are_all_answered(tmp_path: Path) -> None:
+    anxiety = """
+[questionnaires.promis_anxiety]
+title = "Feelings"
+options = ["Never", "Rarely", "Sometimes", "Often", "Always"]
+scores = [1, 2, 3, 4, 5]
+items = [{ text = "1" }, { text = "2" }, { text = "3" }, { text = "4" }]
+t_scores.promis_anxiety_t = [T]
+
+[[exercises]]"""
+    values = [40.3, 48.0, 51.2, 53.7, 55.8, 57.7, 59.5, 61.4, 63.4, 65.3, 67.3, 69.3, 71.2, 73.3, 75.4, 77.9, 81.6]
+    text = anxiety.replace("T]", f"{', '.join(map(str, values))}]")
+    one = changed(tmp_path, "[[exercises]]", text).questionnaires["promis_anxiety"]
+    scores = one.computed("promis_anxiety", {0: 0, 1: 1, 2: 0, 3: 0})  # 1 + 2 + 1 + 1
+    assert scores == {"promis_anxiety": 5, "promis_anxiety_t": 48.0}
+    assert one.computed("promis_anxiety", {0: 0, 1: 1, 2: 0}) == {}
+    with pytest.raises(CodebookError, match=r"promis_anxiety_t = 16: expected 17 values, one for each sum"):
+        changed(tmp_path, "[[exercises]]", text.replace(", 81.6", ""))
