@@ -1,7 +1,5 @@
 """Separation: how well a metric tells models apart.
 
-A score is the mean of its model, plus what its unit adds for every model, plus the rest, the noise of the means.
-
 References
 ----------
 .. [1] Hoyt (1941), Test reliability estimated by analysis of variance, Psychometrika 6, 153-160; Brennan (2001),
@@ -51,8 +49,6 @@ class Separation:
         means differ less than their noise alone would make them. Its ends are at least 0.
     model, unit, within : Interval
         Shares of the variance of one score, 0 to 1: between models, between units, and the rest.
-    error : float
-        Standard error of the difference between two models' means, the root mean square over all pairs.
     seen : float
         Largest minus smallest mean of a model; noise makes it larger.
     detectable : float
@@ -63,7 +59,6 @@ class Separation:
     model: Interval
     unit: Interval
     within: Interval
-    error: float
     seen: float
     detectable: float
 
@@ -120,16 +115,15 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
 
     def none(reason: str) -> Separation:
         empty = Interval(nan, nan, nan, level, "F", n, size, reason)
-        return Separation(empty, empty, empty, empty, nan, nan, nan)
+        return Separation(empty, empty, empty, empty, nan, nan)
 
     if models < 2 or size < 2:
         return none("fewer than two models" if models < 2 else "fewer than two clusters")
     means, moved = relative_means(given, index)
     between, noise = float((means**2).sum()), float((moved**2).sum())
-    if sqrt(between + noise) <= rounding_of(given):
-        return none("all models have the same values")
     if sqrt(between) <= rounding_of(given):
-        return none("all models have the same mean")
+        same = "values" if sqrt(between + noise) <= rounding_of(given) else "mean"
+        return none(f"all models have the same {same}")
     reliability, reason, freedom = 1 - noise / between, None, effective_freedom(size, spread)
     low, high, absolute = nan, nan, (nan, nan)
     if sqrt(noise) <= rounding_of(given):
@@ -141,11 +135,11 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
         low, high = _ends(*design, level)
         absolute = _ends(*design, level, is_absolute=True)
     found = Interval(reliability, low, high, level, "F", n, size, reason)
-    ends = [noise / (models - 1) * rho / (1 - rho) for rho in absolute]
-    error, seen = sqrt(2 * noise / (models - 1)), float(np.ptp(given.mean(axis=1)))
-    detectable = mde_factor(size, units_cv=spread) * error / seen
-    model, unit, within = _shares(given, index, found, freedom, ends)
-    return Separation(found, model, unit, within, error, seen, detectable)
+    of_pairs, seen = sqrt(2 * noise / (models - 1)), float(np.ptp(given.mean(axis=1)))  # root mean square error, range
+    detectable = mde_factor(size, units_cv=spread) * of_pairs / seen
+    variances = [noise / (models - 1) * rho / (1 - rho) for rho in absolute]
+    model, unit, within = _shares(given, index, found, freedom, variances)
+    return Separation(found, model, unit, within, seen, detectable)
 
 
 def noise_freedom(moved: Floats, freedom: float) -> float:
