@@ -266,6 +266,20 @@ def test_a_name_of_a_benchmark_is_found(source: str, found: list[str]) -> None:
     assert benchmarks_in(ast.parse(source)) == found
 
 
+OF_ANALYSES = (
+    *(f"attune_bench.analyses.{name}" for name in ("cost", "recovery", "separation", "skills")),
+    *(f"attune_bench.benchmarks.attunebench.{name}" for name in ("after_mismatch", "branches", "contamination")),
+    *(f"attune_bench.benchmarks.attunebench.{name}" for name in ("serial_misreads", "truth", "truth_agreement")),
+    *(f"attune_metrics.stats.{name}" for name in ("association", "looks", "pareto", "recovery_times", "serial")),
+)
+"""Files of one analysis each, or of its statistics."""
+
+
+def test_an_analysis_is_short() -> None:
+    lines = {name: len(FILES[name].read_text(encoding="utf-8").splitlines()) for name in OF_ANALYSES}
+    assert {name: count for name, count in lines.items() if count > 250} == {}
+
+
 @pytest.mark.parametrize(
     ("name", "most_files", "most_lines"), [("emobench", 4, 500), ("eqbench", 4, 500), ("eqbench3", 5, 2000)]
 )

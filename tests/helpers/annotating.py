@@ -5,6 +5,7 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
+import httpx2
 from starlette.testclient import TestClient
 
 ORIGIN = "http://127.0.0.1:8017"
@@ -60,14 +61,17 @@ class _Form(HTMLParser):
 
 
 class Somebody:
-    """A person with a link, who answers what a page asks.
+    """A person with a link, who answers what a page asks, of an application or of the server at an address.
 
     `answers` says by the name of a field, or its last part, what to choose; everything else is the first option.
     """
 
     def __init__(self, app: Any, secret: str, **answers: Any) -> None:
-        # Threads of the client would outlive a test that ends in the middle of an answer.
-        self.client = TestClient(app, base_url=ORIGIN, headers={"origin": ORIGIN})
+        self.client: Any = (
+            httpx2.Client(base_url=app, headers={"origin": app}, follow_redirects=True)
+            if isinstance(app, str)
+            else TestClient(app, base_url=ORIGIN, headers={"origin": ORIGIN})
+        )
         self.answers = answers
         self.messages = iter(answers.get("messages", ()))
         self.seen: list[str] = []
@@ -88,7 +92,8 @@ class Somebody:
         self.seen.append(self.place)
         found = self.client.post(form.action, data=data)
         self.page, self.place = found.text, found.url.path
-        return found.status_code
+        status: int = found.status_code
+        return status
 
     @property
     def form(self) -> _Form:

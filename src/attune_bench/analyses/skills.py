@@ -134,7 +134,7 @@ def skills_shown(scores: ScoreTable, frame: pl.DataFrame) -> str:
     ...                       "dimensions": [1, 1], "models": [11, 11]})
     >>> for sentence in skills_shown(Scores.from_table(frame), pairs).split(". "):
     ...     print(sentence)  # doctest: +ELLIPSIS
-    Of 2 pairs of metrics, 1 is correlated (interval without 0), for 1 one skill is ruled out (interval within -1 ...
+    1 of 2 pairs of metrics is correlated (interval without 0); one skill is ruled out for 1 (interval within -1 ...
     With 11 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.00 to 0.88.
     """
 
@@ -153,8 +153,8 @@ def skills_found(rows: pl.DataFrame) -> str:
     correlated = known.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
     apart = known.filter((pl.col("high") < 1) & (pl.col("low") > -1)).height
     found = (
-        f"Of {plural(known.height, 'pair')} of metrics, {correlated} {_is(correlated)} correlated (interval without 0),"
-        f" for {apart} one skill is ruled out (interval within -1 and 1)"
+        f"{correlated} of {plural(known.height, 'pair')} of metrics {_is(correlated)} correlated (interval without 0); "
+        f"one skill is ruled out for {apart} (interval within -1 and 1)"
     )
     if beyond := known.filter(pl.col("corrected").abs() > 1).height:
         found += f"; {beyond} {_is(beyond)} beyond -1 or 1, as noise allows"

@@ -1,5 +1,6 @@
 """The administration of a study: who is where, links, cost, agreement, and what left the file."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -8,7 +9,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from warnings import catch_warnings, simplefilter
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -29,6 +30,7 @@ from attune_metrics.stats.agreement import krippendorff_alpha
 MOST_ADDED = 200
 """The most people who are added at once."""
 
+_NUMBER = re.compile(r"-?\d+")
 _TEXTS = Texts("en")  # The administration is in English, as the commands are.
 
 
@@ -67,14 +69,14 @@ class Agreement:
     name, label : str
         The field; the label is empty where screens word it differently.
     level : {"nominal", "ordinal"}
-        Ordinal for a scale, in the order of the steps.
+        Ordinal for options that are numbers, in the order in which they are shown.
     ratings : dict
-        By what was rated (a screen; of a field with several options a screen and an option): the rating by person.
+        By what was rated (a unit; of a field with several options a unit and an option): the rating by person.
     """
 
     name: str
     label: str
-    level: str
+    level: Literal["nominal", "ordinal"]
     ratings: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
 
     @property
@@ -96,11 +98,11 @@ class Agreement:
             return float("nan")
         with catch_warnings():
             simplefilter("ignore", UndefinedMetricWarning)
-            return krippendorff_alpha(table, level="ordinal" if self.level == "ordinal" else "nominal")
+            return krippendorff_alpha(table, level=self.level)
 
 
 def agreement(everybody: Iterable[Progress]) -> list[Agreement]:
-    """Return how far people agree so far, for each field of the screens that all people are asked alike.
+    """Return how far people agree so far, for each field of screens about a unit.
 
     Answers that are done are compared. Of a field in which several options may be chosen, each option is rated as
     chosen or not; texts are not compared.
@@ -108,22 +110,27 @@ def agreement(everybody: Iterable[Progress]) -> list[Agreement]:
     found: dict[str, Agreement] = {}
     for progress in everybody:
         for screen in progress.screens:
-            if not screen.is_shared or not progress.state(screen).done:
+            if not screen.unit or not progress.state(screen).done:
                 continue
             value = progress.state(screen).value
             for one in screen.fields:
-                if (rated := _ratings(one, value)) is None:
+                if (rated := _ratings(one, value, is_swapped=screen.is_swapped)) is None:
                     continue
-                level = "ordinal" if isinstance(one, Choice) and one.is_scale else "nominal"
-                of = found.setdefault(one.name, Agreement(one.name, one.label, level))
+                of = found.setdefault(one.name, Agreement(one.name, one.label, _level(one)))
                 if of.label != one.label:
                     of.label = ""
                 for part, rating in rated.items():
-                    of.ratings.setdefault((screen.key, part), {})[progress.person.id] = rating
+                    of.ratings.setdefault((screen.unit, part), {})[progress.person.id] = rating
     return list(found.values())
 
 
-def _ratings(one: Field, value: Value) -> dict[str, int] | None:
+def _level(one: Field) -> Literal["nominal", "ordinal"]:
+    if not isinstance(one, Choice) or one.multiple:
+        return "nominal"
+    return "ordinal" if all(_NUMBER.fullmatch(option.value) for option in one.options) else "nominal"
+
+
+def _ratings(one: Field, value: Value, *, is_swapped: bool) -> dict[str, int] | None:
     """Return the ratings in a field by option, or under an empty name where one option is chosen."""
     if isinstance(one, Text):
         return None
@@ -131,7 +138,9 @@ def _ratings(one: Field, value: Value) -> dict[str, int] | None:
     said = value.get(one.name)
     if isinstance(one, Tags) or one.multiple:
         return {option: int(option in (said or ())) for option in options}
-    return {"": options.index(said)} if said in options else None
+    if said not in options:
+        return None
+    return {"": options[::-1].index(said) if is_swapped else options.index(said)}
 
 
 class Administration:
@@ -272,11 +281,13 @@ class Administration:
         return RedirectResponse("/admin", SEE_OTHER)
 
     async def _forget(self, form: Form) -> Response:
-        """Forget a copy that the administrator has deleted; a file that is still where it was written stays noted."""
+        """Forget a copy that the administrator has deleted; a backup that is still where it was written is deleted."""
         copies = await run_in_threadpool(self._store.copies)
         copy = next((one for one in copies if one.path == _first(form, "path")), None)
         if copy is None or not (copy.kind == "download" or _advice(copy)):
             raise HTTPException(404)
+        if copy.kind == "backup":
+            await run_in_threadpool(partial(Path(copy.path).unlink, missing_ok=True))
         await run_in_threadpool(self._store.forget_copy, copy.path)
         return RedirectResponse("/admin", SEE_OTHER)
 

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -20,7 +21,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from attune_bench.annotate.guard import Guard, Limits, cookie, welcome
-from attune_bench.annotate.screens import Form, Job, Screen, Send, SendError
+from attune_bench.annotate.screens import IMPOSSIBLE, Form, Job, Screen, Send, SendError
 from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, StoreError, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 
@@ -73,6 +74,11 @@ class Visit(Progress):
             if screen.key == key:
                 return position
         raise HTTPException(404)
+
+    def is_open(self, position: int) -> bool:
+        """Tell whether a screen may be answered: all before it are done, or it was answered already."""
+        before = self.screens[:position]
+        return self.state(self.screens[position]).revision > 0 or all(self.state(one).done for one in before)
 
 
 Handler = Callable[[Visit], Awaitable[Response]]
@@ -228,7 +234,10 @@ class Application:
         return RedirectResponse(f"/screen/{key}" if key else "/done", SEE_OTHER)
 
     async def _show(self, visit: Visit) -> Response:
-        screen = visit.screens[visit.position(visit.request.path_params["key"])]
+        position = visit.position(visit.request.path_params["key"])
+        if not visit.is_open(position):
+            return await self._begin(visit)
+        screen = visit.screens[position]
         if not screen.refusal:  # Of a person who refuses, nothing is kept.
             await run_in_threadpool(self.store.show, visit.person.id, screen.key)
         return self._screen(visit, screen, visit.state(screen))
@@ -261,44 +270,64 @@ class Application:
 
     async def _save(self, visit: Visit) -> Response:
         """Save what a form says. A script sends ``save`` after each click and is answered in JSON."""
-        form = await read_form(visit.request)
+        form = await self._form(visit)
         position = visit.position(visit.request.path_params["key"])
-        screen = visit.screens[position]
+        if not visit.is_open(position):
+            raise HTTPException(404)
+        screen, was_done = visit.screens[position], visit.state(visit.screens[position]).done
         action = form.get("action", ["next"])[0]
         revision = _number(form.get("revision", ["0"])[0])
         by_script = visit.request.headers.get("accept") == "application/json"
         if action == "send" and screen.send:
             return await self._send(visit, screen, screen.send, form, by_script=by_script)
+        value, problems = screen.read(form)
+        if not IMPOSSIBLE.isdisjoint(problems.values()):
+            return self._screen(visit, screen, visit.state(screen), problems=problems, status=422)
+        if not screen.can_change:
+            value = dict(visit.state(screen).value)
+        if action != "undo" and screen.refuses(value):
+            return await self._refused(visit, screen, action, by_script=by_script)
+        wrong = screen.is_check and not screen.is_right(value)
+        goes_on = action == "next" and not problems and not wrong
+        done = not problems and not wrong and (goes_on or was_done)
         try:
-            if action == "undo":
-                await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
-                return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
-            value, problems = screen.read(form)
-            if not screen.fields:  # A page that is only read changes nothing.
-                value = dict(visit.state(screen).value)
-            if screen.refuses(value):
-                return await self._refused(visit, screen, action, by_script=by_script)
-            wrong = screen.is_check and not screen.is_right(value)
-            goes_on = action == "next" and not problems and not wrong
-            done = not problems and not wrong and (goes_on or visit.state(screen).done)
-            save = partial(self.store.save, visit.person.id, screen.key, value, revision=revision, done=done)
-            new = await run_in_threadpool(save)
+            if action == "undo" and screen.can_change:
+                new = await run_in_threadpool(self.store.undo, visit.person.id, screen.key, revision=revision)
+            else:
+                save = partial(self.store.save, visit.person.id, screen.key, value, revision=revision, done=done)
+                new = await run_in_threadpool(save)
         except StaleError:
             if by_script:
                 return JSONResponse({"message": visit.texts("stale")}, 409)
-            notice = visit.texts("stale")
-            return self._screen(visit, screen, visit.state(screen), notice=notice, status=409)
+            return await self._again(visit, screen, notice=visit.texts("stale"), status=409)
         except KeyError:
             raise HTTPException(403) from None
         if by_script:
             return JSONResponse({"revision": new, "message": visit.texts("saved")})
         if action == "back" and position:
             return RedirectResponse(f"/screen/{visit.screens[position - 1].key}", SEE_OTHER)
-        if action == "next" and (problems or wrong):
-            again = await run_in_threadpool(self._visit, visit.request)
+        if action == "next" and not goes_on:
             notice = screen.explanation if wrong and not problems else screen.waits or visit.texts("look_again")
-            return self._screen(again, screen, again.state(screen), problems=problems, notice=notice, status=422)
-        return await self._after(visit.request, screen, action)
+            return await self._again(visit, screen, problems=problems, notice=notice, status=422)
+        if not goes_on or (screen.expected and not screen.is_check and not was_done):  # Now with the explanation.
+            return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
+        # Which screens follow may depend on the answer.
+        response = await self._begin(await run_in_threadpool(self._visit, visit.request))
+        response.background = BackgroundTask(self.export) if screen.is_end else None
+        return response
+
+    async def _again(self, visit: Visit, screen: Screen, **given: Any) -> Response:
+        """Return a screen as it is saved now."""
+        now = await run_in_threadpool(self._visit, visit.request)
+        screen = now.screens[now.position(screen.key)]
+        return self._screen(now, screen, now.state(screen), **given)
+
+    async def _form(self, visit: Visit) -> Form:
+        """Return what a form says; 403 for a page of another person, whose link was opened in this browser before."""
+        form = await read_form(visit.request)
+        if form.get("person", [visit.person.id]) != [visit.person.id]:
+            raise HTTPException(403)
+        return form
 
     async def _send(self, visit: Visit, screen: Screen, send: Send, form: Form, *, by_script: bool) -> Response:
         """Do what a job does by the button ``send``; a script is answered by a line of JSON each time there is more."""
@@ -308,9 +337,7 @@ class Application:
             async for _ in send(form):
                 pass
         except SendError as error:
-            again = await run_in_threadpool(self._visit, visit.request)
-            screen = again.screens[again.position(screen.key)]
-            return self._screen(again, screen, again.state(screen), notice=visit.texts(str(error)), status=422)
+            return await self._again(visit, screen, notice=visit.texts(str(error)), status=422)
         return RedirectResponse(f"/screen/{screen.key}#asked", SEE_OTHER)  # what came last
 
     async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
@@ -323,15 +350,6 @@ class Application:
             await run_in_threadpool(self.withdraw, visit.person)
         return self.page("message.html", visit.texts, title=visit.texts("declined_title"), text=visit.texts("declined"))
 
-    async def _after(self, request: Request, screen: Screen, action: str) -> Response:
-        """Return the way to the screen that follows; which screens there are may depend on the answer."""
-        visit = await run_in_threadpool(self._visit, request)
-        if action != "next":
-            return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
-        following = visit.screens[visit.position(screen.key) + 1 :]
-        key = next((one.key for one in following if not visit.state(one).done), visit.next_key())
-        return RedirectResponse(f"/screen/{key}" if key else "/done", SEE_OTHER)
-
     async def _done(self, visit: Visit) -> Response:
         if key := visit.next_key():
             return RedirectResponse(f"/screen/{key}", SEE_OTHER)
@@ -340,18 +358,20 @@ class Application:
         return self.page("done.html", visit.texts, person=visit.person, back=last)
 
     async def _language(self, visit: Visit) -> Response:
-        form = await read_form(visit.request)
+        form = await self._form(visit)
         language = form.get("language", [""])[0]
         if language not in self.job.languages:
             raise HTTPException(404)
         await run_in_threadpool(self.store.set_language, visit.person.id, language)
-        return RedirectResponse("/", SEE_OTHER)
+        came_from = urlsplit(visit.request.headers.get("referer", "")).path
+        return RedirectResponse(came_from if came_from.startswith("/screen/") else "/", SEE_OTHER)
 
     async def _ask_to_withdraw(self, visit: Visit) -> Response:
         copies = await run_in_threadpool(self.store.copies)
         return self.page("withdraw.html", visit.texts, person=visit.person, copies=copies)
 
     async def _withdraw(self, visit: Visit) -> Response:
+        await self._form(visit)
         await run_in_threadpool(self.withdraw, visit.person)
         texts = visit.texts
         response = self.page("message.html", texts, title=texts("withdrawn_title"), text=texts("withdrawn"))

@@ -1,7 +1,6 @@
 """What every request is held to: host, origin, size, time and number; and the headers of every response."""
 
 import asyncio
-import logging
 import math
 import time
 from collections import OrderedDict
@@ -17,14 +16,13 @@ from urllib.parse import urlsplit
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from attune_bench.annotate import LOG
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-LOG = logging.getLogger("attune_bench.annotate")
-"""One line a request: method, route, status and time; never a secret, an address's answers or a text."""
 
 
 def cookie(origin: str, *, administrator: bool = False) -> str:

@@ -137,15 +137,21 @@ class RateJob:
         for number, (key, item) in enumerate(self.order(person.id), 1):
             title = texts(f"{kind}_item", number=number, count=count)
             talk = _talk(item.talk, texts)
+            is_swapped = isinstance(item, RatedPair) and not _shows_a_first(person.id, item)
             if isinstance(item, RatedText):
                 passages: tuple[Passage, ...] = (Passage(texts("response"), item.text),)
                 lead = ""
             else:
-                shown = (item.text_a, item.text_b) if _shows_a_first(person.id, item) else (item.text_b, item.text_a)
+                shown = (item.text_b, item.text_a) if is_swapped else (item.text_a, item.text_b)
                 names = texts("compare_first"), texts("compare_second")
                 passages = tuple(map(Passage, names, shown))
                 lead = item.criterion or ""
-            found.append(Screen(key=key, title=title, lead=lead, fields=(field,), talk=talk, passages=passages))
+            found.append(
+                Screen(
+                    key=key, title=title, lead=lead, fields=(field,), talk=talk, passages=passages, unit=item.id,
+                    is_swapped=is_swapped,
+                )
+            )  # fmt: skip
         return found
 
     def given(self, store: Store) -> list[Given]:

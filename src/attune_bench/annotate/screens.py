@@ -1,5 +1,6 @@
 """What people are asked: screens of fields, and how the fields of a submitted form are read."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,13 @@ Send = Callable[[Form], AsyncIterator[str]]
 
 class SendError(Exception):
     """Why nothing came of the button ``send``; the text is the key of a sentence in the texts."""
+
+
+IMPOSSIBLE = frozenset({"not_an_option", "too_long"})
+"""Sentences about values that no page of this program lets a browser send; nothing is saved with such a value."""
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # all but tabs and line breaks
 
 
 class FieldError(ValueError):
@@ -124,8 +132,8 @@ class Text:
     kind: str = field(default="text", init=False)
 
     def read(self, form: Form) -> str | None:
-        """Return the text without white space around it, None where nothing was written."""
-        said = form.get(self.name, [""])[0].replace("\r\n", "\n").strip()
+        """Return the text without control characters and white space around it, None where nothing was written."""
+        said = _CONTROLS.sub("", form.get(self.name, [""])[0].replace("\r\n", "\n")).strip()
         if len(said) > self.most:
             raise FieldError("too_long")
         return said or None
@@ -172,10 +180,12 @@ class Screen:
         The right value of fields of an exercise. A wrong answer is told with `explanation`.
     is_check : bool
         Whether only the right answer lets the person go on.
+    unit : str
+        What is annotated: answers of several people about one unit are compared. Empty for something of the person's.
+    is_swapped : bool
+        Whether the two sides of a comparison are swapped for this person, so that options are compared in reverse.
     refusal : mapping
         Values with which the person refuses to take part: they are not saved, and what was saved before is deleted.
-    is_shared : bool
-        Whether other people are asked the same under the same key, so that their answers can be compared.
     page : str
         The template.
     given : mapping
@@ -184,6 +194,10 @@ class Screen:
         What the job does by the button ``send`` of its template, such as asking a model.
     waits : str
         The sentence that says what has to come before the person can go on; empty for nothing.
+    fixed : str
+        The sentence that says why the answer is kept as it is; empty where it can be changed.
+    is_end : bool
+        Whether a result may be finished with this screen; when the person goes on, results are written.
     """
 
     key: str
@@ -195,12 +209,20 @@ class Screen:
     expected: Mapping[str, Any] = field(default_factory=dict)
     explanation: str = ""
     is_check: bool = False
+    unit: str = ""
+    is_swapped: bool = False
     refusal: Mapping[str, Any] = field(default_factory=dict)
-    is_shared: bool = False
     page: str = "screen.html"
     given: Mapping[str, Any] = field(default_factory=dict)
     send: Send | None = None
     waits: str = ""
+    fixed: str = ""
+    is_end: bool = False
+
+    @property
+    def can_change(self) -> bool:
+        """Whether there is an answer, and it can be changed."""
+        return bool(self.fields) and not self.fixed
 
     def read(self, form: Form) -> tuple[Value, dict[str, str]]:
         """Read a submitted form.
@@ -220,7 +242,7 @@ class Screen:
         """
         value: Value = {}
         problems = {"waits": self.waits} if self.waits else {}
-        for one in self.fields:
+        for one in self.fields if self.can_change else ():
             try:
                 said = one.read(form)
             except FieldError as error:

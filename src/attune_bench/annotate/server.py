@@ -4,15 +4,17 @@ import asyncio
 import logging
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from attune_bench.annotate import LOG
 from attune_bench.annotate.admin import Administration
 from attune_bench.annotate.app import Application
-from attune_bench.annotate.guard import LOG, Limits
+from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.screens import Job
 from attune_bench.annotate.store import Store
 
@@ -96,7 +98,14 @@ def serve(
     LOG.setLevel(logging.INFO)
     LOG.addHandler(logging.StreamHandler())
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # The results are written then too.
-    uvicorn.run(
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(configuration(application, host=host, port=port, public_url=public_url)).run()
+    application.export()
+
+
+def configuration(application: Application, *, host: str, port: int, public_url: str | None) -> uvicorn.Config:
+    """Return how an application is served; the arguments are as of `origin_of`."""
+    return uvicorn.Config(
         application.asgi,
         host=host,
         port=port,
@@ -112,7 +121,6 @@ def serve(
         timeout_graceful_shutdown=5,
         limit_concurrency=1000,
     )
-    application.export()
 
 
 class Connection(H11Protocol):

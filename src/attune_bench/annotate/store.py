@@ -165,7 +165,7 @@ class Store:
         self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=_PATIENCE)
         try:
             self._check()
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+            for pragma in ("journal_mode = WAL", "foreign_keys = ON", "secure_delete = ON"):
                 self._db.execute(f"PRAGMA {pragma}")
             self._db.execute("SELECT key FROM about").fetchall()  # SQLite begins the log at the first query.
             self._empty_log()
@@ -246,8 +246,9 @@ class Store:
         self.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self, *, waits_for_disk: bool = True) -> Iterator[sqlite3.Connection]:
         with self._lock:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if waits_for_disk else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -321,8 +322,10 @@ class Store:
 
     def show(self, person: str, screen: str) -> None:
         """Note that a screen was shown to a person, from when on its answer takes time."""
-        with self._writing() as db:
-            db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, time()))
+        # Of a machine that loses its power such a row may be lost, an answer may not.
+        with self._writing(waits_for_disk=False) as db:
+            row = "INSERT OR REPLACE INTO shown SELECT id, ?, ? FROM person WHERE id = ?"
+            db.execute(row, (screen, time(), person))
 
     def save(self, person: str, screen: str, value: Value, *, revision: int, done: bool) -> int:
         """Save the answer to a screen.

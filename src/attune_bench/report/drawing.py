@@ -218,8 +218,8 @@ class Cells:
     Attributes
     ----------
     rows : list of dict
-        A dict a cell: its row, column and value, ``shown``, which is printed, ``text``, which the pointer reads, and
-        ``numbers``, which it reads of one of many cells.
+        A dict a cell: its row, column and value, ``shown``, which is printed, ``text``, which the pointer reads,
+        ``numbers``, which it reads of one of many cells, and at times ``small``, which is printed below.
     value : str
         The key of the coloured value.
     x, y : (str, sequence of str)
@@ -250,7 +250,8 @@ _LETTER = 7
 def heatmap(cells: Cells) -> "Chart":
     """Return cells as a chart."""
     alt = altair()
-    side = max(52, _LETTER * max(len(row["shown"]) for row in cells.rows))
+    side = max(52, _LETTER * max(len(row[key]) for row in cells.rows for key in ("shown", "small") if key in row))
+    below = any(row.get("small") for row in cells.rows)
     given = [cells.x[0], cells.y[0]]
     short = short_names([name for name in (*cells.x[1], *cells.y[1]) if name in cells.numbers], numbers=cells.numbers)
     others = [name for name in cells.y[1] if name not in cells.numbers]
@@ -277,10 +278,14 @@ def heatmap(cells: Cells) -> "Chart":
     drawn = base.mark_rect(stroke=PAPER, strokeWidth=1.5).encode(
         color=alt.Color(f"{cells.value}:Q", scale=colours, legend=None), **hover()
     )
-    text = base.mark_text(fontSize=12).encode(
-        text=alt.Text("shown:N"), color=alt.ColorValue("black", condition={"test": far, "value": "white"}), **hover()
-    )
-    return styled(alt.layer(drawn, text).properties(width=side * len(columns), height=30 * len(lines)))
+    colour = alt.ColorValue("black", condition={"test": far, "value": "white"})
+    # Where a line is printed below, the first one is above the middle.
+    dy = {"dy": alt.ExprRef("datum.small ? -7 : 0")} if below else {}
+    texts = [base.mark_text(fontSize=12, **dy).encode(text=alt.Text("shown:N"), color=colour, **hover())]
+    if below:
+        texts.append(base.mark_text(fontSize=10, dy=8).encode(text=alt.Text("small:N"), color=colour, **hover()))
+    height = (36 if below else 30) * len(lines)
+    return styled(alt.layer(drawn, *texts).properties(width=side * len(columns), height=height))
 
 
 def numbered(table: ScoreTable, rows: Rows, *keys: str, numbers: Mapping[Any, int] | None = None) -> dict[str, int]:

@@ -271,7 +271,8 @@ def _coloured(cells: drawing.Cells, row: Row | None, text: str) -> Html:
     far = 0.0 if row[cells.value] is None else (row[cells.value] - cells.middle) / cells.reach
     step = min(round(abs(far) * _STEPS), _STEPS)
     kind = {"class_": f"{'u' if far > 0 else 'd'}{step}"} if step else {}
-    return element("td", row["shown"], title=row.get(text, row["text"]), **kind)
+    small = [Html(" "), element("small", row["small"])] if row.get("small") else []
+    return element("td", row["shown"], *small, title=row.get(text, row["text"]), **kind)
 
 
 _FEW_COLUMNS = 6

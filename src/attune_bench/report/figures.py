@@ -33,7 +33,7 @@ from typing_extensions import Unpack
 from attune_bench import analyses
 from attune_bench.analyses.separation import TARGET
 from attune_bench.report import drawing
-from attune_bench.report.columns import OVERLAP, RANDOM_ANSWERS, any_overlap, label, number, profiled, row_p
+from attune_bench.report.columns import OVERLAP, RANDOM_ANSWERS, any_overlap, interval, label, number, profiled, row_p
 from attune_bench.report.drawing import Cells, Rows
 from attune_bench.report.plots import Axis, Look, Mark, PlotRow, PointPlot, RowPlot, axis_of, looks, whole_axis
 from attune_bench.report.privacy import hide_small_cells
@@ -579,6 +579,9 @@ def skills(
     return drawing.heatmap(skill_cells(scores, _found(analyses.skills, scores, frame, options), condition=condition))
 
 
+_TWO_DIGITS = replace(drawing.RATIO, digits=2)
+
+
 def skill_cells(table: ScoreTable, found: pl.DataFrame, *, condition: str | None = None) -> Cells:
     """Return what `skills` draws."""
     cells: Rows = []
@@ -593,6 +596,7 @@ def skill_cells(table: ScoreTable, found: pl.DataFrame, *, condition: str | None
         for cell in (without, observed):
             if cell["correlation"] is not None:
                 cell["shown"] = f"{round(cell['correlation'], 2) + 0.0:.2f}"
+                cell["small"] = interval(row["low"], row["high"], _TWO_DIGITS) if cell is without else ""
                 cells.append(cell | {"text": f"{' and '.join(pair)}: {cell['numbers']}, {row['models']} models"})
     order = [*places.values()]
     return Cells(rows=cells, value="correlation", x=("first", order), y=("second", order), middle=0, reach=1)

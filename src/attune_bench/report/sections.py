@@ -55,7 +55,7 @@ from attune_bench.report.tables import (
     subgroup_notes,
     under,
 )
-from attune_bench.scores.columns import Analysis
+from attune_bench.scores.columns import Analysis, said_by_condition
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
@@ -515,11 +515,31 @@ def _separation(page: PageScores) -> Section:
     if frame.filter(pl.col("reliability") < 0).height:
         caption += " Cross: below 0."
     command = element("code", "attune-bench analyze separation SCORES")
+    say = partial(advice, table)
     return drawn_section(
         page, entry.title, frame, "reliability", caption, partial(figures.separation_plot, table),
-        rows_need=entry.rows_need, finding=lambda rows: advice(table, rows).rstrip("."),
-        others=[numbers_elsewhere(frame["reliability"].count(), command, "metric")],
+        rows_need=entry.rows_need, finding=lambda rows: _first_clause(say(rows)),
+        others=[
+            *_further_clauses(table, frame.drop_nulls("reliability"), say),
+            numbers_elsewhere(frame["reliability"].count(), command, "metric"),
+        ],
     )  # fmt: skip
+
+
+def _first_clause(said: str) -> str:
+    """Return the heading of a figure, of a sentence of several clauses."""
+    return said.partition("; ")[0].rstrip(".")
+
+
+def _further_clauses(table: ScoreTable, frame: pl.DataFrame, say: Callable[[pl.DataFrame], str]) -> list[str]:
+    """Return the other clauses of the sentence on each condition, as a sentence."""
+
+    def rest(rows: pl.DataFrame) -> str:
+        clauses = say(rows).partition("; ")[2].rstrip(".")
+        return f"{clauses[:1].upper()}{clauses[1:]}." if clauses else ""
+
+    said = said_by_condition(table, frame, rest)
+    return [said] if said else []
 
 
 def _metrics_of_units(page: PageScores, name: str, least: int) -> list[str] | Section:
@@ -540,7 +560,10 @@ def _skills(page: PageScores) -> Section:
         return metrics
     table, entry = page.table, page.analyses["skills"]
     frame = page.analysis("skills", metrics)
-    caption = "Below the diagonal: without the noise of both metrics. Above: observed. 1: the same order of the models."
+    caption = (
+        f"Below the diagonal: without the noise of both metrics, with its {100 * page.chosen.level:g}% interval by "
+        "formula. Above: observed. 1: the same order of the models."
+    )
     lacking = frame.drop_nulls("observed").filter(pl.col("corrected").is_null())
     if lacking.height:
         reasons = "; ".join(lacking["reason"].unique(maintain_order=True))
@@ -548,7 +571,8 @@ def _skills(page: PageScores) -> Section:
     known = frame.drop_nulls("low")
     return drawn_section(
         page, entry.title, frame, "observed", caption, partial(figures.skill_cells, table), rows_need=entry.rows_need,
-        others=[] if known.is_empty() else [models_are_few(known)], finding=skills_found,
+        finding=lambda rows: _first_clause(skills_found(rows)),
+        others=[] if known.is_empty() else [*_further_clauses(table, frame, skills_found), models_are_few(known)],
     )  # fmt: skip
 
 

@@ -39,19 +39,19 @@ _NODES = ((-sqrt(0.6), 5 / 18), (0.0, 8 / 18), (sqrt(0.6), 5 / 18))  # of Gauss 
 
 
 def _crossing(critical: Floats, *, drift: float = 0) -> Floats:
-    """Return the probability that each look is the first with ``Z_k >= c_k``, or ``Z_k <= -c_k``, to about 1e-7 [3]_.
+    """Return the probability that each look is the first with ``|Z_k| >= c_k``, to about 1e-7 [3]_.
 
-    `drift` is the mean of ``Z_K``. The array has the shape (2, looks).
+    `drift` is the mean of ``Z_K``.
     """
     from scipy.special import ndtr
 
     step = drift / sqrt(len(critical))
-    found = np.zeros((2, len(critical)))
+    found = np.zeros(len(critical))
     places, masses = np.zeros(1), np.ones(1)
     for look, value in enumerate(critical.tolist(), start=1):
         # The sum of k parts, each of standard deviation 1, is Z_k sqrt(k).
         bound, centre, reach = value * sqrt(look), step * look, _FAR * sqrt(look)
-        found[:, look - 1] = [(masses * ndtr(sign * (places + step) - bound)).sum() for sign in (1, -1)]
+        found[look - 1] = sum((masses * ndtr(sign * (places + step) - bound)).sum() for sign in (1, -1))
         if look == len(critical):
             break
         nodes, weights = _grid(max(-bound, centre - reach), min(bound, centre + reach))
@@ -173,10 +173,7 @@ def p_over_looks(p: float, look: int, looks: int, *, boundary: Boundary = "obrie
 
 
 class LookPlan(NamedTuple):
-    """Clusters with planned looks, over the clusters of a comparison with one look and the same power.
-
-    ``most`` of all looks together; ``expected``, the mean number until the comparison is decided.
-    """
+    """Clusters with planned looks, at most and as expected, over those of one look with the same power."""
 
     most: float
     expected: float
@@ -221,16 +218,10 @@ def _plan(looks: int, level: float, boundary: Boundary) -> LookPlan:
     critical = critical_values(looks, level=level, boundary=boundary)
     if looks == 1:
         return LookPlan(1.0, 1.0)
-
-    def decided(drift: float) -> Floats:
-        probabilities: Floats = _crossing(critical, drift=drift).sum(axis=0)
-        return probabilities
-
     single = _NORMAL.inv_cdf((1 + level) / 2) + _NORMAL.inv_cdf(_POWER)
-    drift = float(brentq(lambda one: float(decided(one).sum()) - _POWER, single, 2 * single, xtol=1e-10))
-    at, most = decided(drift), (drift / single) ** 2
-    parts = np.arange(1, looks + 1) / looks
-    return LookPlan(most, most * float((at * parts).sum() + 1 - at.sum()))
+    drift = float(brentq(lambda one: _crossing(critical, drift=one).sum() - _POWER, single, 2 * single, xtol=1e-10))
+    at, most = _crossing(critical, drift=drift), (drift / single) ** 2
+    return LookPlan(most, most * float((at * np.arange(1, looks + 1)).sum() / looks + 1 - at.sum()))
 
 
 def check_looks(value: object) -> int:

@@ -1,10 +1,12 @@
 """Separation and skills of scores: what is counted, the order, the sentences, true and false."""
 
+import re
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from pages import section, text_of
 from polars.testing import assert_frame_equal
 from synthetic.skills import Floats, skill_scores
 
@@ -100,14 +102,12 @@ def test_two_planted_skills_are_found() -> None:
     said = skills_shown(FOUR, found)
     assert "; the metrics share at least 2 skills. " in said
     correlated = sum(one["low"] > 0 or one["high"] < 0 for one in rows.values())
-    assert said.startswith(f"Of 6 pairs of metrics, {correlated} are correlated (interval without 0), ")
-    assert (
-        f" for {sum(one['high'] < 1 for one in rows.values())} one skill is ruled out (interval within -1 and 1)"
-        in said
-    )
+    assert said.startswith(f"{correlated} of 6 pairs of metrics are correlated (interval without 0); ")
+    apart = sum(one["high"] < 1 for one in rows.values())
+    assert f"; one skill is ruled out for {apart} (interval within -1 and 1)" in said
     opposite = found.with_columns(corrected=pl.lit(-1.003), low=pl.lit(-1.01), high=pl.lit(-0.99))
     said = skills_shown(FOUR, opposite)
-    assert "for 0 one skill is ruled out (interval within -1 and 1); 6 are beyond -1 or 1, as noise allows" in said
+    assert "one skill is ruled out for 0 (interval within -1 and 1); 6 are beyond -1 or 1, as noise allows" in said
     assert "With 40 models, a true correlation of 0.6 has, without any noise, a 95% interval from 0.35 to 0.77." in said
 
 
@@ -118,10 +118,32 @@ def test_one_planted_skill_is_found() -> None:
     assert set(found["dimensions"]) == {1}
     assert (found["high"] >= 1).all()
     said = skills_shown(one, found)
-    assert " for 0 one skill is ruled out" in said
+    assert "; one skill is ruled out for 0" in said
     assert "at least 1 skill." in said
     beyond = found.filter(pl.col("corrected") > 1).height
     assert (f"; {beyond} {'is' if beyond == 1 else 'are'} beyond -1 or 1, as noise allows" in said) == bool(beyond)
+
+
+def test_a_page_has_short_headings_and_the_intervals_of_correlations() -> None:
+    values, people = skill_scores([0, 0, 0], models=11, seed=6)
+    noise, _ = skill_scores([0], models=11, reliability=0.01, seed=2)
+    four = table(np.concatenate([values, noise]), people, "a", "b", "c", "noise")
+    page = four.report(format="html", resamples=200)
+    found = separation(four, **QUICK)
+    first, _, rest = advice(four, found).partition("; ")
+    drawn = section(page, "Separation of models")
+    assert re.findall("<h3>(.*?)</h3>", drawn) == [first]
+    assert f"{rest[:1].upper()}{rest[1:]}" in text_of(drawn)
+    assert "noise does not tell them apart" in rest
+    drawn = section(page, "Correlation of metrics without noise")
+    pairs = skills(four, **QUICK)
+    first, _, rest = skills_shown(four, pairs).partition("; ")
+    assert re.findall("<h3>(.*?)</h3>", drawn) == [first]
+    assert f"{rest[:1].upper()}{rest[1:]}" in " ".join(text_of(drawn).split())
+    for row in pairs.drop_nulls("low").iter_rows(named=True):
+        cell = f"{row['corrected']:.2f} <small>[{row['low']:.2f}, {row['high']:.2f}]</small>"
+        assert cell in drawn
+    assert drawn.count("<small>[") == pairs["low"].count() == 3
 
 
 def test_metrics_without_a_common_skill() -> None:

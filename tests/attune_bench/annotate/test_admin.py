@@ -12,9 +12,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from attune_bench.annotate.admin import Administration, agreement
-from attune_bench.annotate.app import Application
+from attune_bench.annotate.app import Application, Progress
+from attune_bench.annotate.guard import cookie
 from attune_bench.annotate.screens import Choice, Option, Screen, Tags, Text
-from attune_bench.annotate.store import COST, Person, Store, Value
+from attune_bench.annotate.store import COST, Person, Saved, Store, Value
 from attune_bench.annotate.texts import Texts
 
 ORIGIN = "http://127.0.0.1:8107"
@@ -24,7 +25,7 @@ WORDS = (Option("calm", "Calm"), Option("sad", "Sad"))
 
 
 class Toy:
-    """Four shared screens and one that each person has alone; a file for each person."""
+    """Four screens about units and one that each person has alone; a file for each person."""
 
     name = "toy"
     title = "A toy study"
@@ -37,7 +38,7 @@ class Toy:
             Tags(name="felt", label="What?", options=WORDS, highest=3),
             Text(name="why", label="Why?", most=100, required=False),
         )
-        shared = [Screen(key=f"unit/{n}", title="", fields=fields, is_shared=True) for n in range(4)]
+        shared = [Screen(key=f"unit/{n}", title="", fields=fields, unit=f"u{n}") for n in range(4)]
         own = Choice(name="own", label=f"For {person.id}", options=STEPS)
         return [*shared, Screen(key="own", title="", fields=(own,))]
 
@@ -88,7 +89,8 @@ def test_nobody_else_is_let_in(application: Application) -> None:
     person, secret = application.store.add_person(language="en")
     client = TestClient(application.asgi, base_url=ORIGIN, headers={"origin": ORIGIN})
     client.get(f"/enter/{secret}")
-    for cookies in ({}, {"attune_admin": secret}, {"attune_admin": ""}):
+    name = cookie(ORIGIN, administrator=True)
+    for cookies in ({}, {name: secret}, {name: ""}):
         client.cookies.update(cookies)
         assert [client.get(page).status_code for page in PAGES] == [403, 403]
         form = {"count": "1", "language": "en", "person": person.id}
@@ -180,13 +182,22 @@ def test_a_backup_that_was_moved_is_told_until_it_is_deleted(application: Applic
     assert application.store.copies() == []
 
 
+def test_a_backup_that_no_withdrawal_reached_is_deleted(application: Application, admin: TestClient) -> None:
+    admin.post("/admin/backup")
+    [path] = [Path(one.path) for one in application.store.copies()]
+    application.store.mark_stale(str(path))
+    assert "delete that copy, and take a new one" in admin.get("/admin").text
+    admin.post("/admin/forget", data={"path": str(path)})
+    assert (path.exists(), application.store.copies()) == (False, [])
+
+
 def test_results_are_written_now(application: Application, admin: TestClient) -> None:
     [ann] = people(application, 1)
     admin.post("/admin/export")
     assert (application.output / f"{ann.id}.json").is_file()
 
 
-def test_agreement_is_of_shared_screens_that_several_are_done_with(application: Application) -> None:
+def test_agreement_is_of_units_that_several_people_are_done_with(application: Application) -> None:
     ann, bob, eve = people(application, 3)
     assert agreement(map(application.progress, (ann, bob, eve))) == []
     answer(application, ann, warmth=["1", "2", "4", "5"])
@@ -203,6 +214,23 @@ def test_agreement_is_of_shared_screens_that_several_are_done_with(application: 
     # Six pairs of a word: four of them equal; among the 12 ratings are 2 + 1 + 1 of one kind.
     assert (felt.level, felt.compared, felt.people) == ("nominal", 6, 2)
     assert felt.alpha == pytest.approx(1 - 11 * 4 / (2 * 4 * 8))
+
+
+def test_verdicts_are_compared_from_the_side_that_each_person_saw() -> None:
+    verdict = Choice(name="verdict", label="Which?", options=tuple(Option(str(n), "") for n in (2, 1, 0, -1, -2)))
+    ann, bob = (Person(name, "en") for name in ("ann", "bob"))
+
+    def progress(person: Person, values: Sequence[str], *, is_swapped: bool) -> Progress:
+        screens = [
+            Screen(key=f"{person.id}{n}", title="", fields=(verdict,), unit=str(n), is_swapped=is_swapped)
+            for n in range(len(values))
+        ]
+        saved = {s.key: Saved({"verdict": value}, 1, True) for s, value in zip(screens, values, strict=True)}
+        return Progress(person, Texts("en"), saved, screens)
+
+    both = [progress(ann, ["2", "0", "-1"], is_swapped=False), progress(bob, ["-2", "0", "1"], is_swapped=True)]
+    [one] = agreement(both)
+    assert (one.level, one.compared, one.alpha) == ("ordinal", 3, 1.0)
 
 
 def test_the_page_of_agreement_says_what_cannot_be_computed(application: Application, admin: TestClient) -> None:

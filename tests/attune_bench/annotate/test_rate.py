@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from attune_bench import score
+from attune_bench.annotate.admin import agreement
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.rate import RateJob, Scale
@@ -195,6 +196,20 @@ def test_ties_and_margins_are_of_the_models_whatever_side_they_were_on(
     assert "Ranks by Rating\n" in call("rank", table)
     call("report", table, "--html", tmp_path / "page.html")
     assert "vendor/large" in (tmp_path / "page.html").read_text()
+
+
+def test_the_administrator_sees_that_people_agree_whatever_the_order_and_the_side(store: Store, tmp_path: Path) -> None:
+    pairs = [RatedPair(unit=f"q{n}", a="x", b="y", text_a=f"Yes {n}", text_b=f"No {n}") for n in range(8)]
+
+    def choose(texts: Sequence[str]) -> int:
+        margin = int(texts[0][-1]) % 4 - 1
+        return margin if texts[0].startswith("Yes") else -margin
+
+    raters = [Rater(store, RateJob(pairs), tmp_path / "out", name) for name in ("ann", "bob")]
+    for rater in raters:
+        rater.rate(choose)
+    [one] = agreement(rater.application.progress(rater.person) for rater in raters)
+    assert (one.level, one.compared, one.alpha) == ("ordinal", 8, 1.0)
 
 
 @pytest.mark.slow

@@ -342,6 +342,11 @@ def test_every_figure_is_tested() -> None:
     assert given == {*DRAWN, *PLOTTED}
 
 
+def test_the_interval_of_a_correlation_is_printed_below_it() -> None:
+    text = words(svg(figures.skills(TABLE, frame=CORRELATIONS)))
+    assert [word for word in text if word[0] in "[-0"] == ["-0.50", "-0.40", "[-1.00, 0.50]"]
+
+
 def test_the_best_model_is_on_top_and_levels_are_drawn() -> None:
     text = words(svg(figures.scores(TABLE, frame=SUMMARY, levels={"chance": 1 / 3})))
     assert [word for word in text if word in {"a", "b", "c"}] == ["a", "b"]

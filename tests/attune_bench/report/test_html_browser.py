@@ -226,6 +226,20 @@ def test_figures_fit_a_narrow_screen(open_browser: Callable[..., Any], server: t
     assert min(sizes) > 12
 
 
+def test_the_four_branches_fit_a_phone(
+    open_browser: Callable[..., Any], server: tuple[str, list[str]], page: Shown
+) -> None:
+    if page.title != "AttuneBench scores":
+        pytest.skip("no other page has branches")
+    browser = open_browser(360)
+    browser.get(server[0])
+    sizes = (
+        "const one = document.querySelector('#profile-of-the-four-branches .scroll');"
+        "return [one.scrollWidth - one.clientWidth, one.querySelectorAll('tbody td').length]"
+    )
+    assert browser.execute_script(sizes) == [0, 4 * len(page.models)]
+
+
 def test_a_table_shows_that_it_scrolls(open_browser: Callable[..., Any], server: tuple[str, list[str]]) -> None:
     browser = open_browser(660)
     browser.get(server[0])

@@ -1,4 +1,4 @@
-// Saves each click at once; form.action would be the buttons of that name, not the address. Without this script the buttons of the form do all of it.
+// Saves each click at once. Without this script the buttons of the form do all of it.
 "use strict";
 const form = document.querySelector("form.answers");
 const asked = document.getElementById("asked");
@@ -9,31 +9,39 @@ if (asked) {
 if (form) {
   const status = form.querySelector(".status");
   const revision = form.elements.revision;
+  let typed = false;     // since the last request was sent, in a field that was not left
   let changed = false;   // since the last request was sent
-  let sending = null;    // the request that is under way
+  let sending = false;   // whether a request is under way
   let pressed = null;    // the button that waits for it
   let wait = 1000;       // milliseconds until the next try
 
+  const press = (button) => {
+    pressed = null;
+    button.form.requestSubmit(button);
+  };
+
   const save = async () => {
-    changed = false;
-    const data = new URLSearchParams(new FormData(form));
-    data.set("action", "save");
-    let answer;
+    typed = changed = false;
+    const body = new URLSearchParams(new FormData(form));
+    body.set("action", "save");
+    let answer = null;
     try {
-      answer = await fetch(form.getAttribute("action"), { method: "POST", body: data, headers: { accept: "application/json" } });
+      // form.action would be the buttons of that name. A browser keeps no long request alive when the page is left.
+      answer = await fetch(form.getAttribute("action"), {
+        method: "POST", body, keepalive: body.toString().length < 60000, headers: { accept: "application/json" },
+      });
     } catch {
-      answer = null;
+      // There is no connection.
     }
     if (answer && answer.ok) {
       const said = await answer.json();
       revision.value = said.revision;
       status.textContent = said.message;
+      form.querySelector("[value=undo]").hidden = false;
       wait = 1000;
-    } else if (answer && answer.status === 409) {
-      status.textContent = (await answer.json()).message;
-      location.reload();
     } else if (answer && answer.status < 500 && answer.status !== 429) {
-      location.reload();
+      pressed = form.querySelector("[value=save]");  // What is wrong is said by the page that this button brings.
+      changed = false;
     } else {
       changed = true;
       status.textContent = form.dataset.failed;
@@ -43,28 +51,22 @@ if (form) {
   };
 
   const saveAll = async () => {
-    while (changed) {
-      sending = save();
-      await sending;
-    }
-    sending = null;
-    if (pressed) {
-      const button = pressed;
-      pressed = null;
-      form.requestSubmit(button);
-    }
+    changed = true;
+    if (sending) return;
+    sending = true;
+    while (changed) await save();
+    sending = false;
+    if (pressed) press(pressed);
   };
 
-  form.addEventListener("change", () => {
-    changed = true;
-    if (!sending) saveAll();
-  });
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("change", saveAll);
+  form.addEventListener("input", () => { typed = true; });
+  document.addEventListener("visibilitychange", () => { if (document.hidden && typed) saveAll(); });
+  document.addEventListener("submit", (event) => {
     // A request that is under way would make the revision of this form an old one.
     if (sending) {
       event.preventDefault();
       pressed = event.submitter;
-      changed = false;
     }
   });
 }

@@ -99,9 +99,19 @@ BENCHMARK = Benchmark(
     ),
     annotation=(
         Command(
+            name="predict",
+            help="Have people predict what models predict.",
+            command=f"{_ROOM}.annotation.predict:predict",
+        ),
+        Command(
             name="collect",
             help="Let people talk with a model, and annotate their conversations.",
             command=f"{_ROOM}.annotation.collect:collect",
+        ),
+        Command(
+            name="demo",
+            help="Try a study with a stand-in for the model, without a key.",
+            command=f"{_ROOM}.annotation.collect:demo",
         ),
     ),
     limits=(

@@ -50,14 +50,8 @@ from attune_bench.benchmarks.attunebench.run_analyses import (
 )
 from attune_bench.benchmarks.attunebench.serial_misreads import READ, SERIAL_MISREADS, serial_misreads
 from attune_bench.benchmarks.attunebench.truth import METRICS as OF_TRUTH
-from attune_bench.benchmarks.attunebench.truth import (
-    TRUTH,
-    TRUTH_AGREEMENT,
-    above_ceiling,
-    alike,
-    truth,
-    truth_agreement,
-)
+from attune_bench.benchmarks.attunebench.truth import TRUTH, above_ceiling, truth
+from attune_bench.benchmarks.attunebench.truth_agreement import TRUTH_AGREEMENT, alike, truth_agreement
 from attune_bench.scores.columns import Analysis, Columns, FrameColumn, build_frame, columns, share, text
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import TESTED, paired, tested

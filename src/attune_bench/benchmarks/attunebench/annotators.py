@@ -95,10 +95,7 @@ def _turn(turn: Turn, said: RunTurn) -> Turn:
         one.model_copy(update={"winner": one.winner and said.em_pairwise_selections.get(str(place))})
         for place, one in enumerate(own.pairwise_comparisons)
     ]
-    changed = {
-        "binary_judgements": tuple(map(judged, own.binary_judgements)),
-        "pairwise_comparisons": tuple(compared),
-    }
+    changed = {"binary_judgements": tuple(map(judged, own.binary_judgements)), "pairwise_comparisons": tuple(compared)}
     update = {"mood_shift_tags": said.em_emotion_tags, "annotations": own.model_copy(update=changed)}
     return turn.model_copy(update=update)
 
@@ -147,12 +144,11 @@ def read_as_run(conversation: Conversation, name: str, *, mode: Any = "default")
     post, wide = conversation.post_panas, conversation.conversation_wide_questions
     items = {word.title(): rating for word, rating in post.responses.items()}
     totals = {key: getattr(post, key) for key in ("total_positive_affect", "total_negative_affect")}
-    said = wide.model_dump(by_alias=True)
     return Run.model_validate({
         "conversationId": conversation.id, "em_model": name, "mode": mode, "turns": turns,
         "post_conversation": {
             "predicted_post_panas": {**totals, "items": items},
-            "predicted_conversation_wide": said,
+            "predicted_conversation_wide": wide.model_dump(by_alias=True),
         },
     })  # fmt: skip
 
@@ -164,9 +160,8 @@ def _answered(conversation: Conversation, run: Run, protocol: Protocol) -> set[s
     form = prepare_panas(Form() if post is None else panas_form(post.predicted_post_panas), protocol=protocol)
     covered = count_predictions(prepare_truth(conversation, protocol), turns, form)
     full = {task for task, of in covered.items() if of["present"] == of["expected"]}
-    if any(turn.em_emotion_tags for turn in run.turns) and {turn.turn_number for turn in conversation.turns} <= {
-        *turns
-    }:
+    asked = {turn.turn_number for turn in conversation.turns}
+    if any(turn.em_emotion_tags for turn in run.turns) and asked <= turns.keys():
         full.add("emotions")
     if post is None:
         return full - {"panas"}

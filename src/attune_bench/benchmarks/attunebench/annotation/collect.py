@@ -1,13 +1,14 @@
 """The job `collect`: people talk with a model, annotate the conversation, and become a file each of the benchmark."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -28,7 +29,8 @@ from attune_bench.annotate.screens import (
 from attune_bench.annotate.store import NOTHING, Person, Store, Value
 from attune_bench.annotate.texts import Texts
 from attune_bench.benchmarks.attunebench.annotation.record import conversation_of, data_card
-from attune_bench.benchmarks.attunebench.annotation.study import COMPARED, Study, read_study
+from attune_bench.benchmarks.attunebench.annotation.stand_in import stand_in
+from attune_bench.benchmarks.attunebench.annotation.study import COMPARED, EXAMPLE, Study, read_study
 from attune_bench.benchmarks.attunebench.annotation.talk import (
     Asker,
     exchanges,
@@ -37,8 +39,8 @@ from attune_bench.benchmarks.attunebench.annotation.talk import (
 )
 from attune_bench.benchmarks.attunebench.annotation.wording import Wording
 from attune_bench.cli.annotate import serve_study, serving_options
-from attune_bench.cli.options import FILE, option, verb
-from attune_bench.cli.output import mistakes, writing
+from attune_bench.cli.options import FILE, option, output_option, verb
+from attune_bench.cli.output import UserError, emit, mistakes, writing
 from attune_data import load_codebook
 from attune_data.codebook import Named
 from attune_data.io.documents import write_whole
@@ -433,6 +435,27 @@ def drawn_comparisons(study: Study, person: Person, number: int) -> list[tuple[s
     return [(question, a, b) for question, a, b in found]
 
 
+def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, Iterable[tuple[Person, str]]]:
+    """Begin a study, or go on with it; return its file, its job, and the links of the people who were added.
+
+    Parameters
+    ----------
+    study : Path
+        The file that says what is asked.
+    file : Path
+        The file of answers.
+    people : int
+        How many people take part, with those who have withdrawn.
+    """
+    read = read_study(study)
+    about = {"study": sha256(read.model_dump_json(exclude={"limits"}).encode()).hexdigest()}
+    store = Store.create(file, Collect.name, about)
+    missing = people - len(store.people()) - len(store.withdrawals())
+    # One after another when the links are printed: nobody is added whose link is never seen.
+    links = (store.add_person(language=read.languages[0]) for _ in range(missing))
+    return store, Collect(read, store), links
+
+
 @verb("annotate collect study.toml --people 20 --file study.db -o conversations")
 @click.argument("study", type=FILE)
 @option("--people", "How many people take part; the links of new ones are printed.", click.IntRange(1), required=True)
@@ -440,16 +463,42 @@ def drawn_comparisons(study: Study, person: Person, number: int) -> list[tuple[s
 def collect(study: Path, people: int, file: Path, output: Path, **served: Any) -> None:
     """Let people talk with a model, and annotate their conversations.
 
-    STUDY is a file that says what is asked, and of which model; docs/study.toml is an example. Each person who has
-    answered everything becomes a file conversation_N.json in the folder of the results. The key of the model is read
-    from the environment. The same command goes on where it was stopped.
+    STUDY is a file that says what is asked, and of which model; attune-bench annotate demo -o FOLDER writes an example.
+    Each person who has answered everything becomes a file conversation_N.json in the folder of the results. The key of
+    the model is read from the environment. The same command goes on where it was stopped.
     """
     with mistakes(), writing(file, "--file"):
-        read = read_study(study)
-        about = {"study": sha256(read.model_dump_json(exclude={"limits"}).encode()).hexdigest()}
-        store = Store.create(file, Collect.name, about)
-        job = Collect(read, store)
-        missing = people - len(store.people()) - len(store.withdrawals())
-    # One after another when the links are printed: nobody is added whose link is never seen.
-    links = (store.add_person(language=read.languages[0]) for _ in range(missing))
+        store, job, links = begin_study(study, file, people)
     serve_study(store, job, links, output=output, **served)
+
+
+@verb("annotate demo")
+@output_option("A new folder that keeps the study; by default everything is deleted in the end.")
+@option("--port", "Where the server listens.", int, default=8017)
+def demo(output: Path | None, port: int) -> None:
+    """Try a study with a stand-in for the model.
+
+    The stand-in answers from a few sentences: no model is asked, and no key is needed. With --output, the folder has
+    study.toml, from which a study of your own can begin.
+    """
+    if output and output.exists():
+        raise UserError(f"{output} exists; choose another --output")
+    with TemporaryDirectory() as temporary, stand_in() as address:
+        folder = output or Path(temporary)
+        with writing(folder, "--output"):
+            folder.mkdir(exist_ok=True)
+        text = EXAMPLE.read_text(encoding="utf-8")
+        for said, in_demo in (
+            ('title = "Talking about what is on your mind"', 'title = "A demo: a stand-in answers, not a model"'),
+            ('name = "MODEL"', 'name = "stand-in"'),
+            ("http://localhost:8000/v1", address),
+        ):
+            text = text.replace(said, in_demo)
+        study = folder / EXAMPLE.name
+        study.write_text(text, encoding="utf-8")
+        with mistakes():
+            store, job, links = begin_study(study, folder / "study.db", people=2)
+        emit("A stand-in answers in place of a model, from a few sentences: this shows how a study runs, not a model.")
+        serve_study(store, job, links, output=folder / "conversations", host="127.0.0.1", port=port, public_url=None)
+        if output:
+            emit(f"next: attune-bench validate {output / 'conversations'} --strict")

@@ -15,6 +15,9 @@ from attune_data.codebook import ABSENT, Entry, Finding, Items, Named, Number, T
 from attune_data.licences import find_licence, licences
 from attune_data.text import did_you_mean
 
+EXAMPLE = Path(__file__).with_name("study.toml")
+"""The file of a study that the demo uses, from which a study of one's own can begin."""
+
 Language = Literal["en", "de", "zh"]
 _MANY = ("work_edu_background", "diagnoses")  # Demographics of which several may apply.
 _NO_DIAGNOSIS = "None of the above"

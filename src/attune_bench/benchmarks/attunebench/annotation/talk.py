@@ -9,7 +9,7 @@ from functools import partial
 from threading import Lock
 from urllib.parse import urlsplit
 
-from attune_bench.annotate.guard import LOG
+from attune_bench.annotate import LOG
 from attune_bench.annotate.screens import SendError
 from attune_bench.annotate.store import NOTHING, Person, Store, Value
 from attune_bench.benchmarks.attunebench.annotation.study import Limits, Model, Study
@@ -149,13 +149,13 @@ class Asker:
             async with Client(self._endpoints[model], options, budget) as client:
                 response = await client.request(call, model.decoding, settle, show)
         except BudgetExceededError as error:
-            LOG.warning("no more calls for %s: %s", person.id, error)
+            LOG.warning("no more calls: %s", error)
             raise SendError("cost_reached") from None
         except CallFailedError as error:
             # What the server says may quote the person, and stands in brackets.
-            LOG.warning("no answer for %s: %s", person.id, re.sub(r" \(.*", "", str(error), flags=re.DOTALL))
+            LOG.warning("no answer: %s", re.sub(r" \(.*", "", str(error), flags=re.DOTALL))
             raise SendError("no_answer") from None
-        text = response.text.strip()
+        text = response.text.encode("utf-8", "replace").decode().strip()  # Half of a surrogate pair cannot be stored.
         if not text or response.finish_reason in ("error", "content_filter"):
             raise SendError("no_answer")
         try:

@@ -11,7 +11,8 @@ from synthetic.runs import SimulatedModel, runs
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.annotators import read_as_run, read_as_truth
 from attune_bench.benchmarks.attunebench.report import truth_cells
-from attune_bench.benchmarks.attunebench.truth import METRICS, above_ceiling, alike, truth, truth_agreement
+from attune_bench.benchmarks.attunebench.truth import METRICS, above_ceiling, truth
+from attune_bench.benchmarks.attunebench.truth_agreement import alike, truth_agreement
 from attune_data import Conversation, Conversations, Run, load, load_runs
 from attune_metrics.metric import MetricInputError
 

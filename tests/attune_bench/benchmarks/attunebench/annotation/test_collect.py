@@ -12,15 +12,15 @@ from annotating import ORIGIN, Somebody
 from model_server import Json, ModelServer, reply
 
 from attune_bench import score
+from attune_bench.annotate import LOG
 from attune_bench.annotate.app import Application
-from attune_bench.annotate.guard import LOG, Limits
+from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.store import Store
 from attune_bench.benchmarks.attunebench.annotation.collect import Collect
-from attune_bench.benchmarks.attunebench.annotation.study import read_study
+from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, read_study
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, Run, Runs, load
 
-STUDY = Path(__file__).parents[5] / "docs" / "study.toml"
 KEY = "sk-5f3a9c1b7e2d4a6f8c0b"
 MESSAGES = ("I have quarrelled with <b>my</b> sister.", "She has not called for a week.")
 
@@ -67,7 +67,7 @@ class Setting:
     """A study with a server of models, a file and people."""
 
     def __init__(self, folder: Path, server: ModelServer, **changes: str) -> None:
-        text = STUDY.read_text(encoding="utf-8").replace("http://localhost:8000/v1", server.url)
+        text = EXAMPLE.read_text(encoding="utf-8").replace("http://localhost:8000/v1", server.url)
         for old, new in changes.items():
             assert old.replace("_is_", " = ") in text
             text = text.replace(old.replace("_is_", " = "), new)
@@ -225,6 +225,42 @@ def test_a_failed_call_is_told_and_repeated_and_the_message_is_kept(setting: Set
     assert setting.server.bodies[0]["messages"] == setting.server.bodies[1]["messages"]
 
 
+def test_an_empty_answer_is_none_and_half_a_character_spoils_no_answer(setting: Setting) -> None:
+    said = [b'""', rb'"I see \ud83d."']
+    choice = b'{"choices": [{"message": {"content": %s}, "finish_reason": "stop"}]}'
+    setting.server._fault = lambda number, _body: reply("200 OK", (choice % said[number - 1]).decode())
+    person = setting.somebody().answer_until("/screen/talk")
+    assert person.post(action="send", message=MESSAGES[0]) == 422
+    assert person.post(action="send") == 200
+    assert "I see ?." in person.text
+
+
+@pytest.mark.slow
+def test_no_follow_up_after_a_model_that_fitted(setting: Setting) -> None:
+    person = setting.somebody(q3_modelFit="Mostly off-target or intrusive").answer_until("/screen/felt_off")
+    person.open("/screen/whole")
+    person.answers["q3_modelFit"] = "Mostly well-matched"
+    person.answer()
+    assert person.place == "/done"
+    assert load(setting.output)[0].conversation_wide_questions.q3_follow_up_what_felt_off == ()
+
+
+@pytest.mark.slow
+def test_people_read_the_language_that_they_choose_and_data_stay_the_same(setting: Setting) -> None:
+    person = setting.somebody(topic="Work", gender="Another")
+    person.client.post("/language", data={"language": "de"})
+    person.open("/")
+    assert "Bevor Sie beginnen" in person.text
+    assert "inoffizielle Übersetzung" in person.text
+    person.answer_until("/screen/topic")
+    assert "Arbeit" in person.text
+    person.answer_all()
+    [one] = load(setting.output)
+    assert (one.metadata.category, one.metadata.subtopic) == ("Work", "New role")
+    assert one.participant_profile.demographics.gender == "Another"
+    assert load(setting.output).issues.height == 0
+
+
 def test_a_message_that_is_sent_twice_is_asked_about_once(setting: Setting) -> None:
     person = setting.somebody().answer_until("/screen/talk")
     older = person.page
@@ -293,6 +329,7 @@ def test_what_a_call_may_cost_is_noted_before_it_is_sent(tmp_path: Path, server:
     assert noted[0] >= 400 * 0.6 / 1e6 > setting.store.about("cost")
 
 
+@pytest.mark.slow
 def test_the_key_of_the_model_is_nowhere(setting: Setting, log: StringIO) -> None:
     setting.server._answer = lambda _body: f"Your key is {KEY}, as sent."
     person = setting.somebody()
@@ -309,6 +346,7 @@ def test_the_key_of_the_model_is_nowhere(setting: Setting, log: StringIO) -> Non
         assert KEY not in place
 
 
+@pytest.mark.slow
 def test_people_go_on_where_they_were_after_a_kill(setting: Setting) -> None:
     person = setting.somebody().answer_until("/screen/talk")
     setting.store.save(setting.store.people()[0].id, "message/1", {"text": MESSAGES[0]}, revision=0, done=True)
@@ -322,6 +360,7 @@ def test_people_go_on_where_they_were_after_a_kill(setting: Setting) -> None:
     assert person.open("/").place == "/done"
 
 
+@pytest.mark.slow
 def test_a_withdrawal_deletes_the_file_and_no_other_takes_its_number(setting: Setting) -> None:
     first = setting.somebody(messages=["FIRST", "FIRST"])
     first.answer_all()

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from attune_bench.benchmarks.attunebench.annotation.study import Study, read_study
+from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, Study, read_study
 from attune_data.codebook import CodebookError
-
-EXAMPLE = Path(__file__).parents[5] / "docs" / "study.toml"
 
 
 def changed(folder: Path, old: str, new: str) -> Study:

@@ -1,0 +1,183 @@
+"""What the pages do with answers: saving, going on and back, undoing, two tabs, withdrawing, results."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from toy_study import ORIGIN, WHOLE, Browser, toy_application
+
+from attune_bench.annotate.app import Application
+from attune_bench.annotate.store import Person, Store
+
+SAVED = {**WHOLE, "tags": {}}
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Iterator[Application]:
+    application = toy_application(tmp_path)
+    yield application
+    application.store.close()
+
+
+@pytest.fixture
+def ann(application: Application) -> Browser:
+    return Browser(application)
+
+
+def test_clicks_are_saved_and_the_screen_is_done_by_going_on(ann: Browser) -> None:
+    ann.go_to("ask/1")
+    assert ann.send("ask/1", action="save", script=True, one="yes").json()["revision"] == 1
+    assert (ann.state("ask/1").value, ann.state("ask/1").done) == ({"one": "yes", "tags": {}}, False)
+    assert ann.send("ask/1", action="save", script=True, **WHOLE).json()["revision"] == 2
+    found = ann.send("ask/1", **WHOLE)
+    assert (found.status_code, found.headers["location"]) == (303, "/screen/ask/2")
+    assert (ann.state("ask/1").value, ann.state("ask/1").done) == (SAVED, True)
+    assert ann.client.get("/").headers["location"] == "/screen/ask/2"
+    assert ann.send("ask/2", action="back", one="no").headers["location"] == "/screen/ask/1"
+    assert ann.state("ask/2").value["one"] == "no"  # Going back saves too.
+
+
+def test_a_form_without_its_names_is_not_done_and_says_so(ann: Browser) -> None:
+    ann.go_to("ask/1")
+    found = ann.client.post("/screen/ask/1")
+    assert found.status_code == 422
+    assert found.text.count("Please answer this question.") == 2
+    assert ann.state("ask/1").done is False
+
+
+def test_a_screen_whose_answer_was_cleared_is_not_done_any_more(ann: Browser) -> None:
+    ann.go_to("ask/2")
+    ann.send("ask/1", action="save", script=True, one="yes")
+    assert (ann.state("ask/1").value, ann.state("ask/1").done) == ({"one": "yes", "tags": {}}, False)
+    assert ann.client.get("/").headers["location"] == "/screen/ask/1"
+    ann.send("ask/1", action="undo")
+    assert (ann.state("ask/1").value, ann.state("ask/1").done) == (SAVED, True)
+
+
+def test_undo_goes_back_to_what_was_seen_and_whether_it_was_done(ann: Browser) -> None:
+    ann.go_to("ask/1")
+    ann.send("ask/1", action="save", script=True, one="yes")
+    ann.send("ask/1", action="save", script=True, **WHOLE)
+    ann.send("ask/1", **WHOLE)
+    seen = []
+    for _ in range(3):
+        assert ann.send("ask/1", action="undo").headers["location"] == "/screen/ask/1"
+        seen.append((ann.state("ask/1").value, ann.state("ask/1").done))
+    assert seen == [({"one": "yes", "tags": {}}, False), ({}, False), ({}, False)]
+
+
+def test_another_tab_is_told_and_shown_what_is_saved(ann: Browser) -> None:
+    ann.go_to("ask/1")
+    ann.send("ask/1", **WHOLE)
+    found = ann.send("ask/1", revision=0, **{**WHOLE, "one": "no"})
+    assert found.status_code == 409
+    assert "changed in another window" in found.text
+    assert 'name="revision" value="1"' in found.text
+    assert 'value="yes" checked' in found.text
+    assert ann.send("ask/1", revision=0, script=True, action="save", one="no").status_code == 409
+    assert ann.state("ask/1").value == SAVED
+
+
+def test_an_exercise_is_explained_once_and_a_check_has_to_be_right(ann: Browser) -> None:
+    ann.go_to("exercise")
+    assert ann.send("exercise", right="no").headers["location"] == "/screen/exercise"
+    page = ann.client.get("/screen/exercise").text
+    assert "That is not quite right. So." in page
+    assert ann.send("exercise", right="no").headers["location"] == "/screen/check"
+    found = ann.send("check", right="no")
+    assert (found.status_code, ann.state("check").done) == (422, False)
+    assert '<p class="notice" role="alert">No.</p>' in found.text
+    assert ann.send("check", right="yes").headers["location"] == "/screen/ask/1"
+
+
+@pytest.mark.parametrize(
+    ("referer", "then"),
+    [
+        (f"{ORIGIN}/screen/ask/1", "/screen/ask/1"),
+        (f"{ORIGIN}/done", "/"),
+        ("", "/"),
+        (f"{ORIGIN}//elsewhere.example/screen/", "/"),
+        ("https://elsewhere.example/", "/"),
+    ],
+)
+def test_another_language_shows_the_same_screen(ann: Browser, referer: str, then: str) -> None:
+    ann.go_to("ask/1")
+    found = ann.client.post("/language", data={"language": "de"}, headers={"referer": referer})
+    assert (found.status_code, found.headers["location"]) == (303, then)
+    assert '<html lang="de">' in ann.client.get("/screen/ask/1").text
+    assert ann.client.post("/language", data={"language": "tlh"}).status_code == 404
+
+
+def test_results_are_written_when_all_is_done_and_deleted_with_the_person(
+    application: Application, ann: Browser
+) -> None:
+    ann.go_to("ask/2")
+    ann.send("ask/2", **WHOLE)
+    assert ann.client.get("/done").status_code == 200
+    result = application.output / f"{ann.person.id}.json"
+    assert result.exists()
+    page = ann.client.get("/withdraw").text
+    assert "written anew without your answers" in page
+    assert ann.client.post("/withdraw", data={"person": ann.person.id}).status_code == 200
+    assert not result.exists()
+    assert application.store.people() == []
+    assert ann.client.get("/").status_code == 403
+    assert ann.send("ask/2", revision=1, **WHOLE).status_code == 403
+
+
+def test_a_withdrawal_reaches_backups_and_marks_those_that_it_does_not_reach(
+    application: Application, ann: Browser, tmp_path: Path
+) -> None:
+    ann.go_to("ask/2")
+    for name in ("stays.db", "moved.db", "other.db"):
+        application.store.backup(tmp_path / name)
+    (tmp_path / "moved.db").rename(tmp_path / "somewhere.db")
+    (tmp_path / "other.db").write_bytes(b"something else")
+    page = ann.client.get("/withdraw").text
+    assert page.count("a backup on the researchers") == 3
+    assert ann.client.post("/withdraw", data={"person": ann.person.id}).status_code == 200
+    assert {Path(copy.path).name: copy.stale for copy in application.store.copies() if copy.kind == "backup"} == {
+        "stays.db": False,
+        "moved.db": True,
+        "other.db": True,
+    }
+    with Store(tmp_path / "stays.db") as backup:
+        assert (backup.people(), len(backup.withdrawals())) == ([], 1)
+    assert b"secret thought" not in b"".join(path.read_bytes() for path in tmp_path.glob("st*.db*"))
+    assert (tmp_path / "other.db").read_bytes() == b"something else"
+
+
+def test_results_and_backups_are_whole_while_people_save(
+    application: Application, ann: Browser, tmp_path: Path
+) -> None:
+    stop, failed = Event(), []
+
+    def save(person: Person) -> None:
+        n = 0
+        while not stop.is_set():
+            n = application.store.save(person.id, "ask/1", {"one": str(n), "again": str(n)}, revision=n, done=True)
+
+    def copy() -> None:
+        try:
+            for n in range(10):
+                application.export()
+                application.store.backup(tmp_path / f"{n}.db")
+        except Exception as error:
+            failed.append(error)
+        stop.set()
+
+    people = [ann.person, *(application.store.add_person(language="en")[0] for _ in range(3))]
+    threads = [Thread(target=save, args=(person,)) for person in people] + [Thread(target=copy)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    for n in range(10):
+        with Store(tmp_path / f"{n}.db") as backup:
+            values = [one.value for person in people for one in backup.answers(person.id).values()]
+        assert all(value["one"] == value["again"] for value in values)
+    for person in people:
+        states = application.store.answers(person.id)["ask/1"]
+        assert int(states.value["one"]) == states.revision - 1  # Each save is there, and is there once.
