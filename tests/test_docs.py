@@ -74,6 +74,7 @@ ELSEWHERE = {
     "README.md python sh": "test_readme.py",
     "adding-a-benchmark.md sh python": "test_adding_a_benchmark.py",
     "attunebench.md sh": "attune_bench/benchmarks/attunebench/test_similarity.py",
+    "collecting.md sh": "attune_bench/benchmarks/attunebench/annotation/test_demo.py",
     "batch.md sh": "attune_bench/adapters/test_pages.py",
     "exchange.md sh": "attune_bench/adapters/test_pages.py",
     "training.md sh python": "attune_bench/adapters/test_trl.py",
@@ -271,8 +272,11 @@ def options() -> set[str]:
     """Return the options that the help of any command names."""
     from attune_bench.cli import app
 
-    of_groups = ("batch export", "batch import", "judge agree", "judge correct", "judge draw", "judge plan", "")
-    every = [*app.list_commands(click.Context(app)), *of_groups]
+    context = click.Context(app)
+    commands = {name: app.get_command(context, name) for name in app.list_commands(context)}
+    groups = {name: group for name, group in commands.items() if isinstance(group, click.Group)}
+    of_groups = [f"{name} {one}" for name, group in groups.items() for one in group.list_commands(context)]
+    every = [*commands, *of_groups, ""]
     return {option for command in every for option in OPTIONS.findall(called(f"attune-bench {command} --help-all"))}
 
 

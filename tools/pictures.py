@@ -1,14 +1,20 @@
-"""Make the pictures of README.md anew: `make pictures`, with Chromium on the path.
+"""Make the pictures of README.md and of docs/collecting.md anew: `make pictures`, with Chromium on the path.
 
 The model on a server is the server of the tests, whose answers are of the right form and random.
 """
 
 import random
+import re
 import subprocess
 import sys
+import time
+from base64 import b64decode
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from annotating import Somebody
+from browsers import browsers
 from model_server import ModelServer
 
 PICTURES = Path(__file__).parents[1] / "pictures"
@@ -33,6 +39,7 @@ def main() -> None:
         shoot(folder / "report.html", 640)
         shoot(folder / "run.html", 560)
         shoot(folder / "conversations.html", 560)
+        shoot_study(folder)
 
 
 def run(folder: Path, *arguments: str) -> None:
@@ -46,6 +53,48 @@ def shoot(page: Path, height: int) -> None:
     flags = ("--headless=new", "--no-sandbox", "--hide-scrollbars", f"--window-size=1280,{height}")
     command = ["chromium", *flags, f"--screenshot={picture}", page.as_uri()]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # noqa: S603 - our own page
+
+
+class Writer(Somebody):
+    """Somebody who answers no faster than a link may be used."""
+
+    def post(self, **given: Any) -> int:
+        """Send the form of the page."""
+        time.sleep(0.15)
+        return super().post(**given)
+
+
+def shoot_study(folder: Path) -> None:
+    """Take pictures of the demo of annotation: a question, on a desk and on a telephone, and the administration."""
+    command = [*COMMAND, "annotate", "demo", "--port", "8196"]
+    log = folder / "annotate.txt"
+    with (
+        log.open("w") as out,
+        subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.DEVNULL) as served,  # noqa: S603 - our own
+        browsers() as start,
+    ):
+        while "Ctrl-C" not in (printed := log.read_text(encoding="utf-8")):
+            time.sleep(1)
+        time.sleep(1)
+        links = re.findall(r"(http://127.0.0.1:8196)(/(?:admin/)?enter/)(\S+)", printed)
+        (origin, enter, first), (_, _, second), (_, enter_admin, administrator) = links
+        messages = ("I start a new job on Monday, and I keep thinking that they will find me out.", "It is a lot.")
+        Writer(origin, first, messages=messages).answer_all()
+        Writer(origin, second, messages=messages).answer_until("/screen/turn/1/pair/0")
+        for name, address, width, height in (
+            ("pictures/annotate.png", f"{enter}{second}", 1280, 560),
+            ("docs/assets/annotate.webp", f"{enter}{second}", 400, 760),
+            ("docs/assets/administration.webp", f"{enter_admin}{administrator}", 1000, 520),
+        ):
+            browser = start(width)
+            browser.get(f"{origin}{address}")
+            browser.find_element("css selector", "a.primary").click()
+            metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            taken = {"format": "webp", "quality": 70} if name.endswith("webp") else {"format": "png"}
+            picture = browser.execute_cdp_cmd("Page.captureScreenshot", taken)
+            (PICTURES.parent / name).write_bytes(b64decode(picture["data"]))
+        served.terminate()
 
 
 if __name__ == "__main__":
