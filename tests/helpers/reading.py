@@ -7,13 +7,17 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import socket
 from time import monotonic, sleep
 from typing import Any
 
 
 @contextmanager
-def served(folder: Path, port: int, *command: str) -> Iterator[list[str]]:
+def served(folder: Path, *command: str) -> Iterator[list[str]]:
     """Serve a study by a command of `attune-bench annotate`, as a user does; give the links of people."""
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     line = [sys.executable, "-m", "attune_bench", "annotate", *command, "--port", str(port)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
@@ -25,9 +29,14 @@ def served(folder: Path, port: int, *command: str) -> Iterator[list[str]]:
             links += re.findall(r"^[\w-]+: (http\S+)$", said.strip())
             if said.startswith("Answers are kept"):
                 break
-        sleep(2)
+        wait_for(lambda: _answers(port))
         yield links
         process.terminate()
+
+
+def _answers(port: int) -> bool:
+    with socket() as one:
+        return not one.connect_ex(("127.0.0.1", port))
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> None:

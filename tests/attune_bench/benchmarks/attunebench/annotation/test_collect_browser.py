@@ -8,12 +8,12 @@ from browsers import browsers
 from model_server import Json, ModelServer
 from reading import Reader, served
 
+from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE
 from attune_bench.cli import main
 from attune_data import load
 
 pytestmark = pytest.mark.slow
 
-STUDY = Path(__file__).parents[5] / "docs" / "study.toml"
 MESSAGES = ["I have quarrelled with <b>my</b> sister.", "She has not called for a week.\nWhat now?"]
 
 
@@ -26,11 +26,11 @@ def answered(body: Json) -> str:
 @pytest.mark.parametrize("script", [True, False])
 def test_a_person_at_a_browser_becomes_a_file(tmp_path: Path, width: int, script: bool) -> None:
     with ModelServer(answer=answered, latency=0.2) as server, browsers() as start:
-        study = STUDY.read_text(encoding="utf-8").replace("http://localhost:8000/v1", server.url)
+        study = EXAMPLE.read_text(encoding="utf-8").replace("http://localhost:8000/v1", server.url)
         (tmp_path / "study.toml").write_text(study, encoding="utf-8")
         options = ("--people", "1", "--file", "study.db", "--output", "conversations")
         browser = start(width, script=script)
-        with served(tmp_path, 8194, "collect", "study.toml", *options) as [link]:
+        with served(tmp_path, "collect", "study.toml", *options) as [link]:
             Reader(browser, link, width, MESSAGES).answer_all()
         assert [one for one in browser.get_log("browser") if "favicon" not in one["message"]] == []
         [one] = load(tmp_path / "conversations")

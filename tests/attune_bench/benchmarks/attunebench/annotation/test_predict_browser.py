@@ -22,7 +22,7 @@ def test_a_conversation_of_the_demo_is_played_to_its_run_file(
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "conversation_1.json").write_bytes(shortest.to_json())
     command = ("predict", "data", "--as", "ann", "--file", "ann.db", "--output", "human")
-    with browsers() as start, served(tmp_path, 8202, *command) as [link]:
+    with browsers() as start, served(tmp_path, *command) as [link]:
         browser = start(width, script=script)
         Reader(browser, link, width).answer_all()
         assert browser.get_log("browser") == []
