@@ -143,7 +143,25 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
 
 
 def noise_freedom(moved: Floats, freedom: float) -> float:
-    """Return Box's degrees of freedom of the models' noise: all of them where models are equally noisy."""
+    """Estimate Box's degrees of freedom of the models' noise [3]_, over ``1 + 3 / freedom``.
+
+    Parameters
+    ----------
+    moved : array of float, shape (models, clusters)
+        What each cluster adds to the error of each model's mean, as `attune_metrics.stats.sums.relative_means` has it.
+    freedom : float
+        Degrees of freedom of the clusters.
+
+    Returns
+    -------
+    float
+        From 1 to the number of models minus 1, which is that of equally noisy models.
+
+    Examples
+    --------
+    >>> noise_freedom(np.array([[1.0, -1, 1, -1], [-1, 1, -1, 1]]), 3)
+    1.0
+    """
     total = float((moved**2).sum())
     squares = sum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
     unbiased = freedom**2 / ((freedom - 1) * (freedom + 2)) * (squares - total**2 / freedom)

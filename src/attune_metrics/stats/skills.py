@@ -87,10 +87,10 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
         from -1 to 1 at which the likelihood ratio [4]_ of the means of k models, ``2 log L / (k - 1)``, is at most
         ``2 log cosh(z w / sqrt(k - 3))``. Without noise this is Fisher's interval [3]_. w^2 is 1, plus the share that
         the estimated noise, with `attune_metrics.stats.separation.noise_freedom`, adds to the variance of `corrected`
-        over its sampling variance. `corrected` is not clipped; where it is beyond -1 or 1, it is an end of its
-        interval. docs/separation.md simulates the coverage. `corrected` is nan, and its ``reason`` says why, with fewer
-        than six models or three clusters, and with a reliability below 0.3. `within` has Student's t of the jackknife
-        of clusters, on Fisher's scale.
+        over its sampling variance. `corrected` is not clipped; where it is beyond -1 or 1, its interval is from there
+        to -1 or 1 at least. docs/separation.md simulates the coverage. `corrected` is nan, and its ``reason`` says
+        why, with fewer than six models or three clusters, and with a reliability below 0.3. `within` has Student's t
+        of the jackknife of clusters, on Fisher's scale.
 
     Raises
     ------
@@ -178,7 +178,7 @@ class _Means:
                 return float(side)
             return float(brentq(lambda rho: min(self._ratio(rho), most + 1) - most, estimate, side))
 
-        return end(-1), end(1)
+        return min(end(-1), 1.0), max(end(1), -1.0)
 
     def _excess_variance(self, models: int, freedom: float) -> float:
         """Return by which factor it adds to the variance of `corrected` that the noise is estimated."""
