@@ -29,7 +29,7 @@ PARTS = {
     "count_reached", "count_reached_by_means", "in_turn", "clusters_needed", "count_by_design", "maximize",
     "drawn_blocks", "find_groups", "chains", "information_left", "fit_parts", "group_models", "check_options",
     "check_comparisons", "influence_of", "variance_terms", "variances_of_sums", "complete_units", "relative_means",
-    "finite", "slope", "noise_freedom",
+    "finite", "slope",
 }  # fmt: skip
 """Steps that several statistics share."""
 SECTIONS = ("Formula", "Empty, missing and", "Example", "Pitfalls", "Source")

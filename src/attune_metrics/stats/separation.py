@@ -24,17 +24,18 @@ from attune_metrics.stats.cluster_means import t_ends
 from attune_metrics.stats.power import mde_factor
 from attune_metrics.stats.repeats import variance_terms, variances_of_sums
 from attune_metrics.stats.sums import (
+    SMALL_SAMPLE,
     Floats,
     cluster_sums,
     coefficient_of_variation,
     complete_units,
     effective_freedom,
     jackknife_error,
+    noise_freedom,
     relative_means,
     rounding_of,
 )
 
-_SMALL_SAMPLE = 3  # set by the simulation in docs/separation.md
 _MOST_EXACT = 200  # non-centrality; beyond it Patnaik's approximation is as good, and the series are slow
 
 
@@ -142,34 +143,6 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
     return Separation(found, model, unit, within, seen, detectable)
 
 
-def noise_freedom(moved: Floats, freedom: float) -> float:
-    """Estimate Box's degrees of freedom of the models' noise [3]_, over ``1 + 3 / freedom``.
-
-    Parameters
-    ----------
-    moved : array of float, shape (models, clusters)
-        What each cluster adds to the error of each model's mean, as `attune_metrics.stats.sums.relative_means` has it.
-    freedom : float
-        Degrees of freedom of the clusters.
-
-    Returns
-    -------
-    float
-        From 1 to the number of models minus 1, which is that of equally noisy models.
-
-    Examples
-    --------
-    >>> noise_freedom(np.array([[1.0, -1, 1, -1], [-1, 1, -1, 1]]), 3)
-    1.0
-    """
-    total = float((moved**2).sum())
-    squares = sum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
-    unbiased = freedom**2 / ((freedom - 1) * (freedom + 2)) * (squares - total**2 / freedom)
-    most = len(moved) - 1
-    found = total**2 / unbiased / (1 + _SMALL_SAMPLE / freedom) if unbiased > 0 else most
-    return min(max(found, 1.0), most)
-
-
 def _ends(
     ratio: float, most: int, noise: float, freedom: float, level: float, *, is_absolute: bool = False
 ) -> tuple[float, float]:
@@ -214,7 +187,7 @@ def _shares(
     ends = [_ratio_end(end, float(row[0]), rest, high, side) for end, side in zip(between, (-1, 1), strict=True)]
     found[0] = replace(found[0], low=ends[0], high=ends[1])
     unit, within = (parts / parts.sum(axis=0))[1:].tolist()
-    models, freedom = len(values), freedom / (1 + _SMALL_SAMPLE / freedom)
+    models, freedom = len(values), freedom / (1 + SMALL_SAMPLE / freedom)
     ranges = (unit, -within[0] / models, 1), (within, 0, models / (models - 1))
     for place, ((share, *left), bottom, top) in enumerate(ranges, start=1):
         least, most = (bottom, top) if bottom < share < top else (-inf, inf)

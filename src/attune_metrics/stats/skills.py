@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level
 from attune_metrics.stats.bootstrap import Interval
-from attune_metrics.stats.separation import noise_freedom, separation
+from attune_metrics.stats.separation import separation
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -28,6 +28,7 @@ from attune_metrics.stats.sums import (
     complete_units,
     effective_freedom,
     jackknife_error,
+    noise_freedom,
     relative_means,
 )
 
@@ -86,7 +87,7 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
         The interval of `corrected` takes models and clusters as samples, from normal distributions: all correlations
         from -1 to 1 at which the likelihood ratio [4]_ of the means of k models, ``2 log L / (k - 1)``, is at most
         ``2 log cosh(z w / sqrt(k - 3))``. Without noise this is Fisher's interval [3]_. w^2 is 1, plus the share that
-        the estimated noise, with `attune_metrics.stats.separation.noise_freedom`, adds to the variance of `corrected`
+        the estimated noise, with `attune_metrics.stats.sums.noise_freedom`, adds to the variance of `corrected`
         over its sampling variance. `corrected` is not clipped; where it is beyond -1 or 1, its interval is from there
         to -1 or 1 at least. docs/separation.md simulates the coverage. `corrected` is nan, and its ``reason`` says
         why, with fewer than six models or three clusters, and with a reliability below 0.3. `within` has Student's t
