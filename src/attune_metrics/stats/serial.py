@@ -71,15 +71,16 @@ class Neighbours:
         if len(set(sizes.values())) > 1:
             raise MetricInputError(f"expected as many of each: {', '.join(f'{n} {name}' for name, n in sizes.items())}")
         self.order: NDArray[np.intp] = np.lexsort((place, of))
-        self.of, self.place = of[self.order], place[self.order]
+        self.of: NDArray[np.intp] = of[self.order]
+        self.place: Floats = place[self.order]
         same = self.of[1:] == self.of[:-1]
         if (same & (np.diff(self.place) == 0)).any():
             raise MetricInputError("two values of a series have one place; give each value a place of its own")
-        self.first = np.flatnonzero(same & (np.diff(self.place) == 1))
-        self.size = np.bincount(self.of)
-        self.pairs = self.sum(np.ones(len(self.first)), self.of[self.first])
+        self.first: NDArray[np.intp] = np.flatnonzero(same & (np.diff(self.place) == 1))
+        self.size: NDArray[np.intp] = np.bincount(self.of)
+        self.pairs: Floats = self.sum(np.ones(len(self.first)), self.of[self.first])
         starts = np.flatnonzero(np.append(True, ~same)) if len(of) else np.zeros(0, dtype=np.intp)
-        self.cluster = cluster[self.order][starts]
+        self.cluster: NDArray[np.intp] = cluster[self.order][starts]
         if (self.cluster[self.of] != cluster[self.order]).any():
             raise MetricInputError("a series has values of two clusters; the cluster is of the whole series")
 
