@@ -109,7 +109,7 @@ def report_made(outcome: RunOutcome, made: str) -> None:
             "those responses stay in the cache, and another --output keeps both"
         )
     if outcome.extended:
-        _say(f"{outcome.extended} of them keep every answer from before, none of which was asked again, and add others")
+        _say(f"{outcome.extended} of them add answers to those from before; nothing was asked twice")
     if outcome.meter.responses:
         _say(outcome.meter.text())
     if outcome.unread and not outcome.is_unreadable:

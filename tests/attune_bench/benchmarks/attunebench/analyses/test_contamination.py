@@ -186,7 +186,7 @@ def test_a_run_with_probes_from_the_first_call_to_the_page(call: Call, data: dic
         status, out, _ = call(*command, "--probes", "--html", "page.html")
         assert status == 0
         assert "replaced" not in out
-        assert "12 of them keep every answer from before, none of which was asked again, and add others" in out
+        assert "12 of them add answers to those from before; nothing was asked twice" in out
         # Nothing but the probes is asked.
         probed = sum(bool(halves(turn.user_message or "")) for one in [*data.values()][:12] for turn in one.turns)
         assert server.calls == before + probed
