@@ -122,6 +122,7 @@ class Annotator:
             self.note(n, int(revision), value)
             self.ask("POST", path, headers, {**form, "revision": revision, "action": "next"})
             self.note(n, int(revision) + 1, value)
+        self.connection.close()
 
     def note(self, screen: int, revision: int, value: Mapping[str, str]) -> None:
         """Note that the server said so."""

@@ -75,8 +75,7 @@ class Limits:
     body : int
         The most bytes of a request.
     seconds : float
-        The most seconds for the head of a request to arrive, for the whole of it, and for each part of the response to
-        be taken.
+        The most seconds for the whole of a request to arrive.
     per_link : float
         Requests a second of one personal link, ten times as many at once.
     per_address : float
@@ -173,8 +172,7 @@ class Guard:
                 if status in _CLOSING:  # The rest of such a request is not waited for.
                     added.append((b"connection", b"close"))
                 message["headers"] = [*message.get("headers", ()), *added]
-            async with asyncio.timeout(self.limits.seconds):
-                await send(message)
+            await send(message)
 
         link, address = self._link(scope), _address(scope)
         failure = ""

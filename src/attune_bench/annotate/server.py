@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import os
+import re
 import signal
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -19,7 +19,7 @@ from attune_bench.annotate.screens import Job
 from attune_bench.annotate.store import Store
 
 SECONDS = Limits().seconds
-"""The most seconds for the head of a request to arrive."""
+"""The most seconds for the head of a request to arrive, and for a response to be taken."""
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -57,20 +57,14 @@ def origin_of(host: str, port: int, public_url: str | None) -> str:
                 "the address that people open by --public-url https://..."
             )
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    parts = urlsplit(public_url)
-    if (
-        parts.scheme != "https"
-        or not parts.hostname
-        or "@" in parts.netloc
-        or parts.path.strip("/")
-        or parts.query
-        or parts.fragment
-    ):
-        raise AddressError(
-            f"--public-url is {public_url!r}; expected https:// and a host alone, such as https://study.example.org"
-        )
     # As browsers name it in what they send: in ASCII, and without the port that https has anyway.
-    return f"https://{parts.netloc.lower().encode('idna').decode()}".removesuffix(":443")
+    found = re.fullmatch(r"https://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?/?", public_url.lower())
+    if not found:
+        raise AddressError(
+            f"--public-url is {public_url!r}; expected https:// and a host alone, such as https://study.example.org "
+            "(of a name that is not in ASCII the form xn--...)"
+        )
+    return f"https://{found[1]}" + (found[2] if found[2] and found[2] != ":443" else "")
 
 
 def serve(
@@ -126,8 +120,10 @@ def configuration(application: Application, *, host: str, port: int, public_url:
 class Connection(H11Protocol):
     """A connection that is closed when a client is slow to say what it wants, or to take what it asked for.
 
-    Uvicorn itself waits for the head of a request for ever.
+    Uvicorn itself waits for both for ever.
     """
+
+    _stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -140,16 +136,33 @@ class Connection(H11Protocol):
         self._idle_since = self.loop.time()
         super().on_response_complete()
 
+    def pause_writing(self) -> None:
+        """Begin to wait for the client to take what is written."""
+        super().pause_writing()
+        self._stuck = self.loop.call_later(SECONDS, self._abort)
+
+    def resume_writing(self) -> None:
+        """Stop waiting for the client to take what is written."""
+        super().resume_writing()
+        if self._stuck:
+            self._stuck.cancel()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._watch.cancel()
+        if self._stuck:
+            self._stuck.cancel()
         super().connection_lost(exc)
 
     def _look(self) -> None:
-        is_answered = self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]
-        left = self._idle_since + SECONDS - self.loop.time() if is_answered else SECONDS
+        is_answering = self.cycle is not None and not self.cycle.response_complete  # type: ignore[redundant-expr]
+        is_open = not self.transport.is_closing()  # Else it waits for the client to take the rest.
+        left = SECONDS if is_answering and is_open else self._idle_since + SECONDS - self.loop.time()
         if left > 0:
             self._watch = self.loop.call_later(left, self._look)
         else:
-            LOG.info("- - 408 %.0f ms", 1000 * SECONDS)
-            self.transport.abort()
+            self._abort()
+
+    def _abort(self) -> None:
+        LOG.info("- - 408 %.0f ms", 1000 * SECONDS)
+        self.transport.abort()

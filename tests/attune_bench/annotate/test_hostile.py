@@ -15,7 +15,7 @@ from toy_study import MARKUP, ORIGIN, WHOLE, Browser, Toy, toy_application
 
 from attune_bench.annotate import LOG, guard
 from attune_bench.annotate.app import MOST_FIELDS, Application
-from attune_bench.annotate.guard import HEADERS, Guard, Limits, Rate, cookie
+from attune_bench.annotate.guard import HEADERS, Limits, Rate, cookie
 
 SECRET_THOUGHT = WHOLE["why"]
 
@@ -312,37 +312,6 @@ def test_keys_of_a_rate_are_forgotten_when_there_are_too_many() -> None:
     for n in range(5):
         assert rate.wait(f"key {n}") == 0
     assert len(rate._buckets) == 3
-
-
-def test_slow_bodies_and_slow_readers_are_given_up(log: Log) -> None:
-    async def application(scope: guard.Scope, receive: guard.Receive, send: guard.Send) -> None:
-        del scope
-        await receive()
-        await send({"type": "http.response.start", "status": 200})
-
-    async def never() -> guard.Message:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def whole() -> guard.Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def stuck(message: guard.Message) -> None:
-        del message
-        await asyncio.Event().wait()
-
-    taken: list[guard.Message] = []
-
-    async def take(message: guard.Message) -> None:
-        taken.append(message)
-
-    scope = {"type": "http", "method": "GET", "headers": [(b"host", b"127.0.0.1:8017")], "client": ("a", 1)}
-    watched = Guard(application, ORIGIN, Limits(seconds=0.05))
-    asyncio.run(watched({**scope}, never, take))
-    assert taken[0]["status"] == 500  # The application of this test has no pages for HTTPException.
-    assert "HTTPException" in log.last
-    asyncio.run(watched({**scope}, whole, stuck))
-    assert "TimeoutError" in log.last
 
 
 def test_web_sockets_are_not_answered(application: Application) -> None:

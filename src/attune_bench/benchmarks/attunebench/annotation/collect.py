@@ -33,6 +33,7 @@ from attune_bench.benchmarks.attunebench.annotation.stand_in import stand_in
 from attune_bench.benchmarks.attunebench.annotation.study import COMPARED, EXAMPLE, Study, read_study
 from attune_bench.benchmarks.attunebench.annotation.talk import (
     Asker,
+    endpoints,
     exchanges,
     improving_messages,
     talk_messages,
@@ -448,6 +449,7 @@ def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, I
         How many people take part, with those who have withdrawn.
     """
     read = read_study(study)
+    endpoints(read)  # A server without a key is an error before there is a file.
     about = {"study": sha256(read.model_dump_json(exclude={"limits"}).encode()).hexdigest()}
     store = Store.create(file, Collect.name, about)
     missing = people - len(store.people()) - len(store.withdrawals())

@@ -11,7 +11,19 @@ from attune_bench.runner.cost import Price
 from attune_data import load_codebook
 from attune_data.attunebench.profile import instruments
 from attune_data.attunebench.records import Demographics
-from attune_data.codebook import ABSENT, Entry, Finding, Items, Named, Number, Text, read_toml, refuse, unknown
+from attune_data.codebook import (
+    ABSENT,
+    CodebookError,
+    Entry,
+    Finding,
+    Items,
+    Named,
+    Number,
+    Text,
+    read_toml,
+    refuse,
+    unknown,
+)
 from attune_data.licences import find_licence, licences
 from attune_data.text import did_you_mean
 
@@ -312,8 +324,9 @@ def read_study(path: Path) -> Study:
     Raises
     ------
     CodebookError
-        The file is not TOML or has mistakes, each of which is told with its place and value.
-    OSError
-        The file cannot be read.
+        The file cannot be read, is not TOML or has mistakes, each of which is told with its place and value.
     """
-    return read_toml(path, Study)
+    try:
+        return read_toml(path, Study)
+    except OSError as error:
+        raise CodebookError(f"{path}: the study cannot be read: {error.strerror or error}") from None

@@ -69,6 +69,18 @@ class _UnderWay:
     task: "asyncio.Task[None]" = field(init=False)
 
 
+def endpoints(study: Study) -> dict[Model, Endpoint]:
+    """Return the server of each model.
+
+    Raises
+    ------
+    ProviderError
+        A server has no key, or its address cannot be used.
+    """
+    models = dict.fromkeys((study.model, study.improving))
+    return {model: endpoint(model.provider, base_url=model.base_url) for model in models}
+
+
 class Asker:
     """Asks the models of a study.
 
@@ -88,9 +100,7 @@ class Asker:
     def __init__(self, study: Study, store: Store) -> None:
         self._study = study
         self._store = store
-        self._endpoints: dict[Model, Endpoint] = {
-            model: endpoint(model.provider, base_url=model.base_url) for model in {study.model, study.improving}
-        }
+        self._endpoints = endpoints(study)
         self._under_way: dict[tuple[str, str], _UnderWay] = {}
         self._paying = Lock()
 

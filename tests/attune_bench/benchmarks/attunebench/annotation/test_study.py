@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from commands import Call
 
 from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, Study, read_study
 from attune_data.codebook import CodebookError
@@ -72,3 +73,23 @@ t_scores.promis_anxiety_t = [T]
     assert one.computed("promis_anxiety", {0: 0, 1: 1, 2: 0}) == {}
     with pytest.raises(CodebookError, match=r"promis_anxiety_t = 16: expected 17 values, one for each sum"):
         changed(tmp_path, "[[exercises]]", text.replace(", 81.6", ""))
+
+
+@pytest.mark.parametrize(("path", "told"), [("missing.toml", "No such file or directory"), (".", "Is a directory")])
+def test_a_study_that_cannot_be_read_is_named(call: Call, tmp_path: Path, path: str, told: str) -> None:
+    study = str(tmp_path / path)
+    options = ("--people", "2", "--file", str(tmp_path / "study.db"), "-o", str(tmp_path / "conversations"))
+    status, _, err = call("annotate", "collect", study, *options)
+    assert (status, err) == (2, f"attune-bench: {Path(study)}: the study cannot be read: {told}\n")
+    assert not (tmp_path / "study.db").exists()
+
+
+def test_without_the_key_of_the_model_nothing_is_begun(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    changed(tmp_path, 'provider = "local"\nbase_url = "http://localhost:8000/v1"', 'provider = "openai"')
+    options = ("--people", "2", "--file", str(tmp_path / "study.db"), "-o", str(tmp_path / "conversations"))
+    status, _, err = call("annotate", "collect", str(tmp_path / "study.toml"), *options)
+    assert (status, err) == (2, "attune-bench: no key for openai: set OPENAI_API_KEY\n")
+    assert not (tmp_path / "study.db").exists()
