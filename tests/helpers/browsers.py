@@ -48,13 +48,27 @@ def axe_script(folder: Path) -> str:
 
 def serious_violations(browser: Any, axe: str) -> list[Any]:
     """Return what axe-core finds serious or critical on the page that is open: the rule and the first elements."""
+    return _found(_axe_run(browser, axe, ""), {"serious", "critical"})
+
+
+def violations(browser: Any, axe: str) -> list[Any]:
+    """Return all that axe-core finds by WCAG 2.2 (A and AA) and best practice, as `serious_violations` does."""
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    return _found(_axe_run(browser, axe, f", runOnly: {tags}"), {"minor", "moderate", "serious", "critical"})
+
+
+def _axe_run(browser: Any, axe: str, options: str) -> Any:
     browser.set_script_timeout(120)
     # Of the browser and not of the page, whose policy allows no other script than its own.
     browser.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
-    found = browser.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[0])")
+    found = browser.execute_async_script(f"axe.run({{resultTypes: ['violations']{options}}}).then(arguments[0])")
     assert found["passes"]
-    serious = [one for one in found["violations"] if one["impact"] in {"serious", "critical"}]
-    return [(one["id"], [node["html"][:200] for node in one["nodes"][:5]]) for one in serious]
+    return found
+
+
+def _found(found: Any, impacts: set[str]) -> list[Any]:
+    some = [one for one in found["violations"] if one["impact"] in impacts]
+    return [(one["id"], [node["html"][:200] for node in one["nodes"][:5]]) for one in some]
 
 
 def _browser(script: bool) -> Any:

@@ -367,7 +367,7 @@ class Application:
         return RedirectResponse(came_from if came_from.startswith("/screen/") else "/", SEE_OTHER)
 
     async def _ask_to_withdraw(self, visit: Visit) -> Response:
-        copies = await run_in_threadpool(self.store.copies)
+        copies = sorted({(copy.at[:10], copy.kind) for copy in await run_in_threadpool(self.store.copies)})
         return self.page("withdraw.html", visit.texts, person=visit.person, copies=copies)
 
     async def _withdraw(self, visit: Visit) -> Response:

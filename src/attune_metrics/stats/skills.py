@@ -1,4 +1,4 @@
-"""Skills: how alike two metrics order the models once their noise is taken out, and how many skills metrics share.
+"""Skills: how alike two metrics order the models once their noise is taken out.
 
 References
 ----------
@@ -6,18 +6,18 @@ References
 .. [2] Brennan (2001), Generalizability Theory, chapter 10: the correlation of universe scores, where the errors of two
    metrics are correlated, as both are computed on the same units.
 .. [3] Fisher (1921), On the probable error of a coefficient of correlation, Metron 1, 3-32.
-.. [4] Horn (1965), A rationale and test for the number of factors in factor analysis, Psychometrika 30, 179-185.
+.. [4] Wilks (1938), Annals of Mathematical Statistics 9, 60-62.
 """
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from math import atanh, isnan, nan, sqrt, tanh
+from math import atanh, cosh, exp, inf, isnan, log, nan, sqrt, tanh
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.metric import MetricInputError, check_level, check_whole
+from attune_metrics.metric import MetricInputError, check_level
 from attune_metrics.stats.bootstrap import Interval
 from attune_metrics.stats.separation import separation
 from attune_metrics.stats.sums import (
@@ -28,11 +28,17 @@ from attune_metrics.stats.sums import (
     complete_units,
     effective_freedom,
     jackknife_error,
+    noise_freedom,
     relative_means,
 )
 
 MIN_MODELS = 6
 """With fewer models the correlation of two metrics over models is not shown: its interval would say nothing."""
+
+MIN_RELIABILITY = 0.3
+"""Below it the correlation of a metric is not corrected: the estimate would be noise, magnified."""
+
+_MOST_STEPS, _CONVERGED = 100, 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Correlation:
     observed : float
         Pearson's correlation of the models' means, -1 to 1.
     corrected : Interval
-        The same without the noise of both metrics; beyond 1 or below -1 at times, as are its ends.
+        The same without the noise of both metrics, beyond 1 or below -1 at times.
     within : Interval
         Correlation of the two metrics over the units of a model, all models together, -1 to 1.
     reliabilities : (float, float)
@@ -78,11 +84,14 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
     Returns
     -------
     Correlation
-        The interval of `corrected` takes models and clusters as samples: Fisher's of r [3]_ for k models,
-        ``tanh(atanh(r) -+ z / sqrt(k - 3))``, each end corrected as r is; docs/separation.md simulates it. No number
-        is clipped. `corrected` is nan, and its ``reason`` says why, with fewer than six models or three clusters, and
-        where the interval of a reliability reaches 0. `within` has Student's t of the jackknife of clusters, on
-        Fisher's scale.
+        The interval of `corrected` takes models and clusters as samples, from normal distributions: all correlations
+        from -1 to 1 at which the likelihood ratio [4]_ of the means of k models, ``2 log L / (k - 1)``, is at most
+        ``2 log cosh(z w / sqrt(k - 3))``. Without noise this is Fisher's interval [3]_. w^2 is 1, plus the share that
+        the estimated noise, with `attune_metrics.stats.sums.noise_freedom`, adds to the variance of `corrected`
+        over its sampling variance. `corrected` is not clipped; where it is beyond -1 or 1, its interval is from there
+        to -1 or 1 at least. docs/separation.md simulates the coverage. `corrected` is nan, and its ``reason`` says
+        why, with fewer than six models or three clusters, and with a reliability below 0.3. `within` has Student's t
+        of the jackknife of clusters, on Fisher's scale.
 
     Raises
     ------
@@ -116,21 +125,98 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
         scale = sqrt(float((m**2).sum()) * float((other_m**2).sum()))
         observed = min(max(float((m * other_m).sum()) / scale, -1.0), 1.0)
         reason = next((part.reliability.reason for part in parts if isnan(part.reliability.low)), None)
-        if reason is None and min(part.reliability.low for part in parts) <= 0:
-            reason = "the models do not differ reliably in one of the two"
+        if reason is None and min(reliabilities) < MIN_RELIABILITY:
+            reason = f"one of the two has a reliability below {MIN_RELIABILITY}"
         if reason is None:
-            shared, kept = float((f * g).sum()) / scale, sqrt(reliabilities[0] * reliabilities[1])
-            corrected = (observed - shared) / kept
-            reach = NormalDist().inv_cdf((1 + level) / 2) / sqrt(models - 3)
-            low, high = (_fisher(observed, reach * side) for side in (-1, 1))
-            ends = (low - shared) / kept, (high - shared) / kept
-    over_models = Interval(corrected, *ends, level, "fisher", n, size, reason)
+            sizes = np.unique(index, return_counts=True)[1].astype(np.float64)
+            freedom = effective_freedom(size, coefficient_of_variation(sizes))
+            freedom *= min(noise_freedom(moved, freedom) for moved in (f, g))
+            means = _Means(observed, 1 - reliabilities[0], 1 - reliabilities[1], float((f * g).sum()) / scale)
+            corrected, ends = means.corrected, means.ends(models, freedom, level)
+    over_models = Interval(corrected, *ends, level, "likelihood ratio", n, size, reason)
     return Correlation(observed, over_models, _within(both, index, level), reliabilities)
 
 
-def _fisher(correlation: float, reach: float) -> float:
-    """Return a correlation moved on Fisher's scale; -1 and 1 stay."""
-    return correlation if abs(correlation) >= 1 - ROUNDING else tanh(atanh(correlation) + reach)
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """Correlation of the models' means in two metrics, and the noise in means of variance 1: variances, covariance."""
+
+    correlation: float
+    noise: float
+    other_noise: float
+    shared_noise: float
+
+    @property
+    def kept(self) -> float:
+        """Return the square root of the product of the reliabilities."""
+        return sqrt((1 - self.noise) * (1 - self.other_noise))
+
+    @property
+    def corrected(self) -> float:
+        """Return the correlation without the noise."""
+        return (self.correlation - self.shared_noise) / self.kept
+
+    def ends(self, models: int, freedom: float, level: float) -> tuple[float, float]:
+        """Return the ends of the interval of `corrected`, with the degrees of freedom of the noise."""
+        from scipy.optimize import brentq
+
+        estimate = self.corrected
+        if abs(self.correlation) >= 1 - ROUNDING:
+            return estimate, estimate
+        reach = NormalDist().inv_cdf((1 + level) / 2) * sqrt(self._excess_variance(models, freedom) / (models - 3))
+        most = 2 * log(cosh(reach))
+        # Models that do not differ in one of the two go with any correlation.
+        without_models = min(
+            log(noise) + 1 / noise + log(1 - 2 * self.correlation * slope + slope**2) - log(1 - self.correlation**2) - 1
+            for noise in (self.noise, self.other_noise)
+            for slope in (self.shared_noise / noise,)
+        )
+
+        def end(side: int) -> float:
+            if side * estimate >= 1:
+                return estimate
+            if min(without_models, self._ratio(side)) <= most:
+                return float(side)
+            return float(brentq(lambda rho: min(self._ratio(rho), most + 1) - most, estimate, side))
+
+        return min(end(-1), 1.0), max(end(1), -1.0)
+
+    def _excess_variance(self, models: int, freedom: float) -> float:
+        """Return by which factor it adds to the variance of `corrected` that the noise is estimated."""
+        rho = min(max(self.corrected, -1), 1)
+
+        def variance(one: float, other: float, both: float) -> float:
+            own = (one**2 + other**2) / 2 + both**2
+            return one * other + both**2 + rho**2 * own - 2 * rho * both * (one + other)
+
+        one, other, both = 1 / (1 - self.noise), 1 / (1 - self.other_noise), self.shared_noise / self.kept
+        return 1 + (models - 1) / freedom * variance(one - 1, other - 1, both) / variance(one, other, rho + both)
+
+    def _ratio(self, rho: float) -> float:
+        """Return twice the log of the likelihood ratio of `corrected` and rho, of one model.
+
+        Fisher's scoring finds the spreads a and b of the models that make rho most likely.
+        """
+        a, b, size, trace = sqrt(1 - self.noise), sqrt(1 - self.other_noise), 1.0, 2.0
+        for _ in range(_MOST_STEPS):
+            x, y, true = a * a + self.noise, b * b + self.other_noise, rho * a * b
+            both = true + self.shared_noise
+            size = (a * b) ** 2 * (1 - rho**2) + a * a * self.other_noise + b * b * self.noise
+            size += self.noise * self.other_noise - self.shared_noise * (2 * true + self.shared_noise)  # x y - both^2
+            if size <= 0:
+                return inf
+            trace = (x + y - 2 * self.correlation * both) / size
+            one, other = 2 * (a * a * y - true * both) / size, 2 * (b * b * x - true * both) / size
+            slope = one * (1 - trace) + 2 * (a * a - self.correlation * true) / size
+            other_slope = other * (1 - trace) + 2 * (b * b - self.correlation * true) / size
+            curve, other_curve = one**2 + 2 * true**2 / size, other**2 + 2 * true**2 / size
+            mixed = one * other + (2 * true**2 - 4 * (a * b) ** 2) / size
+            scale = curve * other_curve - mixed**2
+            steps = (mixed * other_slope - other_curve * slope) / scale, (mixed * slope - curve * other_slope) / scale
+            a, b = (spread * exp(min(max(step, -0.5), 0.5)) for spread, step in zip((a, b), steps, strict=True))
+            if max(map(abs, steps)) < _CONVERGED:
+                break
+        return log(size) + trace - log(1 - self.correlation**2) - 2
 
 
 def _within(both: Floats, index: NDArray[np.intp], level: float) -> Interval:
@@ -157,94 +243,3 @@ def _within(both: Floats, index: NDArray[np.intp], level: float) -> Interval:
     freedom = effective_freedom(size, coefficient_of_variation(sizes))
     reach = float(stdtrit(freedom, (1 + level) / 2)) * jackknife_error(np.array(scaled[1:]) - scaled[0])
     return Interval(found, tanh(scaled[0] - reach), tanh(scaled[0] + reach), level, "jackknife-t", n, size)
-
-
-@dataclass(frozen=True, slots=True)
-class Dimensions:
-    """How many skills metrics share over models.
-
-    Attributes
-    ----------
-    number : int
-        How many of the eigenvalues, from the first on, are above `noise`.
-    eigenvalues, noise : tuple of float
-        Of the correlations of the metrics over models, the largest first; and the 95% quantile of the same eigenvalue
-        of metrics that share no skill and are as unreliable.
-    """
-
-    number: int
-    eigenvalues: tuple[float, ...]
-    noise: tuple[float, ...]
-
-
-def shared_dimensions(
-    values: ArrayLike, clusters: Iterable[Hashable], *, draws: int = 1000, seed: int = 0
-) -> Dimensions:
-    """Count the skills that metrics share over models, by parallel analysis [4]_ against noise of the same reliability.
-
-    Horn's parallel analysis compares the eigenvalues of the correlation matrix with those of unrelated variables. Here
-    these are drawn as independent normal true values, with each metric's variance between models, plus normal errors
-    with the covariance that the metrics' errors have on the same units, so that shared noise counts as no skill.
-
-    Parameters
-    ----------
-    values : array of float, shape (metrics, models, units)
-        nan where there is no value; only units with every value count.
-    clusters : iterable of str or int
-        The label of each unit's cluster; for independent units the id of the unit.
-    draws : int
-        How many data sets of unrelated metrics are drawn.
-    seed : int
-        Of the draws.
-
-    Returns
-    -------
-    Dimensions
-        A number of 0 says that no two metrics share a skill as far as these data show; one that the data show is a
-        lower bound, as with few models only strong dimensions rise above noise. Eigenvalues are rounded to 9 digits.
-
-    Raises
-    ------
-    MetricInputError
-        If there are fewer than two metrics, six models or two clusters, or a metric has equal means of all models.
-
-    Examples
-    --------
-    Four metrics of one skill:
-
-    >>> generator = np.random.default_rng(1)
-    >>> skill = 2 * generator.normal(size=12)[:, np.newaxis]
-    >>> shared_dimensions([skill + generator.normal(size=(12, 20)) for _ in range(4)], range(20), draws=200).number
-    1
-    """
-    check_whole(draws, "draws", 1)
-    given, index = complete_units(values, clusters)
-    if given.ndim != 3 or len(given) < 2 or given.shape[1] < MIN_MODELS or len(np.unique(index)) < 2:
-        raise MetricInputError(
-            f"complete values of shape {given.shape}; expected (metrics, models, units) of two metrics, {MIN_MODELS} "
-            "models and two clusters or more"
-        )
-    parts = [relative_means(one, index) for one in given]
-    means, moved = np.stack([part[0] for part in parts]), np.stack([part[1].ravel() for part in parts])
-    models = means.shape[1]
-    total = (means**2).sum(axis=1) / (models - 1)
-    if not total.min() > 0:
-        raise MetricInputError("the means of the models do not differ in one of the metrics")
-    errors = np.array([[float((one * other).sum()) for other in moved] for one in moved]) / (models - 1)
-    covariance = errors + np.diag(np.maximum(total - np.diag(errors), 0))
-    levels, axes = np.linalg.eigh(covariance / np.sqrt(total[:, np.newaxis] * total))
-    normal = np.random.default_rng(seed).normal(size=(draws, models, len(means)))
-    drawn: Floats = normal @ (axes * np.sqrt(np.maximum(levels, 0))).T
-    found = _eigenvalues(means.T[np.newaxis])[0]
-    noise = np.quantile(_eigenvalues(drawn), 0.95, axis=0)
-    above = (found > noise).tolist()
-    number = above.index(False) if False in above else len(above)
-    return Dimensions(number, tuple(found.tolist()), tuple(np.round(noise, 9).tolist()))
-
-
-def _eigenvalues(values: Floats) -> Floats:
-    """Return the eigenvalues, the largest first, of the correlations of variables (sets, cases, variables)."""
-    centred = values - values.mean(axis=1, keepdims=True)
-    centred /= np.sqrt((centred**2).sum(axis=1, keepdims=True))
-    found: Floats = np.linalg.eigvalsh(centred.transpose(0, 2, 1) @ centred)[:, ::-1].astype(np.float64)
-    return found.round(9)
