@@ -5,10 +5,12 @@
 Scores of two units of each participant: unit effects and errors of variance 1, of errors 0.3 the participant's; models
 as far apart as their reliability says. Reliability: how often its interval covers each of three reliabilities; then,
 over all three, the intervals of the shares between models, between units and within. *uneven*: the errors of models
-have standard deviations of 0.5 to 1.5, and two families of models share errors. Correlation of two skills with the true
-correlation rho, of two metrics of one reliability and errors that correlate 0.4: how often the interval covers rho, how
-often it is refused, and its median width with rho 0.6. Dimensions: in which share of data sets of six metrics with a
-reliability of 0.8 so many skills are counted. It takes about two minutes; ``--full`` has every cell and more data sets.
+have standard deviations of 0.5 to 1.5, and two families of models share errors. Shares of few independent units, by
+the variance between units; the variance between models is 0.05 and 0.5, of errors 1. Correlation of two skills with
+the true correlation rho, of two metrics of one reliability and errors that correlate 0.4: how often the interval
+covers rho, how often it is refused, and its median width with rho 0.6. Dimensions: in which share of data sets of six
+metrics with a reliability of 0.8 so many skills are counted. It takes about two minutes; ``--full`` has every cell and
+more data sets.
 """
 
 import argparse
@@ -38,7 +40,7 @@ def main() -> None:
     given = parser.parse_args()
     simulations = given.simulations or (2000 if given.full else 500)
     generator = np.random.default_rng(given.seed)
-    for lines in (reliabilities, correlations, dimensions):
+    for lines in (reliabilities, shares_of_few, correlations, dimensions):
         print(*lines(generator, simulations, full=given.full), "", sep="\n", flush=True)
 
 
@@ -89,6 +91,27 @@ def reliabilities(generator: np.random.Generator, simulations: int, *, full: boo
         of_shares = covered[:, 1:].sum(axis=0) / shown[:, 1:].sum(axis=0)
         shares = " | ".join(f"{share:.1%}" for share in (*(covered / shown)[:, 0], *of_shares))
         yield f"| {noise} | {models} | {participants} | {shares} |"
+
+
+def shares_of_few(generator: np.random.Generator, simulations: int, *, full: bool) -> Iterator[str]:
+    """Yield a line for each design: coverage of shares of the variance with few independent units."""
+    yield "| models | units | variance of units | models | units | within |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for models, units, unit in product(MODELS, (12, 25), (0.05, 0.2, 1.0, 3.0) if full else (0.05, 1.0)):
+        covered, betweens = np.zeros(3), (0.05, 0.5)
+        for between, _ in product(betweens, range(simulations)):
+            true = generator.normal(size=(models, 1))
+            true = (true - true.mean()) * np.sqrt(between / true.var(ddof=1))
+            found = separation(
+                true + np.sqrt(unit) * generator.normal(size=units) + generator.normal(size=(models, units)),
+                range(units),
+            )
+            truth = np.array([between, unit, 1]) / (between + unit + 1)
+            covered += [
+                covers(*both) for both in zip((found.model, found.unit, found.within), truth.tolist(), strict=True)
+            ]
+        shares = " | ".join(f"{share:.1%}" for share in covered / simulations / len(betweens))
+        yield f"| {models} | {units} | {unit} | {shares} |"
 
 
 def correlations(generator: np.random.Generator, simulations: int, *, full: bool) -> Iterator[str]:

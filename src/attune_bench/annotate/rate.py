@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
@@ -108,8 +109,9 @@ class RateJob:
         self.dimension = dimension
         self.question = question
         self.title = "Comparisons" if scale is None else "Ratings"
+        self.order = lru_cache(maxsize=128)(self._order)
 
-    def order(self, person: str) -> list[tuple[str, Rated]]:
+    def _order(self, person: str) -> list[tuple[str, Rated]]:
         """Return the key of each screen and its item, in the order of the person with an id.
 
         Units are in random order, so that who stops early has rated a random part. The texts of a unit follow each
@@ -136,7 +138,7 @@ class RateJob:
         found = [start]
         for number, (key, item) in enumerate(self.order(person.id), 1):
             title = texts(f"{kind}_item", number=number, count=count)
-            talk = _talk(item.talk, texts)
+            talk = _talk(item.talk, texts.language)
             is_swapped = isinstance(item, RatedPair) and not _shows_a_first(person.id, item)
             if isinstance(item, RatedText):
                 passages: tuple[Passage, ...] = (Passage(texts("response"), item.text),)
@@ -341,7 +343,9 @@ def _hash(*words: str) -> str:
     return sha256("\0".join(words).encode()).hexdigest()
 
 
-def _talk(talk: Talk, texts: Texts) -> tuple[Said, ...]:
+@lru_cache(maxsize=10_000)  # Every request of a person needs all screens.
+def _talk(talk: Talk, language: str) -> tuple[Said, ...]:
+    texts = Texts(language)
     last = len(talk) - 1
     return tuple(
         Said(texts(f"said_by_{by}"), text, is_person=by == "person", is_asked=place == last)

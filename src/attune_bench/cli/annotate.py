@@ -1,7 +1,7 @@
 """The commands `annotate`: people answer in a browser, and their answers become files that other commands read."""
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from pathlib import Path
 from secrets import token_urlsafe
@@ -149,18 +149,23 @@ def rate(people: int, file: Path, output: Path, host: str, port: int, public_url
     ratings.csv, which judge agree reads; of pairs comparisons.csv, which rank and report read.
     """
     job = rated_job(**given)
-    about = {"items": fingerprint(job.items), "scale": job.scale and [job.scale.low, job.scale.high, job.scale.steps]}
+    about = {"table": fingerprint(job.items), "scale": job.scale and [job.scale.low, job.scale.high, job.scale.steps]}
     with mistakes(), writing(file, "--file"):
         store = Store.create(file, job.name, about)
-    begun = store.about("people") or 0
-    links = [store.add_person(language="en", name=f"rater-{number}") for number in range(begun + 1, people + 1)]
-    store.set_about("people", max(people, begun))
     what = plural(len(job.items), "pair" if job.scale is None else "text")
     sides = "" if job.scale else "; sides are random too"
     emit(f"{what} to rate, in random order for each person{sides}.")
     for sentence in (*steps_of(job), next_of(job, output)):
         emit(sentence)
+    links = _new_raters(store, people)
     serve_study(store, job, links, output=output, host=host, port=port, public_url=public_url)
+
+
+def _new_raters(store: Store, people: int) -> Iterator[tuple[Person, str]]:
+    """Add raters up to a number, and yield each with the secret of the link."""
+    for number in range((store.about("people") or 0) + 1, people + 1):
+        yield store.add_person(language="en", name=f"rater-{number}")
+        store.set_about("people", number)
 
 
 def steps_of(job: RateJob) -> list[str]:

@@ -166,8 +166,8 @@ def comparison_note(
     if look is not None:
         level = f"{100 * options.level:g}%"
         intervals = (
-            f"Uncorrected intervals: by Student's t over {of_clusters}, so wide that those of {_looks_words(look)} "
-            f"hold together with {level}."
+            f"Uncorrected intervals: by Student's t over {of_clusters}, corrected for skewness, so wide that those of "
+            f"{_looks_words(look)} hold together with {level}."
         )
         test = (
             f"p: the likelihood ratio of Student's t over {of_clusters}, which holds at any number of looks."

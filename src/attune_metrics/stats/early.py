@@ -1,7 +1,9 @@
 """A comparison while its data come in: the difference of two models at a planned look, or at any time.
 
 At a look, the difference d of a statistic has the standard error SE of the jackknife of clusters, and ``t = d / SE``
-has Student's distribution with the `attune_metrics.stats.sums.effective_freedom` of the clusters. The p-value is at
+has Student's distribution with the `attune_metrics.stats.sums.effective_freedom` of the clusters, once Hall's cubic
+[5]_ takes out the skewness s of what each of n clusters adds: ``t + s (u^2 / 3 + 1 / 6) / sqrt(n) + s^2 u^3 / 27 n``
+with u the t, but at most 3 and at least -3. Ends of intervals are moved back by the inverse. The p-value is at
 least ``2 / 2^k`` with k clusters in which the models differ, which exchanges of the models could give at the least.
 `attune_metrics.stats.looks` corrects it for planned looks.
 
@@ -25,11 +27,12 @@ References
    sequences, Ann. Stat. 52, 2613-2640.
 .. [4] Howard, Ramdas, McAuliffe, Sekhon (2021), Time-uniform, nonparametric, nonasymptotic confidence sequences,
    Ann. Stat. 49, 1055-1080, equation 14.
+.. [5] Hall (1992), On the removal of skewness by transformation, J. R. Stat. Soc. B 54, 221-228.
 """
 
 from dataclasses import dataclass
 from functools import cache
-from math import exp, inf, isnan, log, log1p, nan, sqrt
+from math import copysign, exp, inf, isnan, log, log1p, nan, sqrt
 from statistics import NormalDist
 
 from attune_metrics.metric import MetricInputError, check_level
@@ -39,6 +42,7 @@ from attune_metrics.stats.looks import check_look, critical_values, p_over_looks
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS
 from attune_metrics.stats.sums import (
     ROUNDING,
+    Floats,
     Statistic,
     coefficient_of_variation,
     effective_freedom,
@@ -47,6 +51,13 @@ from attune_metrics.stats.sums import (
 
 TUNED_FOR = 50
 """With so many clusters the interval at any time is narrowest, compared with other choices of g."""
+
+MIN_DIFFERING = 6
+"""Where the models are equal in a cluster, and differ in fewer than this, there is no interval: exchanges of the models
+in so few clusters cannot give p below 0.05."""
+
+_FAR = 3
+"""Hall's cubic moves a t beyond this as far as it moves this one: it is an expansion about 0, and too steep far out."""
 
 _PRIOR = TUNED_FOR / 8.211968062  # g: y = G / g is narrowest where log((1 + y) / 0.05^2) = y
 
@@ -229,16 +240,49 @@ def early_differences(
                 p = p_min = looking.p_min(differing)
         else:
             freedom = effective_freedom(size, coefficient_of_variation(units))
-            p, p_min = looking.p(difference / error, freedom, differing), looking.p_min(differing)
-            reach = looking.factor(freedom, level) * error
-            if reach < inf:
-                low, high = difference - reach, difference + reach
+            shape = _skewness((own.mean() - own) / units[units > 0], units[units > 0]), size
+            t, p_min = _straightened(difference / error, *shape), looking.p_min(differing)
+            p, reach = looking.p(t, freedom, differing), looking.factor(freedom, level)
+            if differing < min(MIN_DIFFERING, size):
+                reason = f"the models differ in fewer than {MIN_DIFFERING} clusters"
+            elif reach < inf:
+                low, high = (difference - error * _skewed(side * reach, *shape) for side in (1, -1))
             else:
                 reason = "so few clusters decide nothing at any time"
             if size >= MDE_MIN_CLUSTERS and p_min < 0.05 and reach < inf:
                 mde = _detectable(looking, freedom) * error
         found.append(EarlyDifference(*both, difference, low, high, p, p_min, size, differing, mde, reason))
     return found
+
+
+def _skewness(moved: Floats, sizes: Floats) -> float:
+    """Return the skewness of what clusters add to a difference, from how far a unit of each moves it.
+
+    Where sizes are unequal, the skewness of units times sizes would be decided by the largest cluster.
+    """
+    centred = moved - moved.mean()
+    spread = sqrt(float((centred**2).mean()))
+    of_units = float((centred**3).mean()) / spread**3 if spread > 0 else 0.0
+    return of_units * float((sizes**3).mean() / (sizes**2).mean() ** 1.5)
+
+
+def _straightened(t: float, skewness: float, clusters: int) -> float:
+    """Return t of skewed differences as it would be without skewness."""
+    near = min(max(t, -_FAR), _FAR)
+    return t + (skewness * (near**2 / 3 + 1 / 6) + skewness**2 * near**3 / 27 / sqrt(clusters)) / sqrt(clusters)
+
+
+def _skewed(t: float, skewness: float, clusters: int) -> float:
+    """Return the t that `_straightened` makes the given one."""
+    for end in (-_FAR, _FAR):
+        beyond = t - _straightened(end, skewness, clusters)
+        if beyond * end >= 0:
+            return end + beyond
+    if abs(skewness) <= ROUNDING:
+        return t
+    w = t / sqrt(clusters) - skewness / (6 * clusters)
+    cube = 1 + skewness * w
+    return sqrt(clusters) * 3 / skewness * (copysign(abs(cube) ** (1 / 3), cube) - 1)
 
 
 def _detectable(looking: Looking, freedom: float) -> float:

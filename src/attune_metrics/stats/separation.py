@@ -92,12 +92,14 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
         and G the effective number of clusters, an end of the interval of the reliability is the rho from 0 to below 1
         at which F is the quantile of a non-central F distribution with c and ``d (G - 1)`` degrees of freedom and the
         non-centrality ``c rho / (1 - rho)``, above 200 by Patnaik's approximation [2]_. d are Box's degrees of freedom
-        of the noise [3]_, from 1 to k - 1, over ``1 + 3 / (G - 1)``, and ``(1 + rho) / c = (1 - rho) / d + 2 rho /
-        (k - 1)``. The share between models has the interval of a ratio [4]_, on the log scale: of the variance between
+        of the noise [3]_, from 1 to k - 1, over ``1 + 3 / (G - 1)``, and ``(1 + rho) / c = (1 - rho) / d + 2 rho / (k
+        - 1)``. The share between models has the interval of a ratio [4]_, on the log scale: of the variance between
         models, by that F with the second degrees of freedom over ``(1 - rho)^2``, and of the rest, by Student's t of
-        the jackknife of clusters. The other shares have that t on the logit scale. Numbers are nan, and ``reason`` says
-        why, with fewer than two models or two clusters, and where all models have the same mean; ends with fewer than
-        three clusters. docs/separation.md simulates how often the intervals cover.
+        the jackknife of clusters. The other shares have that t with ``(G - 1) / (1 + 3 / (G - 1))`` degrees of
+        freedom, on the logit scale between the ends of what they can be where another part is estimated below 0:
+        ``-within / k`` to 1 for units, and 0 to ``k / (k - 1)`` within. Numbers are nan, and ``reason`` says why, with
+        fewer than two models or two clusters, and where all models have the same mean; ends with fewer than three
+        clusters. docs/separation.md simulates how often the intervals cover.
 
     Raises
     ------
@@ -135,7 +137,7 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
     elif size < 3:
         reason = "fewer than three clusters"
     else:
-        design = between / noise, models - 1, _noise_freedom(moved, freedom), freedom
+        design = between / noise, models - 1, noise_freedom(moved, freedom), freedom
         low, high = _ends(*design, level)
         absolute = _ends(*design, level, is_absolute=True)
     found = Interval(reliability, low, high, level, "F", n, size, reason)
@@ -146,8 +148,26 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
     return Separation(found, model, unit, within, error, seen, detectable)
 
 
-def _noise_freedom(moved: Floats, freedom: float) -> float:
-    """Return Box's degrees of freedom of the models' noise: all of them where models are equally noisy."""
+def noise_freedom(moved: Floats, freedom: float) -> float:
+    """Estimate Box's degrees of freedom of the models' noise [3]_, over ``1 + 3 / freedom``.
+
+    Parameters
+    ----------
+    moved : array of float, shape (models, clusters)
+        What each cluster adds to the error of each model's mean, as `attune_metrics.stats.sums.relative_means` has it.
+    freedom : float
+        Degrees of freedom of the clusters.
+
+    Returns
+    -------
+    float
+        From 1 to the number of models minus 1, which is that of equally noisy models.
+
+    Examples
+    --------
+    >>> noise_freedom(np.array([[1.0, -1, 1, -1], [-1, 1, -1, 1]]), 3)
+    1.0
+    """
     total = float((moved**2).sum())
     squares = sum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
     unbiased = freedom**2 / ((freedom - 1) * (freedom + 2)) * (squares - total**2 / freedom)
@@ -199,9 +219,11 @@ def _shares(
     _, high = t_ends(0, jackknife_error(np.array(left) / rest - 1), freedom, -inf, inf, reliability.level)
     ends = [_ratio_end(end, float(row[0]), rest, high, side) for end, side in zip(between, (-1, 1), strict=True)]
     found[0] = replace(found[0], low=ends[0], high=ends[1])
-    every_share = (parts / parts.sum(axis=0))[1:].tolist()
-    for place, (share, *left) in enumerate(every_share, start=1):
-        least, most = (0, 1) if 0 < share < 1 else (-inf, inf)
+    unit, within = (parts / parts.sum(axis=0))[1:].tolist()
+    models, freedom = len(values), freedom / (1 + _SMALL_SAMPLE / freedom)
+    ranges = (unit, -within[0] / models, 1), (within, 0, models / (models - 1))
+    for place, ((share, *left), bottom, top) in enumerate(ranges, start=1):
+        least, most = (bottom, top) if bottom < share < top else (-inf, inf)
         low, high = t_ends(share, jackknife_error(np.array(left) - share), freedom, least, most, reliability.level)
         estimate = found[place].estimate  # differs from `share` where a part is below 0, and so is 0
         found[place] = replace(found[place], low=max(min(low, estimate), 0.0), high=min(max(high, estimate), 1.0))

@@ -7,11 +7,12 @@ References
    metrics are correlated, as both are computed on the same units.
 .. [3] Fisher (1921), On the probable error of a coefficient of correlation, Metron 1, 3-32.
 .. [4] Horn (1965), A rationale and test for the number of factors in factor analysis, Psychometrika 30, 179-185.
+.. [5] Wilks (1938), Annals of Mathematical Statistics 9, 60-62.
 """
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from math import atanh, isnan, nan, sqrt, tanh
+from math import atanh, cosh, exp, inf, isnan, log, nan, sqrt, tanh
 from statistics import NormalDist
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level, check_whole
 from attune_metrics.stats.bootstrap import Interval
-from attune_metrics.stats.separation import separation
+from attune_metrics.stats.separation import noise_freedom, separation
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -34,6 +35,11 @@ from attune_metrics.stats.sums import (
 MIN_MODELS = 6
 """With fewer models the correlation of two metrics over models is not shown: its interval would say nothing."""
 
+MIN_RELIABILITY = 0.3
+"""Below it the correlation of a metric is not corrected: the estimate would be noise, magnified."""
+
+_MOST_STEPS, _CONVERGED = 100, 1e-7
+
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
@@ -44,7 +50,7 @@ class Correlation:
     observed : float
         Pearson's correlation of the models' means, -1 to 1.
     corrected : Interval
-        The same without the noise of both metrics; beyond 1 or below -1 at times, as are its ends.
+        The same without the noise of both metrics, beyond 1 or below -1 at times.
     within : Interval
         Correlation of the two metrics over the units of a model, all models together, -1 to 1.
     reliabilities : (float, float)
@@ -78,11 +84,14 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
     Returns
     -------
     Correlation
-        The interval of `corrected` takes models and clusters as samples: Fisher's of r [3]_ for k models,
-        ``tanh(atanh(r) -+ z / sqrt(k - 3))``, each end corrected as r is; docs/separation.md simulates it. No number
-        is clipped. `corrected` is nan, and its ``reason`` says why, with fewer than six models or three clusters, and
-        where the interval of a reliability reaches 0. `within` has Student's t of the jackknife of clusters, on
-        Fisher's scale.
+        The interval of `corrected` takes models and clusters as samples, from normal distributions: all correlations
+        from -1 to 1 at which the likelihood ratio [5]_ of the means of k models, ``2 log L / (k - 1)``, is at most
+        ``2 log cosh(z w / sqrt(k - 3))``. Without noise this is Fisher's interval [3]_. w^2 is 1, plus the share that
+        the estimated noise, with `attune_metrics.stats.separation.noise_freedom`, adds to the variance of `corrected`
+        over its sampling variance. `corrected` is not clipped; where it is beyond -1 or 1, its interval is from there
+        to -1 or 1 at least. docs/separation.md simulates the coverage. `corrected` is nan, and its ``reason`` says
+        why, with fewer than six models or three clusters, and with a reliability below 0.3. `within` has Student's t
+        of the jackknife of clusters, on Fisher's scale.
 
     Raises
     ------
@@ -116,21 +125,98 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
         scale = sqrt(float((m**2).sum()) * float((other_m**2).sum()))
         observed = min(max(float((m * other_m).sum()) / scale, -1.0), 1.0)
         reason = next((part.reliability.reason for part in parts if isnan(part.reliability.low)), None)
-        if reason is None and min(part.reliability.low for part in parts) <= 0:
-            reason = "the models do not differ reliably in one of the two"
+        if reason is None and min(reliabilities) < MIN_RELIABILITY:
+            reason = f"one of the two has a reliability below {MIN_RELIABILITY}"
         if reason is None:
-            shared, kept = float((f * g).sum()) / scale, sqrt(reliabilities[0] * reliabilities[1])
-            corrected = (observed - shared) / kept
-            reach = NormalDist().inv_cdf((1 + level) / 2) / sqrt(models - 3)
-            low, high = (_fisher(observed, reach * side) for side in (-1, 1))
-            ends = (low - shared) / kept, (high - shared) / kept
-    over_models = Interval(corrected, *ends, level, "fisher", n, size, reason)
+            sizes = np.unique(index, return_counts=True)[1].astype(np.float64)
+            freedom = effective_freedom(size, coefficient_of_variation(sizes))
+            freedom *= min(noise_freedom(moved, freedom) for moved in (f, g))
+            means = _Means(observed, 1 - reliabilities[0], 1 - reliabilities[1], float((f * g).sum()) / scale)
+            corrected, ends = means.corrected, means.ends(models, freedom, level)
+    over_models = Interval(corrected, *ends, level, "likelihood ratio", n, size, reason)
     return Correlation(observed, over_models, _within(both, index, level), reliabilities)
 
 
-def _fisher(correlation: float, reach: float) -> float:
-    """Return a correlation moved on Fisher's scale; -1 and 1 stay."""
-    return correlation if abs(correlation) >= 1 - ROUNDING else tanh(atanh(correlation) + reach)
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """Correlation of the models' means in two metrics, and the noise in means of variance 1: variances, covariance."""
+
+    correlation: float
+    noise: float
+    other_noise: float
+    shared_noise: float
+
+    @property
+    def kept(self) -> float:
+        """Return the square root of the product of the reliabilities."""
+        return sqrt((1 - self.noise) * (1 - self.other_noise))
+
+    @property
+    def corrected(self) -> float:
+        """Return the correlation without the noise."""
+        return (self.correlation - self.shared_noise) / self.kept
+
+    def ends(self, models: int, freedom: float, level: float) -> tuple[float, float]:
+        """Return the ends of the interval of `corrected`, with the degrees of freedom of the noise."""
+        from scipy.optimize import brentq
+
+        estimate = self.corrected
+        if abs(self.correlation) >= 1 - ROUNDING:
+            return estimate, estimate
+        reach = NormalDist().inv_cdf((1 + level) / 2) * sqrt(self._excess_variance(models, freedom) / (models - 3))
+        most = 2 * log(cosh(reach))
+        # Models that do not differ in one of the two go with any correlation.
+        without_models = min(
+            log(noise) + 1 / noise + log(1 - 2 * self.correlation * slope + slope**2) - log(1 - self.correlation**2) - 1
+            for noise in (self.noise, self.other_noise)
+            for slope in (self.shared_noise / noise,)
+        )
+
+        def end(side: int) -> float:
+            if side * estimate >= 1:
+                return estimate
+            if min(without_models, self._ratio(side)) <= most:
+                return float(side)
+            return float(brentq(lambda rho: min(self._ratio(rho), most + 1) - most, estimate, side))
+
+        return min(end(-1), 1.0), max(end(1), -1.0)
+
+    def _excess_variance(self, models: int, freedom: float) -> float:
+        """Return by which factor it adds to the variance of `corrected` that the noise is estimated."""
+        rho = min(max(self.corrected, -1), 1)
+
+        def variance(one: float, other: float, both: float) -> float:
+            own = (one**2 + other**2) / 2 + both**2
+            return one * other + both**2 + rho**2 * own - 2 * rho * both * (one + other)
+
+        one, other, both = 1 / (1 - self.noise), 1 / (1 - self.other_noise), self.shared_noise / self.kept
+        return 1 + (models - 1) / freedom * variance(one - 1, other - 1, both) / variance(one, other, rho + both)
+
+    def _ratio(self, rho: float) -> float:
+        """Return twice the log of the likelihood ratio of `corrected` and rho, of one model.
+
+        Fisher's scoring finds the spreads a and b of the models that make rho most likely.
+        """
+        a, b, size, trace = sqrt(1 - self.noise), sqrt(1 - self.other_noise), 1.0, 2.0
+        for _ in range(_MOST_STEPS):
+            x, y, true = a * a + self.noise, b * b + self.other_noise, rho * a * b
+            both = true + self.shared_noise
+            size = (a * b) ** 2 * (1 - rho**2) + a * a * self.other_noise + b * b * self.noise
+            size += self.noise * self.other_noise - self.shared_noise * (2 * true + self.shared_noise)  # x y - both^2
+            if size <= 0:
+                return inf
+            trace = (x + y - 2 * self.correlation * both) / size
+            one, other = 2 * (a * a * y - true * both) / size, 2 * (b * b * x - true * both) / size
+            slope = one * (1 - trace) + 2 * (a * a - self.correlation * true) / size
+            other_slope = other * (1 - trace) + 2 * (b * b - self.correlation * true) / size
+            curve, other_curve = one**2 + 2 * true**2 / size, other**2 + 2 * true**2 / size
+            mixed = one * other + (2 * true**2 - 4 * (a * b) ** 2) / size
+            scale = curve * other_curve - mixed**2
+            steps = (mixed * other_slope - other_curve * slope) / scale, (mixed * slope - curve * other_slope) / scale
+            a, b = (spread * exp(min(max(step, -0.5), 0.5)) for spread, step in zip((a, b), steps, strict=True))
+            if max(map(abs, steps)) < _CONVERGED:
+                break
+        return log(size) + trace - log(1 - self.correlation**2) - 2
 
 
 def _within(both: Floats, index: NDArray[np.intp], level: float) -> Interval:

@@ -169,6 +169,6 @@ def test_too_few_models_and_metrics_of_noise() -> None:
     assert found["dimensions"].null_count() == 6
     assert skills_shown(few, found) == ""
     [row] = skills(BOTH, **QUICK).to_dicts()
-    assert row["reason"] == "the models do not differ reliably in one of the two"
+    assert row["reason"] == "one of the two has a reliability below 0.3"
     assert row["dimensions"] is None
     assert row["observed"] is not None

@@ -308,6 +308,23 @@ def test_the_command_says_what_steps_mean_and_gives_each_person_a_link(
     assert [job.scale and job.scale.rating(4) for job in served] == [5.5] * 3
 
 
+@pytest.mark.usefixtures("served")
+def test_nobody_is_added_whose_link_is_not_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], call: Callable[..., str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No.\n")
+    command = ("annotate", "rate", "pairs.csv", "--file", "r.db", "-o", "out")
+    with pytest.raises(SystemExit):
+        main([*command, "--host", "0.0.0.0"])  # noqa: S104 - which is refused
+    assert "TLS" in capfd.readouterr().err
+    assert "rater-1: " in call(*command)
+    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No!\n")
+    with pytest.raises(SystemExit):
+        main([*command])
+    assert "r.db: was begun with another table" in capfd.readouterr().err
+
+
 def test_the_command_compares_pairs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[..., str], served: list[RateJob]
 ) -> None:

@@ -27,6 +27,31 @@ def test_an_answer_is_saved_once_and_undone_step_by_step(store: Store) -> None:
     assert seen == [{"x": "b"}, {"x": "a"}, {}, {}]
 
 
+def test_answers_are_those_of_the_file_whoever_has_written_them(store: Store) -> None:
+    person, _ = store.add_person(language="en")
+    other, _ = store.add_person(language="en")
+    for n, value in enumerate("abc"):
+        store.save(person.id, "one", {"x": value}, revision=n, done=n == 2)
+        store.save(other.id, "one", {"x": "other"}, revision=0, done=True)
+        if n:
+            store.answers(person.id)  # of which something is kept
+    store.save(person.id, "two", {"y": 1}, revision=0, done=True)
+    with Store(store.path) as again:
+        expected = again.answers(person.id)
+        assert store.answers(person.id) == expected
+        assert [(one.value, one.revision, one.done) for one in expected.values()] == [
+            ({"x": "c"}, 3, True),
+            ({"y": 1}, 1, True),
+        ]
+        assert again.save(person.id, "two", {"y": 2}, revision=1, done=True) == 2
+        assert store.answers(person.id)["two"].value == {"y": 2}
+        store.undo(person.id, "one", revision=3)
+        assert again.answers(person.id)["one"].value == store.answers(person.id)["one"].value == {"x": "b"}
+        again.withdraw(person.id)
+        assert store.answers(person.id) == {}
+    assert store.answers(other.id)["one"].value == {"x": "other"}
+
+
 def test_an_answer_to_an_older_state_is_refused(store: Store) -> None:
     person, _ = store.add_person(language="en")
     store.save(person.id, "screen", {"x": "a"}, revision=0, done=True)

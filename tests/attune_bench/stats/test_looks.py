@@ -9,14 +9,13 @@ import polars as pl
 import pytest
 from benchmark_scores import scores_named
 from commands import QUICK, Call, strict_json, too_wide
-from scipy.stats import ttest_1samp
 
 from attune_bench import Scores
 from attune_bench.stats.subgroups import compare_by
 from attune_metrics import MetricInputError
 from attune_metrics.signature import Signature
-from attune_metrics.stats.comparison import holm
-from attune_metrics.stats.looks import p_over_looks
+from attune_metrics.stats.comparison import Pairs, holm
+from attune_metrics.stats.early import Looking, early_differences
 
 ASKED: tuple[dict[str, Any], ...] = ({"looks": 4, "look": 3}, {"looks": "any"})
 
@@ -70,8 +69,8 @@ def test_people_count_once_where_that_is_asked() -> None:
     [row] = scores.compare_all(weight="person", looks=2, look=2).to_dicts()
     values = scores.values.pivot("model", index="unit", values="points").sort("unit")
     gaps = (values["m1"] - values["m0"]).to_numpy().reshape(10, 4).mean(axis=1)
-    test = ttest_1samp(gaps, 0)
-    assert row["p"] == pytest.approx(p_over_looks(max(float(test.pvalue), 2 / 2**10), 2, 2), rel=1e-9)
+    [expected] = early_differences(Pairs([gaps, gaps * 0], [(0, 1)], range(10)), Looking(2, 2))
+    assert row["p"] == pytest.approx(expected.p_value, rel=1e-9)
     assert abs(row["difference"]) == pytest.approx(abs(gaps.mean()))
     assert row["clusters"] == 10
 
@@ -146,7 +145,10 @@ def test_the_command_says_which_look(call: Call, csv: Path) -> None:
     status, out, err = call("compare", csv, "--looks", 4, "--look", 2, "--full")
     assert (status, err, too_wide(out)) == (0, "", [])
     said = " ".join(out.split())
-    assert "by Student's t over people, so wide that those of 4 looks hold together with 95%." in said
+    assert (
+        "by Student's t over people, corrected for skewness, so wide that those of 4 looks hold together with 95%."
+        in said
+    )
     assert (
         "p: Student's t over people, corrected for 4 looks, each after an equal part of the planned people (O'Brien "
         "and Fleming); this is look 2, which assumes a plan of about 48 people, as 24 are compared here." in said

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 from math import isnan, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.optimize import fmin
 from synthetic.skills import Floats, skill_scores
 
 from attune_metrics import MetricInputError
-from attune_metrics.stats.separation import separation
+from attune_metrics.stats.separation import noise_freedom, separation
 from attune_metrics.stats.skills import Correlation, disattenuated, shared_dimensions
+from attune_metrics.stats.sums import relative_means
 
 BOTH, PEOPLE = skill_scores([0, 1], models=9, participants=15, between=0.5, seed=3)
 
@@ -42,13 +46,64 @@ def test_spearmans_correction_by_mean_products() -> None:
     assert found.reliabilities == pytest.approx((true / total, other_true / other_total), abs=1e-12)
 
 
-def test_the_ends_are_fishers_each_corrected() -> None:
-    found = disattenuated(BOTH[0], BOTH[1], PEOPLE)
+def test_the_ends_without_noise_are_fishers() -> None:
+    one, other = BOTH.mean(axis=2, keepdims=True) + 1e-6 * BOTH
+    found = disattenuated(one, other, PEOPLE).corrected
     reach = 1.959963984540054 / sqrt(9 - 3)
-    kept = sqrt(found.reliabilities[0] * found.reliabilities[1])
-    shared = found.observed - found.corrected.estimate * kept
-    ends = [(np.tanh(np.arctanh(found.observed) + side * reach) - shared) / kept for side in (-1, 1)]
-    assert (found.corrected.low, found.corrected.high) == pytest.approx(ends, abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(
+        [np.tanh(np.arctanh(found.estimate) + side * reach) for side in (-1, 1)], abs=1e-6
+    )
+
+
+def test_the_ends_are_by_the_likelihood_of_the_means() -> None:
+    # A second derivation: Wishart's density by scipy, of means of which Nelder and Mead find the likeliest spreads; and
+    # by which the estimated noise adds to the variance by numerical derivatives of the estimate.
+    found = disattenuated(BOTH[0], BOTH[1], PEOPLE)
+    parts = [relative_means(values, PEOPLE) for values in BOTH]
+    means, moved = (np.stack([part[place].ravel() for part in parts]) for place in (0, 1))
+    seen, noise = means @ means.T / 8, moved @ moved.T / 8
+    freedom = 14 * min(noise_freedom(part[1], 14) for part in parts)
+    assert found.reliabilities == pytest.approx(1 - np.diag(noise) / np.diag(seen), abs=1e-12)
+
+    def misfit(spreads: Floats, rho: float) -> float:
+        a, b = np.exp(spreads)
+        both = np.array([[a * a, rho * a * b], [rho * a * b, b * b]]) + noise
+        return -float(stats.wishart.logpdf(seen * 8, 8, both))
+
+    def best(rho: float) -> float:
+        start = np.log(np.diag(seen - noise)) / 2
+        found: Any = fmin(misfit, start, args=(rho,), xtol=1e-10, ftol=1e-10, disp=False)
+        return -misfit(found, rho)
+
+    def corrected(total: Floats, error: Floats) -> float:
+        true = total - error
+        return float(true[0, 1] / np.sqrt(true[0, 0] * true[1, 1]))
+
+    def variance(of: Callable[[Floats], float], at: Floats, degrees: float) -> float:
+        steps = [np.array(one) * 1e-6 for one in ([[1, 0], [0, 0]], [[0, 1], [1, 0]], [[0, 0], [0, 1]])]
+        slopes = [(of(at + step) - of(at - step)) / 2e-6 for step in steps]
+        places = [(0, 0), (0, 1), (1, 1)]
+        return sum(
+            slopes[p] * slopes[q] * float(at[i, m] * at[j, n] + at[i, n] * at[j, m]) / degrees
+            for p, (i, j) in enumerate(places)
+            for q, (m, n) in enumerate(places)
+        )
+
+    more = variance(lambda error: corrected(seen, error), noise, freedom)
+    wider = 1 + more / variance(lambda total: corrected(total, noise), seen, 8)
+    reach = 1.959963984540054 * sqrt(wider / 6)
+    highest = best(found.corrected.estimate)
+    for end in (found.corrected.low, found.corrected.high):
+        assert 2 / 8 * (highest - best(end)) == pytest.approx(2 * np.log(np.cosh(reach)), rel=1e-5)
+    assert -1 < found.corrected.low < found.corrected.high < 1
+
+
+def test_ends_that_nothing_rules_out_are_one() -> None:
+    # Reliabilities of about 0.3 of six models go with any correlation.
+    (one, other), people = skill_scores([0, 1], models=6, reliability=0.4, participants=20, seed=3)
+    found = disattenuated(one, other, people)
+    assert min(found.reliabilities) > 0.3
+    assert (found.corrected.low, found.corrected.high) == (-1, max(1, found.corrected.estimate))
 
 
 def test_independent_noise_leaves_spearmans_formula_as_it_is() -> None:
@@ -63,11 +118,14 @@ def test_independent_noise_leaves_spearmans_formula_as_it_is() -> None:
 
 
 def test_nothing_is_clipped_beyond_one() -> None:
-    over = [_eleven([0, 0], seed) for seed in range(20)]
-    estimates = [one.corrected.estimate for one in over if not isnan(one.corrected.estimate)]
+    every = [_eleven([0, 0], seed) for seed in range(20)]
+    over = [one for one in every if not isnan(one.corrected.estimate)]
+    estimates = [one.corrected.estimate for one in over]
     assert max(estimates) > 1
     assert min(estimates) < 1
     assert np.mean(estimates) == pytest.approx(1, abs=0.05)
+    assert all(one.corrected.low <= min(one.corrected.estimate, 1) for one in over)
+    assert all(one.corrected.high == max(one.corrected.estimate, 1) for one in over if one.corrected.estimate > 1)
 
 
 def _eleven(skills: list[int], seed: int, *, between: float = 0, reliability: float = 0.9) -> Correlation:
@@ -85,7 +143,7 @@ def test_one_skill_and_two_skills_are_recovered() -> None:
     assert across.low < 0 < across.high
     assert across.high < 0.6
     same = disattenuated(two[0], two[1], people).corrected
-    assert same.high > 1
+    assert same.high >= 1
     assert same.low > 0.9
 
 
@@ -122,7 +180,7 @@ def test_within_models_is_the_pooled_correlation_over_units() -> None:
         (lambda values: values * 0, "all models have the same values"),
         (
             lambda values: values - values.mean(axis=2, keepdims=True) + np.arange(9)[:, np.newaxis] / 1000,
-            "the models do not differ reliably in one of the two",
+            "one of the two has a reliability below 0.3",
         ),
     ],
 )
@@ -140,3 +198,18 @@ def test_errors() -> None:
         shared_dimensions(BOTH[:, :5], PEOPLE)
     with pytest.raises(MetricInputError, match="do not differ"):
         shared_dimensions(BOTH * 0, PEOPLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("models", "reliability", "rho"), [(6, 0.8, 0.6), (11, 0.8, 0.9), (40, 0.5, 0.0)])
+def test_intervals_of_the_corrected_correlation_cover(models: int, reliability: float, rho: float) -> None:
+    # docs/separation.md has more cells. The standard error of a share of 0.95 of 200 is 0.015.
+    found = []
+    for seed in range(300):
+        (one, other), people = skill_scores(
+            [0, 1], models=models, participants=10, between=rho, reliability=reliability, seed=seed
+        )
+        found.append(disattenuated(one, other, people).corrected)
+    shown = [one for one in found if not isnan(one.low)]
+    assert len(shown) > 200
+    assert 0.91 <= np.mean([one.low <= rho <= one.high for one in shown]) <= 0.99

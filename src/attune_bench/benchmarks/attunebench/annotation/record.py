@@ -152,6 +152,7 @@ def data_card(study: Study, count: int, hosts: Sequence[str]) -> str:
         "## How they were collected",
         f"- Models: {', '.join(models)}, served at {', '.join(hosts)}. People were not told which model it was. "
         f"Improved responses (`llmImproved`) were written by {study.improving.name}.",
+        f"- The model was told: {study.model.instruction or 'nothing'}",
         f"- Languages: {', '.join(study.languages)}; `metadata.language` is the language of the interface. Questions "
         "and values in other languages than English were shown in unofficial translations.",
         f"- {study.conversation.minimum} to {study.conversation.maximum} messages of each person. Topics: "

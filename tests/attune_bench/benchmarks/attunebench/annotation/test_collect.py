@@ -19,7 +19,8 @@ from attune_bench.annotate.store import Store
 from attune_bench.benchmarks.attunebench.annotation.collect import Collect
 from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, read_study
 from attune_bench.benchmarks.attunebench.detail import records_of
-from attune_data import Conversation, Run, Runs, load
+from attune_data import Conversation, PublishError, Run, Runs, load
+from attune_data.licences import permitted
 
 KEY = "sk-5f3a9c1b7e2d4a6f8c0b"
 MESSAGES = ("I have quarrelled with <b>my</b> sister.", "She has not called for a week.")
@@ -161,6 +162,14 @@ def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting) -> N
         assert {c.winner for c in compared} == {"B"}
     orders = [[(c.question_id, c.response_a) for c in turn.annotations.pairwise_comparisons] for turn in one.turns]
     assert orders[0] != orders[1]
+    assert permitted(conversations, "cc-by-4.0")[1] == ()  # Published as the study's own, under its licence.
+    with pytest.raises(PublishError, match=r"it is under cc-by-4\.0"):
+        permitted(conversations, "mit")
+    study, told = setting.job.study, card.read_text(encoding="utf-8")
+    assert all(
+        text in told for text in ("MODEL", "127.0.0.1", str(study.model.instruction), study.consent["en"].strip())
+    )
+    assert not any(message in told for message in MESSAGES)
     [scored] = records_of(score(conversations, Runs([telling_run(one)])))
     assert scored["composite_score"] == 100.0
 
