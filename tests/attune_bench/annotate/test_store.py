@@ -154,7 +154,7 @@ def test_files_are_the_owners_alone_whatever_the_mask(tmp_path: Path) -> None:
 def test_traces_in_the_log_go_when_another_program_is_done_with_reading(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attune_bench.annotate.store.sleep", lambda seconds: None)
+    monkeypatch.setattr("attune_bench.annotate.store.sleep", lambda _: None)
     person, _ = store.add_person(language="en")
     other, _ = store.add_person(language="en")
     store.save(person.id, "screen", {"x": "a secret thought"}, revision=0, done=True)
