@@ -23,7 +23,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from attune_metrics.stats.comparison import Pairs, paired_permutation_test
-from attune_metrics.stats.early import EarlyDifference, Looking, early_differences
+from attune_metrics.stats.early import EarlyDifference, early_differences
+from attune_metrics.stats.looking import Looking
 from attune_metrics.stats.power import mde_factor
 from attune_metrics.stats.sums import coefficient_of_variation
 

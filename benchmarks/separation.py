@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from synthetic.skills import skill_scores
 
 from attune_metrics.stats.bootstrap import Interval
+from attune_metrics.stats.dimensions import shared_dimensions
 from attune_metrics.stats.separation import separation
-from attune_metrics.stats.skills import disattenuated, shared_dimensions
+from attune_metrics.stats.skills import disattenuated
 
 EACH, OF_PEOPLE, SHARED = 2, 0.3, 0.4
 MODELS, PARTICIPANTS = (4, 11, 40), (10, 25, 50, 200)

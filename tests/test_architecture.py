@@ -270,7 +270,8 @@ OF_ANALYSES = (
     *(f"attune_bench.analyses.{name}" for name in ("cost", "recovery", "separation", "skills")),
     *(f"attune_bench.benchmarks.attunebench.{name}" for name in ("after_mismatch", "branches", "contamination")),
     *(f"attune_bench.benchmarks.attunebench.{name}" for name in ("serial_misreads", "truth", "truth_agreement")),
-    *(f"attune_metrics.stats.{name}" for name in ("association", "looks", "pareto", "recovery_times", "serial")),
+    *(f"attune_metrics.stats.{name}" for name in ("association", "dimensions", "early", "looking", "looks", "pareto")),
+    *(f"attune_metrics.stats.{name}" for name in ("recovery_times", "separation", "serial", "skills")),
 )
 """Files of one analysis each, or of its statistics."""
 

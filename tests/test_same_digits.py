@@ -33,7 +33,7 @@ MADE_UP_FOR = {
     "attune_metrics/stats/bradley_terry.py": {"linalg", "log", "log1p", "@"},  # rounded steps; what decides only
     "attune_metrics/stats/pairwise.py": {"linalg"},  # rounded likewise
     "attune_metrics/stats/ranking.py": {"@"},  # of whole numbers
-    "attune_metrics/stats/skills.py": {"linalg", "@"},  # eigenvalues, rounded to 9 digits
+    "attune_metrics/stats/dimensions.py": {"linalg", "@"},  # eigenvalues, rounded to 9 digits
     "attune_metrics/stats/sums.py": {"@"},  # of numbers so coarse that every order of addition is exact
 }
 

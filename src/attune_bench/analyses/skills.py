@@ -17,8 +17,9 @@ from attune_bench.stats.options import AnalysisKeywords, Mask, begin, interval_e
 from attune_bench.stats.summary import per_unit
 from attune_data.text import plural
 from attune_metrics.metric import nan_to_none
+from attune_metrics.stats.dimensions import shared_dimensions
 from attune_metrics.stats.separation import separation
-from attune_metrics.stats.skills import MIN_MODELS, disattenuated, shared_dimensions
+from attune_metrics.stats.skills import MIN_MODELS, disattenuated
 from attune_metrics.stats.sums import Floats
 
 _EXAMPLE = 0.6  # the correlation for which `skills_shown` says how wide an interval of so many models is
@@ -61,7 +62,7 @@ def skills(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
         ``metrics``, ``level``, ``unit``, ``resamples`` and ``seed``; see
         `attune_bench.stats.options.AnalysisOptions`. By default the metrics of the board that have a value of each
         unit. The intervals are by formula, whatever ``interval`` says; ``resamples``, at most 2000, and ``seed`` are of
-        the draws of `attune_metrics.stats.skills.shared_dimensions`.
+        the draws of `attune_metrics.stats.dimensions.shared_dimensions`.
 
     Returns
     -------

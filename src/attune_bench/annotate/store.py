@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from secrets import choice, token_urlsafe
 from time import sleep, time
@@ -161,6 +163,9 @@ class Store:
         if not self.path.is_file():
             raise StoreError(f"{self.path}: there is no such file; a study is begun by collect, rate or predict")
         self._lock = threading.RLock()
+        self._known: dict[str, dict[str, Saved]] = {}
+        self._changed: dict[str, set[str]] = {}
+        self._version = 0
         self._has_traces = True  # A process that was killed may have left its log.
         self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=_PATIENCE)
         try:
@@ -312,13 +317,19 @@ class Store:
     # Answers.
 
     def answers(self, person: str) -> dict[str, Saved]:
-        """Return the last state of every screen that a person has saved."""
-        found: dict[str, Saved] = {}
-        query = "SELECT screen, value, revision, done, seconds, saved FROM answer WHERE person = ? ORDER BY revision"
-        for screen, value, revision, done, seconds, saved in self._rows(query, person):
-            spent = seconds + (found[screen].seconds if screen in found else 0.0)
-            found[screen] = Saved(json.loads(value), revision, bool(done), spent, saved)
-        return found
+        """Return the last state of every screen that a person has saved; the values are not to be changed."""
+        with self._lock:
+            [version] = self._db.execute("PRAGMA data_version").fetchone()
+            if version != self._version:  # Another program has written.
+                self._known, self._version = {}, version
+            # A person may have thousands of revisions, which would be read for each page.
+            if person not in self._known:
+                self._known[person] = _states(self._db, person)
+            elif changed := self._changed.get(person):
+                for screen in changed:
+                    self._known[person].update(_states(self._db, person, screen))
+            self._changed.pop(person, None)
+            return dict(self._known[person])
 
     def show(self, person: str, screen: str) -> None:
         """Note that a screen was shown to a person, from when on its answer takes time."""
@@ -364,7 +375,7 @@ class Store:
             if now != revision and was != text:
                 raise StaleError(screen)
             # Going on with the same answer is no change that somebody would undo.
-            _add(db, person, screen, (now + 1, before if was == text else now, text, done))
+            self._add(db, person, screen, (now + 1, before if was == text else now, text, done))
             return now + 1
 
     def undo(self, person: str, screen: str, *, revision: int) -> int:
@@ -383,8 +394,18 @@ class Store:
                 return now
             row = "SELECT before, value, done FROM answer WHERE person = ? AND screen = ? AND revision = ?"
             state = db.execute(row, (person, screen, before)).fetchone() or (0, "{}", False)
-            _add(db, person, screen, (now + 1, *state))
+            self._add(db, person, screen, (now + 1, *state))
             return now + 1
+
+    def _add(self, db: sqlite3.Connection, person: str, screen: str, state: tuple[int, int, str, bool]) -> None:
+        """Add a state of a screen: revision, revision before, answer, whether it is done; its time begins anew."""
+        now = time()
+        query = "SELECT at FROM shown WHERE person = ? AND screen = ?"
+        [shown] = db.execute(query, (person, screen)).fetchone() or [now]
+        row = (person, screen, *state, now - shown, _now())
+        db.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, now))
+        self._changed.setdefault(person, set()).add(screen)
 
     # What leaves the file, and what is forgotten.
 
@@ -408,6 +429,7 @@ class Store:
         Files that this program wrote are the caller's to write anew.
         """
         with self._writing() as db:
+            self._known.pop(person, None)
             if db.execute("DELETE FROM person WHERE id = ?", (person,)).rowcount:
                 db.execute("INSERT INTO withdrawn VALUES (?)", (_now(),))
                 db.execute("UPDATE copied SET stale = 1 WHERE kind = 'download'")
@@ -470,9 +492,14 @@ def _last(db: sqlite3.Connection, person: str, screen: str) -> tuple[int, int, s
     return revision, before, value, bool(done)
 
 
-def _add(db: sqlite3.Connection, person: str, screen: str, state: tuple[int, int, str, bool]) -> None:
-    """Add a state of a screen, as revision, revision before, answer and whether it is done; its time begins anew."""
-    now = time()
-    [shown] = db.execute("SELECT at FROM shown WHERE person = ? AND screen = ?", (person, screen)).fetchone() or [now]
-    db.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (person, screen, *state, now - shown, _now()))
-    db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, now))
+def _states(db: sqlite3.Connection, person: str, screen: str | None = None) -> dict[str, Saved]:
+    """Return the last state of each screen of a person, or of one screen."""
+    query = "SELECT screen, value, revision, done, seconds, saved FROM answer WHERE person = ?"
+    where, values = (" AND screen = ?", (person, screen)) if screen is not None else ("", (person,))
+    found = db.execute(f"{query}{where} ORDER BY screen, revision", values)
+    states: dict[str, Saved] = {}
+    for name, group in groupby(found, itemgetter(0)):
+        revisions = list(group)
+        _, value, revision, done, _, saved = revisions[-1]
+        states[name] = Saved(json.loads(value), revision, bool(done), sum(row[4] for row in revisions), saved)
+    return states

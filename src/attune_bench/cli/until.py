@@ -25,7 +25,7 @@ from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data.collection import Collection
 from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS
-from attune_metrics.stats.early import Looking
+from attune_metrics.stats.looking import Looking
 
 LOOKS = 4
 """How many looks a run has where no other number is asked for."""

@@ -1,7 +1,5 @@
 """Separation: how well a metric tells models apart.
 
-A score is the mean of its model, plus what its unit adds for every model, plus the rest, the noise of the means.
-
 References
 ----------
 .. [1] Hoyt (1941), Test reliability estimated by analysis of variance, Psychometrika 6, 153-160; Brennan (2001),
@@ -26,17 +24,18 @@ from attune_metrics.stats.cluster_means import t_ends
 from attune_metrics.stats.power import mde_factor
 from attune_metrics.stats.repeats import variance_terms, variances_of_sums
 from attune_metrics.stats.sums import (
+    SMALL_SAMPLE,
     Floats,
     cluster_sums,
     coefficient_of_variation,
     complete_units,
     effective_freedom,
     jackknife_error,
+    noise_freedom,
     relative_means,
     rounding_of,
 )
 
-_SMALL_SAMPLE = 3  # set by the simulation in docs/separation.md
 _MOST_EXACT = 200  # non-centrality; beyond it Patnaik's approximation is as good, and the series are slow
 
 
@@ -51,8 +50,6 @@ class Separation:
         means differ less than their noise alone would make them. Its ends are at least 0.
     model, unit, within : Interval
         Shares of the variance of one score, 0 to 1: between models, between units, and the rest.
-    error : float
-        Standard error of the difference between two models' means, the root mean square over all pairs.
     seen : float
         Largest minus smallest mean of a model; noise makes it larger.
     detectable : float
@@ -63,7 +60,6 @@ class Separation:
     model: Interval
     unit: Interval
     within: Interval
-    error: float
     seen: float
     detectable: float
 
@@ -120,16 +116,15 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
 
     def none(reason: str) -> Separation:
         empty = Interval(nan, nan, nan, level, "F", n, size, reason)
-        return Separation(empty, empty, empty, empty, nan, nan, nan)
+        return Separation(empty, empty, empty, empty, nan, nan)
 
     if models < 2 or size < 2:
         return none("fewer than two models" if models < 2 else "fewer than two clusters")
     means, moved = relative_means(given, index)
     between, noise = float((means**2).sum()), float((moved**2).sum())
-    if sqrt(between + noise) <= rounding_of(given):
-        return none("all models have the same values")
     if sqrt(between) <= rounding_of(given):
-        return none("all models have the same mean")
+        same = "values" if sqrt(between + noise) <= rounding_of(given) else "mean"
+        return none(f"all models have the same {same}")
     reliability, reason, freedom = 1 - noise / between, None, effective_freedom(size, spread)
     low, high, absolute = nan, nan, (nan, nan)
     if sqrt(noise) <= rounding_of(given):
@@ -141,39 +136,11 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
         low, high = _ends(*design, level)
         absolute = _ends(*design, level, is_absolute=True)
     found = Interval(reliability, low, high, level, "F", n, size, reason)
-    ends = [noise / (models - 1) * rho / (1 - rho) for rho in absolute]
-    error, seen = sqrt(2 * noise / (models - 1)), float(np.ptp(given.mean(axis=1)))
-    detectable = mde_factor(size, units_cv=spread) * error / seen
-    model, unit, within = _shares(given, index, found, freedom, ends)
-    return Separation(found, model, unit, within, error, seen, detectable)
-
-
-def noise_freedom(moved: Floats, freedom: float) -> float:
-    """Estimate Box's degrees of freedom of the models' noise [3]_, over ``1 + 3 / freedom``.
-
-    Parameters
-    ----------
-    moved : array of float, shape (models, clusters)
-        What each cluster adds to the error of each model's mean, as `attune_metrics.stats.sums.relative_means` has it.
-    freedom : float
-        Degrees of freedom of the clusters.
-
-    Returns
-    -------
-    float
-        From 1 to the number of models minus 1, which is that of equally noisy models.
-
-    Examples
-    --------
-    >>> noise_freedom(np.array([[1.0, -1, 1, -1], [-1, 1, -1, 1]]), 3)
-    1.0
-    """
-    total = float((moved**2).sum())
-    squares = sum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
-    unbiased = freedom**2 / ((freedom - 1) * (freedom + 2)) * (squares - total**2 / freedom)
-    most = len(moved) - 1
-    found = total**2 / unbiased / (1 + _SMALL_SAMPLE / freedom) if unbiased > 0 else most
-    return min(max(found, 1.0), most)
+    of_pairs, seen = sqrt(2 * noise / (models - 1)), float(np.ptp(given.mean(axis=1)))  # root mean square error, range
+    detectable = mde_factor(size, units_cv=spread) * of_pairs / seen
+    variances = [noise / (models - 1) * rho / (1 - rho) for rho in absolute]
+    model, unit, within = _shares(given, index, found, freedom, variances)
+    return Separation(found, model, unit, within, seen, detectable)
 
 
 def _ends(
@@ -220,7 +187,7 @@ def _shares(
     ends = [_ratio_end(end, float(row[0]), rest, high, side) for end, side in zip(between, (-1, 1), strict=True)]
     found[0] = replace(found[0], low=ends[0], high=ends[1])
     unit, within = (parts / parts.sum(axis=0))[1:].tolist()
-    models, freedom = len(values), freedom / (1 + _SMALL_SAMPLE / freedom)
+    models, freedom = len(values), freedom / (1 + SMALL_SAMPLE / freedom)
     ranges = (unit, -within[0] / models, 1), (within, 0, models / (models - 1))
     for place, ((share, *left), bottom, top) in enumerate(ranges, start=1):
         least, most = (bottom, top) if bottom < share < top else (-inf, inf)

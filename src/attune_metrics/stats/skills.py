@@ -1,4 +1,4 @@
-"""Skills: how alike two metrics order the models once their noise is taken out, and how many skills metrics share.
+"""Skills: how alike two metrics order the models once their noise is taken out.
 
 References
 ----------
@@ -6,8 +6,7 @@ References
 .. [2] Brennan (2001), Generalizability Theory, chapter 10: the correlation of universe scores, where the errors of two
    metrics are correlated, as both are computed on the same units.
 .. [3] Fisher (1921), On the probable error of a coefficient of correlation, Metron 1, 3-32.
-.. [4] Horn (1965), A rationale and test for the number of factors in factor analysis, Psychometrika 30, 179-185.
-.. [5] Wilks (1938), Annals of Mathematical Statistics 9, 60-62.
+.. [4] Wilks (1938), Annals of Mathematical Statistics 9, 60-62.
 """
 
 from collections.abc import Hashable, Iterable
@@ -18,9 +17,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.metric import MetricInputError, check_level, check_whole
+from attune_metrics.metric import MetricInputError, check_level
 from attune_metrics.stats.bootstrap import Interval
-from attune_metrics.stats.separation import noise_freedom, separation
+from attune_metrics.stats.separation import separation
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -29,6 +28,7 @@ from attune_metrics.stats.sums import (
     complete_units,
     effective_freedom,
     jackknife_error,
+    noise_freedom,
     relative_means,
 )
 
@@ -85,9 +85,9 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
     -------
     Correlation
         The interval of `corrected` takes models and clusters as samples, from normal distributions: all correlations
-        from -1 to 1 at which the likelihood ratio [5]_ of the means of k models, ``2 log L / (k - 1)``, is at most
+        from -1 to 1 at which the likelihood ratio [4]_ of the means of k models, ``2 log L / (k - 1)``, is at most
         ``2 log cosh(z w / sqrt(k - 3))``. Without noise this is Fisher's interval [3]_. w^2 is 1, plus the share that
-        the estimated noise, with `attune_metrics.stats.separation.noise_freedom`, adds to the variance of `corrected`
+        the estimated noise, with `attune_metrics.stats.sums.noise_freedom`, adds to the variance of `corrected`
         over its sampling variance. `corrected` is not clipped; where it is beyond -1 or 1, its interval is from there
         to -1 or 1 at least. docs/separation.md simulates the coverage. `corrected` is nan, and its ``reason`` says
         why, with fewer than six models or three clusters, and with a reliability below 0.3. `within` has Student's t
@@ -243,94 +243,3 @@ def _within(both: Floats, index: NDArray[np.intp], level: float) -> Interval:
     freedom = effective_freedom(size, coefficient_of_variation(sizes))
     reach = float(stdtrit(freedom, (1 + level) / 2)) * jackknife_error(np.array(scaled[1:]) - scaled[0])
     return Interval(found, tanh(scaled[0] - reach), tanh(scaled[0] + reach), level, "jackknife-t", n, size)
-
-
-@dataclass(frozen=True, slots=True)
-class Dimensions:
-    """How many skills metrics share over models.
-
-    Attributes
-    ----------
-    number : int
-        How many of the eigenvalues, from the first on, are above `noise`.
-    eigenvalues, noise : tuple of float
-        Of the correlations of the metrics over models, the largest first; and the 95% quantile of the same eigenvalue
-        of metrics that share no skill and are as unreliable.
-    """
-
-    number: int
-    eigenvalues: tuple[float, ...]
-    noise: tuple[float, ...]
-
-
-def shared_dimensions(
-    values: ArrayLike, clusters: Iterable[Hashable], *, draws: int = 1000, seed: int = 0
-) -> Dimensions:
-    """Count the skills that metrics share over models, by parallel analysis [4]_ against noise of the same reliability.
-
-    Horn's parallel analysis compares the eigenvalues of the correlation matrix with those of unrelated variables. Here
-    these are drawn as independent normal true values, with each metric's variance between models, plus normal errors
-    with the covariance that the metrics' errors have on the same units, so that shared noise counts as no skill.
-
-    Parameters
-    ----------
-    values : array of float, shape (metrics, models, units)
-        nan where there is no value; only units with every value count.
-    clusters : iterable of str or int
-        The label of each unit's cluster; for independent units the id of the unit.
-    draws : int
-        How many data sets of unrelated metrics are drawn.
-    seed : int
-        Of the draws.
-
-    Returns
-    -------
-    Dimensions
-        A number of 0 says that no two metrics share a skill as far as these data show; one that the data show is a
-        lower bound, as with few models only strong dimensions rise above noise. Eigenvalues are rounded to 9 digits.
-
-    Raises
-    ------
-    MetricInputError
-        If there are fewer than two metrics, six models or two clusters, or a metric has equal means of all models.
-
-    Examples
-    --------
-    Four metrics of one skill:
-
-    >>> generator = np.random.default_rng(1)
-    >>> skill = 2 * generator.normal(size=12)[:, np.newaxis]
-    >>> shared_dimensions([skill + generator.normal(size=(12, 20)) for _ in range(4)], range(20), draws=200).number
-    1
-    """
-    check_whole(draws, "draws", 1)
-    given, index = complete_units(values, clusters)
-    if given.ndim != 3 or len(given) < 2 or given.shape[1] < MIN_MODELS or len(np.unique(index)) < 2:
-        raise MetricInputError(
-            f"complete values of shape {given.shape}; expected (metrics, models, units) of two metrics, {MIN_MODELS} "
-            "models and two clusters or more"
-        )
-    parts = [relative_means(one, index) for one in given]
-    means, moved = np.stack([part[0] for part in parts]), np.stack([part[1].ravel() for part in parts])
-    models = means.shape[1]
-    total = (means**2).sum(axis=1) / (models - 1)
-    if not total.min() > 0:
-        raise MetricInputError("the means of the models do not differ in one of the metrics")
-    errors = np.array([[float((one * other).sum()) for other in moved] for one in moved]) / (models - 1)
-    covariance = errors + np.diag(np.maximum(total - np.diag(errors), 0))
-    levels, axes = np.linalg.eigh(covariance / np.sqrt(total[:, np.newaxis] * total))
-    normal = np.random.default_rng(seed).normal(size=(draws, models, len(means)))
-    drawn: Floats = normal @ (axes * np.sqrt(np.maximum(levels, 0))).T
-    found = _eigenvalues(means.T[np.newaxis])[0]
-    noise = np.quantile(_eigenvalues(drawn), 0.95, axis=0)
-    above = (found > noise).tolist()
-    number = above.index(False) if False in above else len(above)
-    return Dimensions(number, tuple(found.tolist()), tuple(np.round(noise, 9).tolist()))
-
-
-def _eigenvalues(values: Floats) -> Floats:
-    """Return the eigenvalues, the largest first, of the correlations of variables (sets, cases, variables)."""
-    centred = values - values.mean(axis=1, keepdims=True)
-    centred /= np.sqrt((centred**2).sum(axis=1, keepdims=True))
-    found: Floats = np.linalg.eigvalsh(centred.transpose(0, 2, 1) @ centred)[:, ::-1].astype(np.float64)
-    return found.round(9)

@@ -13,6 +13,7 @@ References
 .. [4] Cochran (1977), Sampling Techniques, 3rd ed., section 2.15: the normal approximation holds from 25 times the
    squared skewness units on.
 .. [5] Kish (1965), Survey Sampling, section 8.2: the effective number of units in clusters.
+.. [6] Box (1954), Annals of Mathematical Statistics 25, 484-498: degrees of freedom where models are unequally noisy.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -524,3 +525,36 @@ def relative_means(values: Floats, index: NDArray[np.intp]) -> tuple[Floats, Flo
     added = np.zeros((size, len(values)))
     np.add.at(added, index, (relative - means[:, np.newaxis]).T)
     return means, sqrt(size / (size - 1)) / values.shape[1] * added.T
+
+
+SMALL_SAMPLE = 3
+"""How fast the degrees of freedom of noise come near their limit: by the simulation in docs/separation.md."""
+
+
+def noise_freedom(moved: Floats, freedom: float) -> float:
+    """Estimate Box's degrees of freedom of the models' noise [6]_, over ``1 + 3 / freedom``.
+
+    Parameters
+    ----------
+    moved : array of float, shape (models, clusters)
+        What each cluster adds to the error of each model's mean, as `relative_means` has it.
+    freedom : float
+        Degrees of freedom of the clusters.
+
+    Returns
+    -------
+    float
+        From 1 to the number of models minus 1, which is that of equally noisy models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> noise_freedom(np.array([[1.0, -1, 1, -1], [-1, 1, -1, 1]]), 3)
+    1.0
+    """
+    total = float((moved**2).sum())
+    squares = sum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
+    unbiased = freedom**2 / ((freedom - 1) * (freedom + 2)) * (squares - total**2 / freedom)
+    most = len(moved) - 1
+    found = total**2 / unbiased / (1 + SMALL_SAMPLE / freedom) if unbiased > 0 else most
+    return min(max(found, 1.0), most)

@@ -15,7 +15,8 @@ from attune_bench.stats.subgroups import compare_by
 from attune_metrics import MetricInputError
 from attune_metrics.signature import Signature
 from attune_metrics.stats.comparison import Pairs, holm
-from attune_metrics.stats.early import Looking, early_differences
+from attune_metrics.stats.early import early_differences
+from attune_metrics.stats.looking import Looking
 
 ASKED: tuple[dict[str, Any], ...] = ({"looks": 4, "look": 3}, {"looks": "any"})
 

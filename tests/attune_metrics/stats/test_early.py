@@ -12,7 +12,8 @@ from scipy.stats import nct, skew, t, ttest_1samp
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.bootstrap import STATISTICS
 from attune_metrics.stats.comparison import Pairs
-from attune_metrics.stats.early import Looking, early_differences
+from attune_metrics.stats.early import early_differences
+from attune_metrics.stats.looking import Looking
 from attune_metrics.stats.looks import critical_values, p_over_looks
 
 ANY, PRIOR = Looking(), 50 / 8.211968062

@@ -10,7 +10,7 @@ from scipy import stats
 from synthetic.skills import Floats, skill_scores
 
 from attune_metrics import MetricInputError
-from attune_metrics.stats.power import minimum_detectable_effect
+from attune_metrics.stats.power import mde_factor, minimum_detectable_effect
 from attune_metrics.stats.separation import separation, units_for_reliability
 from attune_metrics.stats.sums import clustered_standard_error
 
@@ -27,7 +27,8 @@ def test_the_error_of_clusters_is_the_standard_error_of_differences() -> None:
     pairs = [VALUES[a] - VALUES[b] for a, b in combinations(range(5), 2)]
     squares = [clustered_standard_error(pair, PEOPLE) ** 2 for pair in pairs]
     found = separation(VALUES, PEOPLE)
-    assert found.error == pytest.approx(np.sqrt(np.mean(squares)), abs=1e-12)
+    error = found.detectable * found.seen / mde_factor(10)
+    assert error == pytest.approx(np.sqrt(np.mean(squares)), abs=1e-12)
     # The variance of means is half the mean square of their differences.
     means = VALUES.mean(axis=1)
     assert found.reliability.estimate == pytest.approx(1 - np.mean(squares) / 2 / means.var(ddof=1), abs=1e-12)
@@ -84,7 +85,7 @@ def test_scale_order_and_incomplete_units_do_not_matter() -> None:
     for name in ("reliability", "model", "unit", "within"):
         one, other = getattr(found, name), getattr(again, name)
         assert (other.estimate, other.low, other.high) == pytest.approx((one.estimate, one.low, one.high), abs=1e-9)
-    assert again.error == pytest.approx(7 * found.error, abs=1e-9)
+    assert (again.seen, again.detectable) == pytest.approx((7 * found.seen, found.detectable), abs=1e-9)
 
 
 def test_intervals_of_shares_are_shares_and_hold_the_estimate() -> None:

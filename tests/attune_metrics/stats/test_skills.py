@@ -11,9 +11,11 @@ from scipy.optimize import fmin
 from synthetic.skills import Floats, skill_scores
 
 from attune_metrics import MetricInputError
-from attune_metrics.stats.separation import noise_freedom, separation
-from attune_metrics.stats.skills import Correlation, disattenuated, shared_dimensions
-from attune_metrics.stats.sums import relative_means
+from attune_metrics.stats import dimensions, skills
+from attune_metrics.stats.dimensions import shared_dimensions
+from attune_metrics.stats.separation import separation
+from attune_metrics.stats.skills import Correlation, disattenuated
+from attune_metrics.stats.sums import noise_freedom, relative_means
 
 BOTH, PEOPLE = skill_scores([0, 1], models=9, participants=15, between=0.5, seed=3)
 
@@ -198,6 +200,7 @@ def test_errors() -> None:
         shared_dimensions(BOTH[:, :5], PEOPLE)
     with pytest.raises(MetricInputError, match="do not differ"):
         shared_dimensions(BOTH * 0, PEOPLE)
+    assert dimensions.MIN_MODELS == skills.MIN_MODELS
 
 
 @pytest.mark.slow

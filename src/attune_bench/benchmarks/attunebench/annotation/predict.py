@@ -18,7 +18,13 @@ from attune_bench.annotate.store import NOTHING, Person, Saved, Store, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 from attune_bench.benchmarks.attunebench.annotation.wording import Wording
 from attune_bench.benchmarks.attunebench.baselines import MASKS, SeenTurn
-from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings, ConversationCalls, assemble, write_runs
+from attune_bench.benchmarks.attunebench.task import (
+    AttuneBenchSettings,
+    ConversationCalls,
+    assemble,
+    run_file_name,
+    write_runs,
+)
 from attune_bench.cli.annotate import serve_study, serving_options
 from attune_bench.cli.options import many, option, verb
 from attune_bench.cli.output import emit, mistakes, writing
@@ -50,6 +56,11 @@ class Predict:
         The file of each conversation, by its id.
     codebook : Codebook
         Where questions and options come from.
+
+    Raises
+    ------
+    ValueError
+        The run files of two conversations would have the same name.
     """
 
     name = "predict"
@@ -57,11 +68,17 @@ class Predict:
     languages = tuple(LANGUAGES)
 
     def __init__(self, conversations: Sequence[Conversation], files: Mapping[str, str], codebook: Codebook) -> None:
+        named: dict[str, str] = {}
+        for one in conversations:
+            name = run_file_name(Run(conversation_id=one.id, em_model="human")).casefold()
+            if (other := named.setdefault(name, one.id)) != one.id:
+                raise ValueError(f"the run files of the conversations {other!r} and {one.id!r} have the same name")
         self.codebook = codebook
         self._conversations = conversations
         self._files = files
         self._settings = AttuneBenchSettings("human", codebook=codebook)
         self._seen = [ConversationCalls(conversation, self._settings) for conversation in conversations]
+        self._runs: dict[tuple[Person, int], tuple[Mapping[str, Saved], Run]] = {}
         self._pages = cache(self._build)  # A request needs the screens of all conversations.
         self._fields = cache(lambda language: _Fields(language, codebook))
 
@@ -89,7 +106,7 @@ class Predict:
 
     def export(self, store: Store, folder: Path) -> list[Path]:
         """Write a run file of each conversation that a person has answered to its end."""
-        runs = []
+        runs: dict[tuple[Person, int], tuple[Mapping[str, Saved], Run]] = {}
         for person in store.people():
             saved = store.answers(person.id)
             answers = {key: one.value for key, one in saved.items()}
@@ -97,8 +114,10 @@ class Predict:
                 screens = self._asked(place, person, answers, Texts(person.language))
                 given = {screen.key: saved.get(screen.key, NOTHING) for screen in screens}
                 if all(one.done for one in given.values()):
-                    runs.append(self._run(place, person, given))
-        return write_runs(runs, folder)
+                    before, run = self._runs.get((person, place), ({}, None))
+                    runs[person, place] = given, run if run and before == given else self._run(place, person, given)
+        self._runs = runs  # so that what is written after each conversation is made once
+        return write_runs([run for _, run in runs.values()], folder)
 
     def _build(self, place: int, person: str, language: str) -> tuple["_Page", ...]:
         asking = _Asking(self._seen[place], place + 1, len(self._seen), person, self._fields(language))

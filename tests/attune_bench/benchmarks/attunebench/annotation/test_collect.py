@@ -163,7 +163,7 @@ def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting) -> N
     orders = [[(c.question_id, c.response_a) for c in turn.annotations.pairwise_comparisons] for turn in one.turns]
     assert orders[0] != orders[1]
     assert permitted(conversations, "cc-by-4.0")[1] == ()  # Published as the study's own, under its licence.
-    with pytest.raises(PublishError, match="it is under cc-by-4.0"):
+    with pytest.raises(PublishError, match=r"it is under cc-by-4\.0"):
         permitted(conversations, "mit")
     study, told = setting.job.study, card.read_text(encoding="utf-8")
     assert all(

@@ -242,6 +242,11 @@ def test_a_study_goes_on_with_the_same_data_alone(setting: Setting, tmp_path: Pa
         Setting(tmp_path, other(conversationId="c2"))
 
 
+def test_conversations_whose_files_have_one_name_are_refused_before_anybody_answers(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the run files of the conversations 'c1' and 'C1' have the same name"):
+        Setting(tmp_path, CONVERSATION, other(conversationId="C1"))
+
+
 def test_who_withdraws_takes_the_run_files_along(setting: Setting) -> None:
     setting.somebody("bob").answer_all()
     person = setting.somebody("ann")
