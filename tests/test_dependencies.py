@@ -15,7 +15,10 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 WHEELS = ("--only-binary", ":all:")
-ASKED = (("3.11",), ("3.12",), ("3.13",), ("3.14",), ("3.14", "--extra", "pandas"))
+ASKED = (
+    *(("3.11",), ("3.12",), ("3.13",), ("3.14",)),
+    *(("3.14", "--extra", "pandas"), ("3.11", "--extra", "annotate"), ("3.14", "--extra", "annotate")),
+)
 Uv = Callable[..., str]
 PART = """
 import importlib.metadata, json

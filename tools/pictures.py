@@ -91,7 +91,7 @@ def shoot_study(folder: Path) -> None:
             browser.find_element("css selector", "a.primary").click()
             metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-            taken = {"format": "webp", "quality": 70} if name.endswith("webp") else {"format": "png"}
+            taken = {"format": "webp", "quality": 55} if name.endswith("webp") else {"format": "png"}
             picture = browser.execute_cdp_cmd("Page.captureScreenshot", taken)
             (PICTURES.parent / name).write_bytes(b64decode(picture["data"]))
         served.terminate()

@@ -258,7 +258,7 @@ class _Jobs(VerbGroup):
         return found
 
 
-@click.group(cls=_Jobs, examples=("annotate predict demo --as ann --file ann.db -o human",))
+@click.group(cls=_Jobs, examples=("annotate demo",))
 def annotate() -> None:
     """Have people annotate in a browser: what models are asked, ratings of answers, conversations of their own.
 

@@ -1,6 +1,8 @@
 """The file of a study: nothing lost, nothing twice, nothing left of those who withdraw."""
 
+import os
 import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,68 @@ def test_a_backup_is_whole_while_people_work(store: Store, tmp_path: Path) -> No
     with Store(tmp_path / "copy.db") as copy:
         assert copy.answers(person.id)["screen"].value == {"x": "a"}
     assert [(one.kind, one.stale) for one in store.copies()] == [("backup", False)]
+
+
+def test_files_are_the_owners_alone_whatever_the_mask(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        with Store.create(tmp_path / "study.db", "toy", {}) as store:
+            store.add_person(language="en")
+            store.backup(tmp_path / "copy.db")
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    finally:
+        os.umask(old)
+    assert modes == dict.fromkeys(("study.db", "study.db-wal", "study.db-shm", "copy.db"), 0o600)
+
+
+def test_traces_in_the_log_go_when_another_program_is_done_with_reading(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attune_bench.annotate.store.sleep", lambda _: None)
+    person, _ = store.add_person(language="en")
+    other, _ = store.add_person(language="en")
+    store.save(person.id, "screen", {"x": "a secret thought"}, revision=0, done=True)
+    reader = sqlite3.connect(store.path, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM answer").fetchone() == (1,)
+    store.withdraw(person.id)
+    assert b"a secret thought" in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    reader.execute("COMMIT")
+    reader.close()
+    store.save(other.id, "screen", {"x": "next"}, revision=0, done=True)
+    assert b"a secret thought" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_a_log_that_a_killed_server_left_is_emptied_at_the_start(store: Store, tmp_path: Path) -> None:
+    person, _ = store.add_person(language="en")
+    store.save(person.id, "screen", {"x": "a secret thought"}, revision=0, done=True)
+    with store._writing() as db:
+        db.execute("DELETE FROM person")  # A withdrawal after which the server was killed at once.
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for path in tmp_path.glob("study.db*"):
+        (killed / path.name).write_bytes(path.read_bytes())
+    assert b"a secret thought" in (killed / "study.db-wal").read_bytes()
+    with Store(killed / "study.db") as again:
+        assert again.people() == []
+        assert b"a secret thought" not in b"".join(path.read_bytes() for path in killed.iterdir())
+
+
+def test_a_change_that_fails_leaves_the_file_as_it_was(store: Store) -> None:
+    person, _ = store.add_person(language="en")
+    full = "CREATE TEMP TRIGGER full BEFORE INSERT ON answer BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END"
+    store._db.execute(full)
+    with pytest.raises(sqlite3.Error, match="full"):
+        store.save(person.id, "screen", {"x": "a"}, revision=0, done=True)
+    store._db.execute("DROP TRIGGER full")
+    assert store.answers(person.id) == {}
+    assert store.save(person.id, "screen", {"x": "a"}, revision=0, done=True) == 1
+
+
+def test_nobody_is_deleted_twice_and_nothing_is_shown_to_who_is_deleted(store: Store) -> None:
+    person, _ = store.add_person(language="en")
+    store.withdraw(person.id)
+    store.withdraw(person.id)
+    store.show(person.id, "screen")
+    assert len(store.withdrawals()) == 1
+    assert store._rows("SELECT * FROM shown") == []
