@@ -17,6 +17,7 @@ from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 from toy_study import WHOLE, toy_application
 
+from attune_bench.annotate.admin import Administration
 from attune_bench.annotate.server import configuration
 from attune_bench.annotate.store import NOTHING, Saved, Store
 
@@ -125,6 +126,43 @@ def test_pages_are_accessible_and_fit(study: Study, start: Start, axe: str, widt
         assert (page, violations(browser, axe)) == (page, [])
         wide = browser.execute_script("return document.documentElement.scrollWidth")
         assert (page, wide) == (page, width)
+
+
+def each_page_of_the_administration(study: Study, browser: Any) -> Iterator[str]:
+    """Open every kind of page of the administrator."""
+    Administration(study.application, "of-the-administrator")
+    study.do("read", "exercise", "check", "ask/1")
+    gone, _ = study.store.add_person(language="de")
+    browser.get(f"{study.url}/admin/enter/of-the-administrator")
+    yield "enter"
+    browser.find_element(By.LINK_TEXT, "Open").click()
+    yield "begun"
+    for button in ("Make a backup", "Download the results"):
+        browser.find_element(By.XPATH, f"//button[text()='{button}']").click()
+    wait(browser, lambda _: [one.kind for one in study.store.copies()].count("download"))
+    study.application.withdraw(gone)
+    browser.get(f"{study.url}/admin")
+    assert "delete that copy" in browser.find_element(By.CSS_SELECTOR, ".problem").text
+    yield "after a withdrawal"
+    browser.find_element(By.LINK_TEXT, "Agreement between annotators").click()
+    yield "agreement"
+    browser.get(f"{study.url}/admin")
+    browser.find_element(By.XPATH, "//button[text()='Add, and show their links']").click()
+    wait(browser, lambda b: b.title.startswith("Links"))
+    yield "links"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
+def test_the_administration_is_accessible_and_works(
+    study: Study, start: Start, axe: str, width: int, scheme: str
+) -> None:
+    browser = start(width)
+    choose_scheme(browser, scheme)
+    for page in each_page_of_the_administration(study, browser):
+        assert (page, violations(browser, axe)) == (page, [])
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        assert (page, wide) == (page, width)
+    assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
 SEEN = """

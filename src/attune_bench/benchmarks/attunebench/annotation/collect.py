@@ -353,7 +353,8 @@ class _Pages:
                 send=self.improve(number),
                 waits=self.t("answer_is_missing"),
             )  # fmt: skip
-        edited = Text(name="text", label=self.t("edited"), most=_LONGEST, rows=8, start=improved)
+        most = max(_LONGEST, 2 * len(improved))  # The person can go on with what the model wrote, however long it is.
+        edited = Text(name="text", label=self.t("edited"), most=most, rows=8, start=improved)
         is_compared = f"turn/{number}/pair/0" in self.answers
         return Screen(
             key=key,

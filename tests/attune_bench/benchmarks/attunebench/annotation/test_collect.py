@@ -245,6 +245,18 @@ def test_an_empty_answer_is_none_and_half_a_character_spoils_no_answer(setting: 
 
 
 @pytest.mark.slow
+def test_a_long_response_of_the_model_can_be_kept_as_it_is(tmp_path: Path, server: ModelServer) -> None:
+    long = "It is hard. " * 500
+    server._answer = lambda body: long if "anew" in body["messages"][-1]["content"] else "Yes."
+    ann = Setting(tmp_path, server).somebody()
+    ann.answer_until("/screen/turn/1/edited")
+    assert ann.post(action="send") == 200
+    assert ann.post(action="next") == 200
+    assert ann.place != "/screen/turn/1/edited"
+    assert long.strip() in ann.open("/screen/turn/1/edited").text
+
+
+@pytest.mark.slow
 def test_no_follow_up_after_a_model_that_fitted(setting: Setting) -> None:
     person = setting.somebody(q3_modelFit="Mostly off-target or intrusive").answer_until("/screen/felt_off")
     person.open("/screen/whole")
