@@ -80,7 +80,8 @@ def shoot_study(folder: Path) -> None:
         (origin, enter, first), (_, _, second), (_, enter_admin, administrator) = links
         messages = ("I start a new job on Monday, and I keep thinking that they will find me out.", "It is a lot.")
         Writer(origin, first, messages=messages).answer_all()
-        Writer(origin, second, messages=messages).answer_until("/screen/turn/1/pair/0")
+        own = {"/screen/turn/1/edited#text": "Starting somewhere new is frightening. What would you fear most?"}
+        Writer(origin, second, messages=messages, **own).answer_until("/screen/turn/1/pair/0")
         for name, address, width, height in (
             ("pictures/annotate.png", f"{enter}{second}", 1280, 560),
             ("docs/assets/annotate.webp", f"{enter}{second}", 400, 760),

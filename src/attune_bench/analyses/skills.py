@@ -17,9 +17,9 @@ from attune_bench.stats.options import AnalysisKeywords, Mask, begin, interval_e
 from attune_bench.stats.summary import per_unit
 from attune_data.text import plural
 from attune_metrics.metric import nan_to_none
-from attune_metrics.stats.dimensions import shared_dimensions
+from attune_metrics.stats.dimensions import MIN_MODELS, shared_dimensions
 from attune_metrics.stats.separation import separation
-from attune_metrics.stats.skills import MIN_MODELS, disattenuated
+from attune_metrics.stats.skills import disattenuated
 from attune_metrics.stats.sums import Floats
 
 _EXAMPLE = 0.6  # the correlation for which `skills_shown` says how wide an interval of so many models is

@@ -15,7 +15,7 @@ from attune_metrics.metric import MetricInputError, check_whole
 from attune_metrics.stats.sums import Floats, complete_units, relative_means
 
 MIN_MODELS = 6
-"""With fewer models, correlations over models say nothing; as in `attune_metrics.stats.skills`."""
+"""With fewer models, correlations over models say nothing, and are not shown."""
 
 
 @dataclass(frozen=True, slots=True)

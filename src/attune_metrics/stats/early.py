@@ -3,7 +3,9 @@
 At a look, the difference d of a statistic has the standard error SE of the jackknife of clusters, and ``t = d / SE``
 has Student's distribution with the `attune_metrics.stats.sums.effective_freedom` of the clusters, once Hall's cubic
 [1]_ takes out the skewness s of what each of n clusters adds: ``t + s (u^2 / 3 + 1 / 6) / sqrt(n) + s^2 u^3 / 27 n``
-with u the t, but at most 3 and at least -3. Ends of intervals are moved back by the inverse. The p-value is at
+with u the t, but at most 3 and at least -3. Ends of intervals are moved back by the inverse. Of t and what the cubic
+makes of it the one nearer 0 counts, and of two ends the farther one: the skewness is an estimate, and whoever rules out
+less than t errs no more often than t. The p-value is at
 least ``2 / 2^k`` with k clusters in which the models differ, which exchanges of the models could give at the least.
 `attune_metrics.stats.looking` has what holds over all looks.
 
@@ -131,12 +133,14 @@ def early_differences(
         else:
             freedom = effective_freedom(size, coefficient_of_variation(units))
             shape = _skewness((own.mean() - own) / units[units > 0], units[units > 0]), size
-            t, p_min = _straightened(difference / error, *shape), looking.p_min(differing)
+            t, p_min = difference / error, looking.p_min(differing)
+            t = copysign(max(min(abs(t), _straightened(t, *shape) * copysign(1, t)), 0.0), t)
             p, reach = looking.p(t, freedom, differing), looking.factor(freedom, level)
             if differing < min(MIN_DIFFERING, size):
                 reason = f"the models differ in fewer than {MIN_DIFFERING} clusters"
             elif reach < inf:
-                low, high = (difference - error * _skewed(side * reach, *shape) for side in (1, -1))
+                low = difference - error * max(reach, _skewed(reach, *shape))
+                high = difference - error * min(-reach, _skewed(-reach, *shape))
             else:
                 reason = "so few clusters decide nothing at any time"
             if size >= MDE_MIN_CLUSTERS and p_min < 0.05 and reach < inf:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level
 from attune_metrics.stats.bootstrap import Interval
+from attune_metrics.stats.dimensions import MIN_MODELS
 from attune_metrics.stats.separation import separation
 from attune_metrics.stats.sums import (
     ROUNDING,
@@ -31,9 +32,6 @@ from attune_metrics.stats.sums import (
     noise_freedom,
     relative_means,
 )
-
-MIN_MODELS = 6
-"""With fewer models the correlation of two metrics over models is not shown: its interval would say nothing."""
 
 MIN_RELIABILITY = 0.3
 """Below it the correlation of a metric is not corrected: the estimate would be noise, magnified."""

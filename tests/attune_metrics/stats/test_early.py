@@ -36,16 +36,31 @@ def test_a_planned_look_is_students_t_without_skewness() -> None:
         moved = ((1 + skewness * w / 3) ** 3 - 1) / skewness + skewness / (6 * size) - w
         return value + sqrt(size) * moved - quantile
 
-    p_value = 2 * t(13).sf(beyond(0))
+    alone = ttest_1samp(gaps, 0)
+    p_value = max(2 * t(13).sf(beyond(0)), float(alone.pvalue))  # Both have to rule it out.
     assert found.p_value == pytest.approx(p_over_looks(max(p_value, 2 / 2**13), 3, 4), rel=1e-9)
     nominal = 2 * t(10**9).sf(critical_values(4)[2])
     quantile = t(13).ppf(1 - nominal / 2)
-    ends = [brentq(beyond, -2, 6, args=(end,)) for end in (quantile, -quantile)]
-    assert (found.low, found.high) == pytest.approx(ends, rel=1e-6)
+    low, high = (brentq(beyond, -2, 6, args=(end,)) for end in (quantile, -quantile))
+    student = alone.confidence_interval(1 - nominal)
+    assert (found.low, found.high) == pytest.approx((min(low, student.low), max(high, student.high)), rel=1e-6)
+    assert low < student.low
+    assert high < student.high
     assert (found.first, found.second, found.difference) == pytest.approx((A.mean(), B.mean(), gaps.mean()))
     assert (found.clusters, found.differing) == (14, 13)
     error = gaps.std(ddof=1) / sqrt(size)
     assert found.mde == pytest.approx((quantile + t(13).ppf(0.8)) * error, rel=1e-6)
+
+
+def test_skewness_makes_nothing_found_that_student_would_not_find() -> None:
+    for seed in range(40):
+        gaps = np.random.default_rng(seed).exponential(size=12) * (-1) ** seed - 0.4
+        [found] = early_differences(pairs_of(gaps, gaps * 0), ANY)
+        value = float(ttest_1samp(gaps, 0).statistic)
+        assert found.p_value >= ANY.p(value, 11, 12) - 1e-12
+        reach = ANY.factor(11) * gaps.std(ddof=1) / sqrt(12)
+        assert found.low <= gaps.mean() - reach + 1e-12
+        assert found.high >= gaps.mean() + reach - 1e-12
 
 
 def test_without_skewness_the_interval_is_students() -> None:

@@ -11,7 +11,6 @@ from scipy.optimize import fmin
 from synthetic.skills import Floats, skill_scores
 
 from attune_metrics import MetricInputError
-from attune_metrics.stats import dimensions, skills
 from attune_metrics.stats.dimensions import shared_dimensions
 from attune_metrics.stats.separation import separation
 from attune_metrics.stats.skills import Correlation, disattenuated
@@ -200,7 +199,6 @@ def test_errors() -> None:
         shared_dimensions(BOTH[:, :5], PEOPLE)
     with pytest.raises(MetricInputError, match="do not differ"):
         shared_dimensions(BOTH * 0, PEOPLE)
-    assert dimensions.MIN_MODELS == skills.MIN_MODELS
 
 
 @pytest.mark.slow
