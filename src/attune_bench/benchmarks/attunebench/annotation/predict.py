@@ -45,8 +45,9 @@ class Predict:
 
     A person is shown what an evaluated model is shown (`attune_bench.benchmarks.attunebench.baselines.see`), in the
     same order: a message, then the reply to it, then the other responses under masked names, in the end the
-    conversation as a whole. An answer is kept as it is once the person was shown more of the conversation. The two other responses of a turn are numbered in random order, because a person, who reads many
-    conversations, would learn which number stands for the better one.
+    conversation as a whole. An answer is kept as it is once the person was shown more of the conversation.
+    The two other responses of a turn are numbered in random order, because a person, who reads many conversations,
+    would learn which number stands for the better one.
 
     Parameters
     ----------
