@@ -203,9 +203,10 @@ def test_an_answer_is_kept_once_more_of_the_conversation_was_seen(setting: Setti
         person.open("/screen/1/turn-1/draft").post(action=action, drafted_response="Too late.")
     assert setting.store.answers(setting.store.people()[0].id)["1/turn-1/draft"].value == before["1/turn-1/draft"].value
     # The questions in the other phrasing show nothing new.
-    person.open("/").answer_until("/screen/1/turn-1/read-hp").answer()
+    person.open("/").answer_until("/screen/1/turn-1/read-hp")
     assert "stays as it is" not in person.open("/screen/1/turn-1/read").text
-    person.open("/screen/1/turn-1/pairwise")
+    person.open("/").answer()
+    assert person.place == "/screen/1/turn-1/pairwise"
     assert "stays as it is" in person.open("/screen/1/turn-1/read").text
 
 
