@@ -16,7 +16,7 @@ import numpy as np
 from synthetic.annotators import answers, forms
 
 from attune_metrics.stats.bootstrap import bootstrap, draw_resamples
-from attune_metrics.stats.consistency import MIN_CLUSTERS, internal_consistency
+from attune_metrics.stats.consistency import internal_consistency
 from attune_metrics.stats.skills import disattenuated
 
 PARTICIPANTS, MODELS = (10, 25, 50, 200), (4, 11, 40)
@@ -49,9 +49,10 @@ def consistency(generator: np.random.Generator, simulations: int) -> Iterator[st
             made = internal_consistency(*forms(generator, loadings, persons=persons))
             found.append([(one.estimate, one.low, one.high) for one in (made.alpha, made.omega)])
         estimates, low, high = np.moveaxis(np.array(found), -1, 0)
-        covered = ((low <= truth) & (truth <= high)).mean(axis=0) if persons >= MIN_CLUSTERS else np.full(2, np.nan)
+        covered = np.where(np.isnan(low).all(axis=0), np.nan, ((low <= truth) & (truth <= high)).mean(axis=0))
         cells = " | ".join(
-            f"{t:.3f} | {m:.3f} | {c:.1%}" for t, m, c in zip(truth, estimates.mean(0), covered, strict=True)
+            f"{t:.3f} | {m:.3f} | {'refused' if np.isnan(c) else f'{c:.1%}'}"
+            for t, m, c in zip(truth, estimates.mean(0), covered, strict=True)
         )
         yield f"| {name} | {persons} | {cells} |"
 

@@ -50,7 +50,7 @@ from attune_metrics.stats.comparison import (
     holm,
     permutation_test_of_pairs,
 )
-from attune_metrics.stats.early import early_differences
+from attune_metrics.stats.early import MIN_CLUSTERS_OF_LOOK, early_differences
 from attune_metrics.stats.equivalence import check_margin, equivalence_of_pairs, verdict
 from attune_metrics.stats.looking import Looking
 from attune_metrics.stats.looks import check_looks
@@ -247,14 +247,10 @@ def paired_early(
         low, high, mde = nan_to_none(one.low), nan_to_none(one.high), nan_to_none(one.mde)
         if one.differing == 0 and one.difference == 0:
             reason = f"{EQUAL} {draws.drawn}"
-        elif one.clusters < MIN_CLUSTERS:
-            low, high, reason = None, None, f"fewer than {MIN_CLUSTERS} {drawn}"
+        elif one.clusters < MIN_CLUSTERS_OF_LOOK:
+            reason = f"fewer than {MIN_CLUSTERS_OF_LOOK} {drawn}"
         elif mde is None and reason is None:
-            few = one.clusters < MDE_MIN_CLUSTERS
-            why = (
-                f"fewer than {MDE_MIN_CLUSTERS} {drawn}" if few else f"{plural(one.differing, draws.drawn)} that differ"
-            )
-            reason = f"no minimum detectable effect with {why}"
+            reason = f"no minimum detectable effect with {plural(one.differing, draws.drawn)} that differ"
         if statistic is mean_of_sums and low is not None:
             gap = np.where(common, values[first, 0] - values[second, 0], np.nan)
             draws.skewed.add([gap[common]], draws.labels(common), of=of, drawn=draws.drawn)

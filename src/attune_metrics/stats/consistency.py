@@ -33,6 +33,9 @@ from attune_metrics.stats.sums import (
 MIN_CLUSTERS = 10
 """With fewer clusters there is no interval: the jackknife of a questionnaire of few people is too narrow."""
 
+MIN_CLUSTERS_OF_OMEGA = 20
+"""With fewer clusters omega has no interval: of ten persons and weak items it would cover 90% in place of 95%."""
+
 _STEPS = 5000
 _SETTLED = 1e-13
 
@@ -81,7 +84,7 @@ def internal_consistency(items: ArrayLike, clusters: Iterable[Hashable], *, leve
         The ends are ``1 - exp(x)`` for ``x = log(1 - value) -+ t e`` [4]_, with e the jackknife error of that logarithm
         over clusters and Student's t with the effective number of clusters minus 1 degrees of freedom. Numbers are nan,
         and ``reason`` says why, with fewer than two forms and where the sum of the items does not vary; the ends with
-        fewer than ten clusters, and where leaving out one cluster makes the value 1 or undefined.
+        fewer than ten clusters (of omega 20), and where leaving out one cluster makes the value 1 or undefined.
 
     Raises
     ------
@@ -91,7 +94,7 @@ def internal_consistency(items: ArrayLike, clusters: Iterable[Hashable], *, leve
 
     Notes
     -----
-    Simulated in docs/truth.md: intervals of 95% cover 93 to 97%, and 90% for omega of ten persons with weak items.
+    Simulated in docs/truth.md: intervals of 95% cover 93 to 97%.
 
     Examples
     --------
@@ -117,7 +120,11 @@ def internal_consistency(items: ArrayLike, clusters: Iterable[Hashable], *, leve
     alpha, omega, loadings = _consistency(np.stack([_covariances(given[rows]) for rows in kept]), given)
     freedom = effective_freedom(len(sizes), coefficient_of_variation(sizes)) if len(sizes) else nan
     about = level, "jackknife-t", len(given), len(sizes)
-    return Consistency(_interval(alpha, freedom, about), _interval(omega, freedom, about), tuple(loadings[0].tolist()))
+    return Consistency(
+        _interval(alpha, MIN_CLUSTERS, freedom, about),
+        _interval(omega, MIN_CLUSTERS_OF_OMEGA, freedom, about),
+        tuple(loadings[0].tolist()),
+    )
 
 
 def _covariances(forms: Floats) -> Floats:
@@ -193,14 +200,14 @@ def one_factor(correlations: ArrayLike) -> Floats:
     return np.where(found.sum(axis=-1, keepdims=True) < 0, -found, found)
 
 
-def _interval(values: Floats, freedom: float, about: tuple[float, str, int, int]) -> Interval:
-    """Return the interval of the first value, from the values without each cluster that follow it."""
+def _interval(values: Floats, least: int, freedom: float, about: tuple[float, str, int, int]) -> Interval:
+    """Return the interval of the first value, from those without each cluster after it; `least` clusters have one."""
     level, method, n, clusters = about
     reason = None
     if np.isnan(values[0]):
         reason = "fewer than two forms" if n < 2 else "the sum of the items does not vary"
-    elif clusters < MIN_CLUSTERS:
-        reason = f"fewer than {MIN_CLUSTERS} clusters"
+    elif clusters < least:
+        reason = f"fewer than {least} clusters"
     elif not (values < 1 - ROUNDING).all():
         reason = "without some cluster the value is 1 or undefined"
     if reason is not None:

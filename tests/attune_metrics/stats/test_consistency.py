@@ -100,9 +100,8 @@ def test_an_item_that_everybody_answers_alike() -> None:
     ("forms", "reason"),
     [
         (np.zeros((0, 3)), "fewer than two forms"),
-        (np.ones((12, 3)), "the sum of the items does not vary"),
-        (ATTITUDE[:9], "fewer than 10 clusters"),
-        (np.outer(np.arange(12.0), [1, 1, 1]), "without some cluster the value is 1 or undefined"),
+        (np.ones((20, 3)), "the sum of the items does not vary"),
+        (np.outer(np.arange(20.0), [1, 1, 1]), "without some cluster the value is 1 or undefined"),
     ],
 )
 def test_what_has_no_interval(forms: Array, reason: str) -> None:
@@ -110,6 +109,12 @@ def test_what_has_no_interval(forms: Array, reason: str) -> None:
     assert found.alpha.reason == found.omega.reason == reason
     assert isnan(found.alpha.low)
     assert isnan(found.omega.high)
+
+
+def test_few_people_have_no_interval() -> None:
+    nine, ten = (internal_consistency(ATTITUDE[:number], range(number)) for number in (9, 10))
+    assert nine.alpha.reason == "fewer than 10 clusters"
+    assert (ten.alpha.reason, ten.omega.reason) == (None, "fewer than 20 clusters")
 
 
 @pytest.mark.parametrize(

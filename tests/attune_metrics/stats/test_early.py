@@ -135,9 +135,11 @@ def test_odd_cases_have_a_reason() -> None:
     assert (one.reason, isnan(one.p_value)) == ("all values are in one cluster", True)
     [none] = early_differences(pairs_of(A * np.nan, B), Looking(1, 2))
     assert (none.clusters, none.reason, isnan(none.difference)) == (0, "no unit has a value", True)
-    [few] = early_differences(pairs_of(A[:5], B[:5]), ANY)
-    assert (isnan(few.low), few.reason) == (True, "so few clusters decide nothing at any time")
-    assert isnan(few.mde)
+    [few] = early_differences(pairs_of(A[:11], B[:11]), Looking(2, 2))
+    assert (isnan(few.low), few.reason) == (True, "fewer than 12 clusters")
+    [strict] = early_differences(pairs_of(A, B), ANY, level=1 - 1e-9)
+    assert (isnan(strict.low), strict.reason) == (True, "so few clusters decide nothing at any time")
+    assert isnan(strict.mde)
 
 
 def test_few_clusters_that_differ_cannot_be_significant() -> None:
@@ -147,8 +149,7 @@ def test_few_clusters_that_differ_cannot_be_significant() -> None:
     assert found.p_value == found.p_min == pytest.approx(p_over_looks(1 / 16, 2, 2))
     [ever] = early_differences(pairs_of(a, b), ANY)
     assert ever.p_value >= 1 / 16
-    assert not isnan(found.low)
-    [tied] = early_differences(pairs_of(np.append(a, 1.0), np.append(b, 1.0)), Looking(2, 2))
+    [tied] = early_differences(pairs_of(np.append(a, [1.0] * 7), np.ones(12)), Looking(2, 2))
     assert (isnan(tied.low), tied.reason) == (True, "the models differ in fewer than 6 clusters")
 
 
