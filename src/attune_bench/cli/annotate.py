@@ -61,7 +61,7 @@ def serve_study(
         raise UserError(
             f"{error.name} is not installed; it comes with an extra: pip install 'attune-bench[annotate]'"
         ) from None
-    with store, mistakes():
+    with store, mistakes(), store.served():
         origin = origin_of(host, port, public_url)
         for person, secret in links:
             emit(f"{person.name or person.id}: {origin}/enter/{secret}")
