@@ -234,7 +234,7 @@ class Administration:
 
     async def _add(self, form: Form) -> Response:
         count, language = _first(form, "count"), _first(form, "language")
-        if not count.isascii() or not count.isdigit() or not 1 <= int(count) <= MOST_ADDED:
+        if not re.fullmatch("[0-9]{1,3}", count) or not 1 <= int(count) <= MOST_ADDED:
             raise HTTPException(422)
         if language not in self._application.job.languages:
             raise HTTPException(422)
@@ -280,12 +280,12 @@ class Administration:
         return RedirectResponse("/admin", SEE_OTHER)
 
     async def _forget(self, form: Form) -> Response:
-        """Forget a copy that the administrator has deleted; a backup that is still where it was written is deleted."""
+        """Forget a copy that the administrator has deleted; what is still where it was written is deleted."""
         copies = await run_in_threadpool(self._store.copies)
         copy = next((one for one in copies if one.path == _first(form, "path")), None)
         if copy is None or not (copy.kind == "download" or _advice(copy)):
             raise HTTPException(404)
-        if copy.kind == "backup":
+        if copy.kind != "download":
             await run_in_threadpool(partial(Path(copy.path).unlink, missing_ok=True))
         await run_in_threadpool(self._store.forget_copy, copy.path)
         return RedirectResponse("/admin", SEE_OTHER)
@@ -306,6 +306,8 @@ def _row(progress: Progress) -> Row:
 
 def _advice(copy: Copy) -> str:
     """Return what the administrator should do about a copy; empty for nothing."""
+    if copy.stale and copy.kind == "export":
+        return "It could not be written anew: close it in other programs, and write the results now."
     if copy.stale and (copy.kind == "download" or Path(copy.path).exists()):
         return "Somebody has withdrawn since: delete that copy, and take a new one."
     if copy.kind == "download" or Path(copy.path).exists():

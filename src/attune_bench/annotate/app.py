@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import rmtree
 from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,6 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from attune_bench.annotate import LOG
 from attune_bench.annotate.guard import Guard, Limits, cookie, welcome
 from attune_bench.annotate.screens import IMPOSSIBLE, Form, Job, Screen, Send, SendError
 from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, StoreError
@@ -29,6 +32,7 @@ MOST_FIELDS = 500
 """The most fields of a form."""
 
 _FORM = "application/x-www-form-urlencoded"
+_UNFINISHED = ".unfinished"  # the folder, within the results, in which they are written
 
 SEE_OTHER = 303
 """The status of an answer to a form: a GET of the page that comes next, so that going back sends no form again."""
@@ -139,29 +143,80 @@ class Application:
     # What pages do.
 
     def export(self) -> list[Path]:
-        """Write the results of everybody in the store; a file that was written before and is not now is deleted."""
+        """Write the results of everybody in the store; a file that was written before and is not now is deleted.
+
+        A file that cannot be written or deleted is marked as stale. A file of the same name that the study did not
+        write stays as it is.
+
+        Returns
+        -------
+        list of path
+            What was written.
+        """
         with self._exporting:
             self.output.mkdir(parents=True, exist_ok=True)
-            written = self.job.export(self.store, self.output)
-            now = {str(path.resolve()) for path in written}
-            for copy in self.store.copies():
-                if copy.kind == "export" and copy.path not in now:
-                    Path(copy.path).unlink(missing_ok=True)
-                    self.store.forget_copy(copy.path)
-            for path in now:
-                self.store.note_copy(path, "export")
+            folder = self.output.resolve()
+            earlier = {path for path, is_stale in self._exports().items() if is_stale or folder in path.parents}
+            written = []
+            with self._unfinished(folder) as unfinished:
+                made = {path: path.relative_to(unfinished) for path in self.job.export(self.store, unfinished)}
+                for path, name in made.items():
+                    target = folder / name
+                    if target not in earlier and target.exists():
+                        LOG.error("%s is not of this study, and stays as it is: move it away", target)
+                        continue
+                    target.parent.mkdir(exist_ok=True)
+                    self.store.note_copy(str(target), "export")  # Before: else a kill leaves a file that nobody knows.
+                    try:
+                        path.replace(target)
+                    except OSError:  # On Windows a program may keep it open.
+                        self.store.mark_stale(str(target))
+                    else:
+                        written.append(self.output / name)
+                self._delete(earlier - {folder / name for name in made.values()})
             return written
+
+    @contextmanager
+    def _unfinished(self, folder: Path) -> Iterator[Path]:
+        """Make a folder in which results are written before they are noted; what a kill left there is deleted."""
+        unfinished = folder / _UNFINISHED
+        if unfinished.exists():
+            rmtree(unfinished)
+        unfinished.mkdir(mode=0o700)
+        try:
+            yield unfinished
+        finally:
+            rmtree(unfinished)
+
+    def _exports(self) -> dict[Path, bool]:
+        """Return the results that were written, in whatever folder, and whether each is stale."""
+        return {Path(copy.path): copy.stale for copy in self.store.copies() if copy.kind == "export"}
+
+    def _delete(self, results: Iterable[Path]) -> None:
+        for path in results:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError:
+                self.store.mark_stale(str(path))
+            else:
+                self.store.forget_copy(str(path))
 
     def withdraw(self, person: Person) -> None:
         """Delete a person and everything of theirs: in the file, its backups and the results that were written.
 
-        A backup that is not where it was written, or cannot be changed, is marked as stale.
+        Results in another folder, where the study was served before, are deleted. A backup that is not where it was
+        written, or cannot be changed, is marked as stale, and so are results that cannot be deleted.
         """
         # Before, as nobody knows whom to delete once the file does not; after, for a backup that was under way.
         self._withdraw_from_backups(person)
         self.store.withdraw(person.id)
         self._withdraw_from_backups(person)
-        self.export()
+        with self._exporting:  # What was under way may have the person too.
+            self._delete(self._exports())  # First: whatever keeps results from being written, the person's are gone.
+        try:
+            self.export()
+        except (OSError, sqlite3.Error) as error:
+            LOG.error("the results could not be written: %s", type(error).__name__)
 
     def _withdraw_from_backups(self, person: Person) -> None:
         for copy in self.store.copies():
@@ -358,7 +413,10 @@ class Application:
         if language not in self.job.languages:
             raise HTTPException(404)
         await run_in_threadpool(self.store.set_language, visit.person.id, language)
-        came_from = urlsplit(visit.request.headers.get("referer", "")).path
+        try:
+            came_from = urlsplit(visit.request.headers.get("referer", "")).path
+        except ValueError:  # no address
+            came_from = ""
         return RedirectResponse(came_from if came_from.startswith("/screen/") else "/", SEE_OTHER)
 
     async def _ask_to_withdraw(self, visit: Visit) -> Response:

@@ -41,7 +41,8 @@ def cookie(origin: str, *, administrator: bool = False) -> str:
     parts = urlsplit(origin)
     if parts.scheme == "https":
         return "attune_admin" if administrator else "__Host-attune"
-    return f"attune_admin_{parts.port}" if administrator else f"attune_{parts.port}"
+    port = parts.port or 80
+    return f"attune_admin_{port}" if administrator else f"attune_{port}"
 
 
 HEADERS: Mapping[str, str] = {

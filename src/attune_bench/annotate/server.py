@@ -16,7 +16,7 @@ from attune_bench.annotate.admin import Administration
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.screens import Job
-from attune_bench.annotate.store import Store
+from attune_bench.annotate.store import Store, StoreError
 
 SECONDS = Limits().seconds
 """The most seconds for the head of a request to arrive, and for a response to be taken."""
@@ -56,8 +56,9 @@ def origin_of(host: str, port: int, public_url: str | None) -> str:
                 f"--host {host} serves other machines: put a server that speaks TLS in front (nginx, Caddy), and name "
                 "the address that people open by --public-url https://..."
             )
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    # As browsers name it in what they send: in ASCII, and without the port that https has anyway.
+        # As browsers name it in what they send: without the port that http or https has anyway.
+        return f"http://{f'[{host}]' if ':' in host else host}" + (f":{port}" if port != 80 else "")
+    # In ASCII too.
     found = re.fullmatch(r"https://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?/?", public_url.lower())
     if not found:
         raise AddressError(
@@ -65,6 +66,21 @@ def origin_of(host: str, port: int, public_url: str | None) -> str:
             "(of a name that is not in ASCII the form xn--...)"
         )
     return f"https://{found[1]}" + (found[2] if found[2] and found[2] != ":443" else "")
+
+
+def check_output(store: Store, output: Path) -> None:
+    """Check that the folder of the results is empty, or has results of the study.
+
+    Raises
+    ------
+    StoreError
+        The folder has something else, which results might replace.
+    """
+    folder = output.resolve()
+    if any(copy.kind == "export" and folder in Path(copy.path).parents for copy in store.copies()):
+        return
+    if others := sorted(path.name for path in folder.glob("[!.]*")):
+        raise StoreError(f"{output} has {others[0]}, which is no result of this study; choose another --output")
 
 
 def serve(

@@ -117,7 +117,8 @@ class Copy:
     kind : {"export", "backup", "download"}
         Whether this program wrote it, and writes it anew when somebody withdraws, or a browser took it.
     stale : bool
-        Whether somebody has withdrawn since, whose answers it may still have.
+        Whether somebody has withdrawn since, whose answers it may still have; of an export whether it could not be
+        written anew or deleted.
     """
 
     path: str
@@ -229,7 +230,11 @@ class Store:
                 db.executemany("INSERT INTO about VALUES (?, ?)", [(k, json.dumps(v)) for k, v in rows.items()])
             finally:
                 db.close()
-            temporary.replace(file)
+            try:
+                _make(file)  # Of a study that another command has just begun, nothing may be lost.
+                temporary.replace(file)
+            except FileExistsError:
+                temporary.unlink()
         store = cls(file)
         if (other := store.about("job")) != job:
             store.close()
@@ -491,17 +496,26 @@ class Store:
         return [at for (at,) in self._rows("SELECT at FROM withdrawn ORDER BY at")]
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Write a whole copy of the file while people work; see `Store.note_copy`."""
-        file = Path(path)
+        """Write a whole copy of the file while people work; see `Store.note_copy`.
+
+        The copy knows of no copies: who tries it out, or goes on with it, changes none of this file's.
+        """
+        file = Path(path).resolve()
         temporary = file.with_name(f".{file.name}.{token_urlsafe(4)}.tmp")
+        self.note_copy(str(temporary), "backup")  # Else no withdrawal reaches it when this program is killed.
         withdrawn = -1
-        while withdrawn != (withdrawn := len(self.withdrawals())):  # Nobody may withdraw before the copy is noted.
-            _make(temporary)
-            with sqlite3.connect(temporary) as copy, self._lock:
-                self._db.backup(copy)
-            copy.close()
-            temporary.replace(file)
-            self.note_copy(str(file.resolve()), "backup")
+        try:
+            while withdrawn != (withdrawn := len(self.withdrawals())):  # Nobody may withdraw before the copy is noted.
+                _make(temporary)
+                with closing(sqlite3.connect(temporary)) as copy, copy:
+                    with self._lock:
+                        self._db.backup(copy)
+                    copy.execute("DELETE FROM copied")
+                temporary.replace(file)
+                self.note_copy(str(file), "backup")
+        finally:
+            temporary.unlink(missing_ok=True)
+            self.forget_copy(str(temporary))
 
 
 def _make(path: Path) -> None:

@@ -56,13 +56,14 @@ def serve_study(
         As of `serving_options`.
     """
     try:
-        from attune_bench.annotate.server import origin_of, serve
+        from attune_bench.annotate.server import check_output, origin_of, serve
     except ModuleNotFoundError as error:
         raise UserError(
             f"{error.name} is not installed; it comes with an extra: pip install 'attune-bench[annotate]'"
         ) from None
     with store, mistakes(), store.served():
         origin = origin_of(host, port, public_url)
+        check_output(store, output)
         for person, secret in links:
             emit(f"{person.name or person.id}: {origin}/enter/{secret}")
         administrator = token_urlsafe(16)
@@ -149,7 +150,12 @@ def rate(people: int, file: Path, output: Path, host: str, port: int, public_url
     ratings.csv, which judge agree reads; of pairs comparisons.csv, which rank and report read.
     """
     job = rated_job(**given)
-    about = {"table": fingerprint(job.items), "scale": job.scale and [job.scale.low, job.scale.high, job.scale.steps]}
+    about = {
+        "table": fingerprint(job.items),
+        "scale": job.scale and [job.scale.low, job.scale.high, job.scale.steps],
+        "metric": job.dimension,
+        "question": job.question,
+    }
     with mistakes(), writing(file, "--file"):
         store = Store.create(file, job.name, about)
     what = plural(len(job.items), "pair" if job.scale is None else "text")
@@ -164,8 +170,8 @@ def rate(people: int, file: Path, output: Path, host: str, port: int, public_url
 def _new_raters(store: Store, people: int) -> Iterator[tuple[Person, str]]:
     """Add raters up to a number, and yield each with the secret of the link."""
     for number in range((store.about("people") or 0) + 1, people + 1):
+        store.set_about("people", number)  # First: no two people may have one name, wherever the program is stopped.
         yield store.add_person(language="en", name=f"rater-{number}")
-        store.set_about("people", number)
 
 
 def steps_of(job: RateJob) -> list[str]:

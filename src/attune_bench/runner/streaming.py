@@ -1,7 +1,6 @@
 """Answers that arrive as server-sent events of the OpenAI protocol: shown as they come, and joined to a whole one."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ from attune_bench.runner.calls import SHORTEST_SECRET, Endpoint
 Show = Callable[[str], object]
 """Is given all of an answer that has come so far, each time that there is more; after a fault it begins anew."""
 
-_UNFINISHED_WORD = re.compile(r"[!-~]+\Z")
+_OF_SECRETS = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 
 
 class EventJoiner:
@@ -48,7 +47,7 @@ class EventJoiner:
         for line in lines:
             if line.startswith(b"data:"):
                 self._event(line.removeprefix(b"data:").strip())
-        whole_words = _UNFINISHED_WORD.sub("", self._text)
+        whole_words = self._text.rstrip(_OF_SECRETS)
         shown = self._endpoint.redact(whole_words, min_length=SHORTEST_SECRET)
         if shown != self._shown:
             self._shown = shown

@@ -132,6 +132,7 @@ def test_added_people_have_links_that_work_and_are_shown_once(application: Appli
     for form in (
         {"count": "201", "language": "en"},
         {"count": "0", "language": "en"},
+        {"count": "9" * 5000, "language": "en"},
         {"count": "1", "language": "fr"},
     ):
         assert admin.post("/admin/people", data=form).status_code == 422
@@ -189,6 +190,19 @@ def test_a_backup_that_no_withdrawal_reached_is_deleted(application: Application
     assert "delete that copy, and take a new one" in admin.get("/admin").text
     admin.post("/admin/forget", data={"path": str(path)})
     assert (path.exists(), application.store.copies()) == (False, [])
+
+
+def test_a_result_that_could_not_be_written_is_told_until_it_is(application: Application, admin: TestClient) -> None:
+    people(application, 1)
+    [result] = application.export()
+    application.store.mark_stale(str(result.resolve()))
+    advice = "It could not be written anew: close it in other programs, and write the results now."
+    assert advice in admin.get("/admin").text
+    admin.post("/admin/export")
+    assert advice not in admin.get("/admin").text
+    application.store.mark_stale(str(result.resolve()))
+    admin.post("/admin/forget", data={"path": str(result.resolve())})
+    assert (result.exists(), application.store.copies()) == (False, [])
 
 
 def test_results_are_written_now(application: Application, admin: TestClient) -> None:

@@ -7,6 +7,7 @@ from threading import Event, Thread
 import pytest
 from toy_study import ORIGIN, WHOLE, Browser, toy_application
 
+from attune_bench.annotate import LOG
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.store import Person, Store
 
@@ -23,6 +24,14 @@ def application(tmp_path: Path) -> Iterator[Application]:
 @pytest.fixture
 def ann(application: Application) -> Browser:
     return Browser(application)
+
+
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the errors that are logged."""
+    lines: list[str] = []
+    monkeypatch.setattr(LOG, "error", lambda line, *values: lines.append(line % values))
+    return lines
 
 
 def test_clicks_are_saved_and_the_screen_is_done_by_going_on(ann: Browser) -> None:
@@ -98,6 +107,7 @@ def test_an_exercise_is_explained_once_and_a_check_has_to_be_right(ann: Browser)
         (f"{ORIGIN}/done", "/"),
         ("", "/"),
         (f"{ORIGIN}//elsewhere.example/screen/", "/"),
+        ("http://[", "/"),
         ("https://elsewhere.example/", "/"),
     ],
 )
@@ -181,3 +191,101 @@ def test_results_and_backups_are_whole_while_people_save(
     for person in people:
         states = application.store.answers(person.id)["ask/1"]
         assert int(states.value["one"]) == states.revision - 1  # Each save is there, and is there once.
+
+
+def test_trying_out_a_backup_changes_nothing_of_the_study(
+    application: Application, ann: Browser, tmp_path: Path
+) -> None:
+    application.export()
+    application.store.backup(tmp_path / "first.db")
+    application.store.backup(tmp_path / "trial.db")
+    with Store(tmp_path / "trial.db") as trial:
+        other = Application(trial, application.job, origin=ORIGIN, output=tmp_path / "elsewhere")
+        other.export()
+        other.withdraw(ann.person)
+        assert list(other.output.iterdir()) == []
+    assert [path.name for path in application.output.iterdir()] == [f"{ann.person.id}.json"]
+    with Store(tmp_path / "first.db") as backup:
+        assert backup.people() == [ann.person]
+
+
+def test_results_in_an_earlier_folder_stay_until_somebody_withdraws(
+    application: Application, ann: Browser, tmp_path: Path
+) -> None:
+    application.export()
+    [earlier] = application.output.iterdir()
+    moved = Application(application.store, application.job, origin=ORIGIN, output=tmp_path / "later")
+    moved.export()
+    assert earlier.exists()
+    moved.withdraw(ann.person)
+    assert not earlier.exists()
+    assert (list(moved.output.iterdir()), application.store.copies()) == ([], [])
+
+
+def test_a_file_that_the_study_did_not_write_stays_as_it_is(
+    application: Application, ann: Browser, logged: list[str]
+) -> None:
+    own = application.output / f"{ann.person.id}.json"
+    own.parent.mkdir()
+    own.write_text("somebody's own file")
+    assert application.export() == []
+    assert logged == [f"{own.resolve()} is not of this study, and stays as it is: move it away"]
+    application.withdraw(ann.person)
+    assert own.read_text() == "somebody's own file"
+
+
+def test_an_export_that_fails_midway_leaves_nothing_that_a_withdrawal_does_not_reach(
+    application: Application, ann: Browser, monkeypatch: pytest.MonkeyPatch, logged: list[str]
+) -> None:
+    application.export()
+
+    def full(store: Store, folder: Path) -> list[Path]:
+        (folder / "half.json").write_text(f"of {store.people() and ann.person.id}")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(application.job, "export", full)
+    with pytest.raises(OSError, match="No space"):
+        application.export()
+    assert [path.name for path in application.output.iterdir()] == [f"{ann.person.id}.json"]
+    assert ann.client.post("/withdraw", data={"person": ann.person.id}).status_code == 200
+    assert (list(application.output.iterdir()), application.store.people()) == ([], [])
+    assert logged == ["the results could not be written: OSError"]
+
+
+def test_a_server_that_is_killed_while_it_writes_results_leaves_none_of_who_withdraws(
+    application: Application, ann: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (application.output / ".unfinished").mkdir(parents=True)
+    (application.output / ".unfinished" / "half.json").write_text(ann.person.id)
+
+    def killed(path: Path, target: Path) -> None:
+        target.write_bytes(path.read_bytes())
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(SystemExit):
+            application.export()
+    assert [path.name for path in application.output.iterdir()] == [f"{ann.person.id}.json"]
+    application.withdraw(ann.person)
+    assert list(application.output.iterdir()) == []
+
+
+def test_a_result_that_another_program_keeps_open_is_told_until_it_is_deleted(
+    application: Application, ann: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application.export()
+    [result] = application.output.iterdir()
+
+    def is_open(*_: object, **__: object) -> None:
+        raise PermissionError(13, "the process cannot access the file")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", is_open)
+        patch.setattr(Path, "replace", is_open)
+        assert application.export() == []
+        assert ann.client.post("/withdraw", data={"person": ann.person.id}).status_code == 200
+    [copy] = application.store.copies()
+    assert (copy.path, copy.stale, result.exists()) == (str(result.resolve()), True, True)
+    application.export()
+    assert (application.store.copies(), result.exists()) == ([], False)

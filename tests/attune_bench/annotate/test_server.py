@@ -18,12 +18,13 @@ import pytest
 import toy_study
 import uvicorn
 from annotate_load import loaded
+from starlette.testclient import TestClient
 from toy_study import WHOLE, toy_application
 
 from attune_bench.annotate import server
 from attune_bench.annotate.guard import Limits
-from attune_bench.annotate.server import AddressError, configuration, origin_of
-from attune_bench.annotate.store import Store
+from attune_bench.annotate.server import AddressError, check_output, configuration, origin_of
+from attune_bench.annotate.store import Store, StoreError
 
 LONG = b"x" * 1_000_000
 
@@ -68,6 +69,33 @@ def test_an_origin_is_as_browsers_name_it(host: str, public_url: str | None, ori
 def test_what_is_no_origin_of_https_is_refused(public_url: str) -> None:
     with pytest.raises(AddressError, match="--public-url"):
         origin_of("127.0.0.1", 8017, public_url)
+
+
+def test_a_browser_is_let_in_on_the_port_that_http_has_anyway(tmp_path: Path) -> None:
+    origin = origin_of("127.0.0.1", 80, None)
+    assert origin == "http://127.0.0.1"
+    application = toy_application(tmp_path, origin=origin)
+    person, secret = application.store.add_person(language="en")
+    client = TestClient(application.asgi, base_url=origin, headers={"origin": origin}, follow_redirects=False)
+    assert "attune_80=" in client.get(f"/enter/{secret}").headers["set-cookie"]
+    assert client.get("/").headers["location"] == "/screen/read"
+    assert client.post("/screen/read", data={"person": person.id}).headers["location"] == "/screen/exercise"
+    application.store.close()
+
+
+def test_results_are_written_into_no_folder_that_has_something_else(tmp_path: Path) -> None:
+    application = toy_application(tmp_path)
+    application.store.add_person(language="en")
+    check_output(application.store, application.output)  # There is none yet.
+    application.output.mkdir()
+    (application.output / "README.md").write_text("my own")
+    with pytest.raises(
+        StoreError, match=r"out has README\.md, which is no result of this study; choose another --output"
+    ):
+        check_output(application.store, application.output)
+    application.export()
+    check_output(application.store, application.output)
+    application.store.close()
 
 
 def test_other_machines_are_not_served_without_tls_in_front() -> None:

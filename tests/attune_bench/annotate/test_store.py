@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attune_bench.annotate import store as store_module
-from attune_bench.annotate.store import StaleError, Store, StoreError
+from attune_bench.annotate.store import Person, StaleError, Store, StoreError
 
 
 @pytest.fixture
@@ -258,3 +258,43 @@ def test_a_server_that_was_killed_keeps_no_other_away(store: Store) -> None:
         process.kill()
     with store.served():
         pass
+
+
+def test_a_backup_that_fails_leaves_no_copy_of_the_answers(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, _ = store.add_person(language="en")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        with pytest.raises(OSError, match="No space"):
+            store.backup(tmp_path / "copy.db")
+        assert [path.name for path in tmp_path.iterdir() if person.id.encode() in path.read_bytes()] == ["study.db-wal"]
+        assert store.copies() == []
+
+    def killed(path: Path, _: Path) -> None:
+        noted = [copy.path for copy in store.copies()]
+        assert noted == [str(path.resolve())]
+        raise SystemExit
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(SystemExit):
+        store.backup(tmp_path / "copy.db")
+
+
+def test_a_study_that_two_commands_begin_at_once_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    added: list[Person] = []
+
+    def make(path: Path) -> None:
+        monkeypatch.undo()
+        with Store.create(tmp_path / "study.db", "toy", {}) as first:
+            added.append(first.add_person(language="en")[0])
+        path.touch(exist_ok=False)
+
+    monkeypatch.setattr("attune_bench.annotate.store._make", make)
+    with Store.create(tmp_path / "study.db", "toy", {}) as second:
+        assert second.people() == added
+    assert [path.name for path in tmp_path.iterdir()] == ["study.db"]
