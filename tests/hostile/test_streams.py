@@ -11,6 +11,7 @@ from click import Context
 from interrupts import SCRIPT
 
 from attune_bench import score
+from attune_bench.annotate.store import Store
 from attune_bench.cli.verbs import app
 from attune_data import load, load_runs
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "signature": "rank scores.json",
     **dict.fromkeys(("report", "compare", "rank"), "scores.json"),
     "judge": "correct scores.json --labels labels.csv --metric avg_draft_judge_score",
+    "annotate": "backup study.db -o copy.db",
     "figure": "scores.json -o figure.svg",
     "plan": "scores.json --difference 2",
     "subset": "scores.json --by gender",
@@ -55,6 +57,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "runs").mkdir()
     (folder / "labels.csv").write_text(LABELS, encoding="utf-8")
     score(load("demo"), load_runs("demo")).write(folder / "scores.json")
+    Store.create(folder / "study.db", "rate", {}).close()
     return folder
 
 

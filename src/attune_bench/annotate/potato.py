@@ -56,7 +56,7 @@ def write_task(job: RateJob, folder: Path, *, people: int) -> None:
         "items": [asdict(item) | {"talk": []} for item in job.items],
     }
     with whole_folder(folder) as made:
-        (made / KEY).write_text(json.dumps(key, ensure_ascii=False, indent=1), encoding="utf-8")
+        (made / KEY).write_text(json.dumps(key, ensure_ascii=False, indent=1, default=str), encoding="utf-8")
         (made / TASK / "data").mkdir(parents=True)
         # JSON is YAML.
         (made / TASK / "config.yaml").write_text(json.dumps(_config(job, screens, texts, people), indent=1))
@@ -153,7 +153,8 @@ def read_answers(folder: Path, answers: Path | None = None) -> tuple[RateJob, li
     except (KeyError, TypeError) as error:
         raise SourceError(f"{folder / KEY}: {error}; is it the key that annotate potato wrote?") from None
     options = {option.text: option.value for option in job.field(Texts("en")).options}
-    known = dict(job.order(secret))
+    seed = job.seed(secret)
+    known = dict(job.order(seed))
     within = folder / TASK / ANSWERS if answers is None else answers
     files = sorted(within.glob("*/user_state.json"))
     if not files:
@@ -166,7 +167,7 @@ def read_answers(folder: Path, answers: Path | None = None) -> tuple[RateJob, li
             if id not in known or chosen not in options:
                 what = f"item {id!r:.40} is not of this study" if id not in known else f"{chosen!r:.60} is no option"
                 raise MetricInputError(f"{file}, {id:.40}: {what}; does {folder / KEY} belong to these answers?")
-            found.append(given_to(known[id], options[chosen], secret, rater=f"rater-{name[:8]}"))
+            found.append(given_to(known[id], options[chosen], seed, rater=f"rater-{name[:8]}"))
     places = {item.id: place for place, item in enumerate(items)}
     return job, sorted(found, key=lambda one: places[one.item.id])
 

@@ -1,9 +1,9 @@
 """The job `rate`: people rate texts, or compare two side by side, without knowing who wrote them."""
 
+import hmac
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
 
@@ -78,8 +78,8 @@ class Given:
 class RateJob:
     """Texts to rate, or pairs to compare, in another random order for each person.
 
-    The order, and which text of a pair stands first, follow from the id of the person and from the item: they stay
-    the same when the person goes on. The key of a screen tells nothing of the item.
+    The order, and which text of a pair stands first, follow from the id of the person, the item and a secret: they stay
+    the same when the person goes on. The key of a screen tells nothing of the item to who does not know the secret.
 
     Parameters
     ----------
@@ -91,9 +91,15 @@ class RateJob:
         What ratings are of, as the table of ratings calls it.
     question : str, optional
         What people are asked, in the place of the question that the interface has in each language.
+
+    Attributes
+    ----------
+    secret : str
+        Of the study, which no page shows; set before the first screen.
     """
 
     name = "rate"
+    secret = ""
     languages = tuple(LANGUAGES)
 
     def __init__(
@@ -111,14 +117,18 @@ class RateJob:
         self.title = "Comparisons" if scale is None else "Ratings"
         self.order = lru_cache(maxsize=128)(self._order)
 
-    def _order(self, person: str) -> list[tuple[str, Rated]]:
-        """Return the key of each screen and its item, in the order of the person with an id.
+    def seed(self, person: str) -> str:
+        """Return what decides the order of the person with an id."""
+        return _hash(self.secret, person)
+
+    def _order(self, seed: str) -> list[tuple[str, Rated]]:
+        """Return the key of each screen and its item, in the order of a person's `seed`.
 
         Units are in random order, so that who stops early has rated a random part. The texts of a unit follow each
         other, part by part, as their conversation goes on; the models of each part are in random order.
         """
         placed = [
-            (_hash(person, item.unit), getattr(item, "part", "").zfill(9), _hash(person, item.id), item)
+            (_hash(seed, item.unit), getattr(item, "part", "").zfill(9), _hash(seed, item.id), item)
             for item in self.items
         ]
         return [(key[:16], item) for _, _, key, item in sorted(placed, key=lambda one: one[:3])]
@@ -134,12 +144,12 @@ class RateJob:
         count = len(self.items)
         kind = "compare" if self.scale is None else "rate"
         start = Screen(key="start", title=texts(f"{kind}_title"), lead=texts(f"{kind}_lead", count=count))
-        field = self.field(texts)
+        field, seed = self.field(texts), self.seed(person.id)
         found = [start]
-        for number, (key, item) in enumerate(self.order(person.id), 1):
+        for number, (key, item) in enumerate(self.order(seed), 1):
             title = texts(f"{kind}_item", number=number, count=count)
             talk = _talk(item.talk, texts.language)
-            is_swapped = isinstance(item, RatedPair) and not _shows_a_first(person.id, item)
+            is_swapped = isinstance(item, RatedPair) and not _shows_a_first(seed, item)
             if isinstance(item, RatedText):
                 passages: tuple[Passage, ...] = (Passage(texts("response"), item.text),)
                 lead = ""
@@ -161,11 +171,11 @@ class RateJob:
         found: list[Given] = []
         places = {item.id: place for place, item in enumerate(self.items)}
         for person in store.people():
-            saved = store.answers(person.id)
-            for key, item in self.order(person.id):
+            saved, seed = store.answers(person.id), self.seed(person.id)
+            for key, item in self.order(seed):
                 if (answer := saved.get(key)) is not None and answer.done:
                     rater, seconds = person.name or person.id, round(answer.seconds, 1)
-                    found.append(given_to(item, answer.value[FIELD], person.id, rater=rater, seconds=seconds))
+                    found.append(given_to(item, answer.value[FIELD], seed, rater=rater, seconds=seconds))
         return sorted(found, key=lambda one: places[one.item.id])
 
     def export(self, store: Store, folder: Path) -> list[Path]:
@@ -173,7 +183,7 @@ class RateJob:
         return write_tables(self.given(store), self.items, folder, scale=self.scale, dimension=self.dimension)
 
 
-def given_to(item: Rated, value: str, person: str, *, rater: str, seconds: float | None = None) -> Given:
+def given_to(item: Rated, value: str, seed: str, *, rater: str, seconds: float | None = None) -> Given:
     """Return what a person gave an item by an option of its screen.
 
     Parameters
@@ -182,8 +192,8 @@ def given_to(item: Rated, value: str, person: str, *, rater: str, seconds: float
         What was rated.
     value : str
         The value of the option.
-    person : str
-        The id from which the order of the person follows.
+    seed : str
+        As of `RateJob.seed`.
     rater : str
         What tables call the person.
     seconds : float, optional
@@ -191,7 +201,7 @@ def given_to(item: Rated, value: str, person: str, *, rater: str, seconds: float
     """
     if isinstance(item, RatedText):
         return Given(rater=rater, item=item, step=int(value), seconds=seconds)
-    step, first = (int(value), item.a) if _shows_a_first(person, item) else (-int(value), item.b)
+    step, first = (int(value), item.a) if _shows_a_first(seed, item) else (-int(value), item.b)
     return Given(rater=rater, item=item, step=step, first=first, seconds=seconds)
 
 
@@ -335,12 +345,12 @@ def _verdict(texts: Texts) -> Choice:
     return Choice(name=FIELD, label=texts("compare_question"), options=options)
 
 
-def _shows_a_first(person: str, pair: RatedPair) -> bool:
-    return int(_hash(person, pair.id, "side"), 16) % 2 == 0
+def _shows_a_first(seed: str, pair: RatedPair) -> bool:
+    return int(_hash(seed, pair.id, "side"), 16) % 2 == 0
 
 
-def _hash(*words: str) -> str:
-    return sha256("\0".join(words).encode()).hexdigest()
+def _hash(secret: str, *words: str) -> str:
+    return hmac.new(secret.encode(), "\0".join(words).encode(), "sha256").hexdigest()
 
 
 @lru_cache(maxsize=10_000)  # Every request of a person needs all screens.

@@ -6,6 +6,7 @@ turn of a conversation. A table of pairs has ``unit, a, b, text_a, text_b``. Opt
 is shown beside the text, and ``cluster``.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,7 +17,6 @@ from typing import Any, Literal
 import polars as pl
 
 from attune_bench.scores.table_files import FileTable, read_table
-from attune_data.record import canonical
 from attune_metrics.metric import MetricInputError
 
 Group = tuple[str, str | None, str]
@@ -119,7 +119,8 @@ def fingerprint(items: Sequence[Rated]) -> str:
     >>> fingerprint([one]) == fingerprint([one]), fingerprint([one]) == fingerprint([])
     (True, False)
     """
-    return sha256(b"\n".join(canonical(asdict(item)) for item in items)).hexdigest()
+    # A cell of a further column may be a date.
+    return sha256(json.dumps([asdict(item) for item in items], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def read_rated(drawn: Path, texts: Path | Iterable[RatedText] | None = None) -> list[RatedText] | list[RatedPair]:

@@ -158,6 +158,9 @@ def rate(people: int, file: Path, output: Path, host: str, port: int, public_url
     }
     with mistakes(), writing(file, "--file"):
         store = Store.create(file, job.name, about)
+        if store.about("secret") is None:
+            store.set_about("secret", token_urlsafe(16))
+        job.secret = store.about("secret")
     what = plural(len(job.items), "pair" if job.scale is None else "text")
     sides = "" if job.scale else "; sides are random too"
     emit(f"{what} to rate, in random order for each person{sides}.")

@@ -2,7 +2,8 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from datetime import date
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ from attune_bench import score
 from attune_bench.annotate.admin import agreement
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.guard import Limits
+from attune_bench.annotate.potato import write_task
 from attune_bench.annotate.rate import RateJob, Scale
-from attune_bench.annotate.rated import RatedPair, RatedText, read_rated
+from attune_bench.annotate.rated import RatedPair, RatedText, fingerprint, read_rated
 from attune_bench.annotate.store import Person, Store
 from attune_bench.annotate.texts import Texts
 from attune_bench.benchmarks.attunebench.annotation.drafts import drafts
 from attune_bench.cli import main
+from attune_bench.cli.annotate import _new_raters
 from attune_bench.stats.debias import draw_labels
 from attune_data import load, load_runs
 
@@ -134,6 +137,18 @@ def test_no_page_tells_who_wrote_a_text(store: Store, tmp_path: Path) -> None:
         assert all(key == "start" or re.fullmatch("[0-9a-f]{16}", key) for key in keys)
         assert "question q1?" in seen or job.scale is None
         assert "&lt;b&gt;" in seen or job.scale is None  # A text is shown, not executed.
+
+
+def test_what_pages_show_does_not_tell_which_item_a_screen_has() -> None:
+    person = Person("shown-in-the-page", "en")
+
+    def seen(secret: str) -> list[tuple[str, bool]]:
+        job = RateJob(PAIRS)
+        job.secret = secret
+        return sorted((screen.key, screen.is_swapped) for screen in job.screens(person, {}, Texts("en"))[1:])
+
+    assert seen("one") == seen("one")
+    assert not {key for key, _ in seen("one")} & {key for key, _ in (*seen("another"), *seen(""))}
 
 
 def test_models_and_sides_are_in_random_order() -> None:
@@ -306,6 +321,54 @@ def test_the_command_says_what_steps_mean_and_gives_each_person_a_link(
     assert "rater-" not in call(*command, "2")
     assert re.findall(r"^(rater-\d+):", call(*command, "3"), re.MULTILINE) == ["rater-3"]
     assert [job.scale and job.scale.rating(4) for job in served] == [5.5] * 3
+
+
+@pytest.mark.usefixtures("served")
+def test_a_study_keeps_its_secret_and_is_asked_one_question(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    call: Callable[..., str],
+    served: list[RateJob],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\n")
+    command = ("annotate", "rate", "sheet.csv", "-o", "out", "--metric", "emotion_f1")
+    for file in ("one.db", "one.db", "two.db"):
+        call(*command, "--file", file)
+    first, again, other = (job.secret for job in served)
+    assert len(first) > 20
+    assert (first == again, first == other) == (True, False)
+    other_metric = (*command[:-2], "--range", "0", "1")
+    for changed, said in ((other_metric, "another metric"), ((*command, "--question", "Warm?"), "another question")):
+        with pytest.raises(SystemExit):
+            main([*changed, "--file", "one.db"])
+        assert f"one.db: was begun with {said}" in capfd.readouterr().err
+
+
+def test_no_two_raters_have_one_name_wherever_the_program_is_stopped(store: Store) -> None:
+    links = _new_raters(store, 2)
+    assert isinstance(links, Generator)
+    next(links)
+    links.close()  # The link was not printed.
+    assert len(list(_new_raters(store, 3))) == 2
+    assert {person.name for person in store.people()} == {"rater-1", "rater-2", "rater-3"}
+
+
+def test_a_date_beside_a_pair_is_kept(store: Store, tmp_path: Path) -> None:
+    row = {"unit": "q1", "a": "x", "b": "y", "text_a": "Yes.", "text_b": "No."}
+    frame = pl.DataFrame([{**row, "day": date(2026, 1, day)} for day in (1, 2)])
+    found = []
+    for n in range(2):
+        frame[[n]].write_parquet(tmp_path / "pairs.parquet")
+        found.append(read_rated(tmp_path / "pairs.parquet"))
+    assert fingerprint(found[0]) != fingerprint(found[1])
+    job = RateJob(found[0])
+    Rater(store, job, tmp_path / "out", "ann").rate(lambda _: 1)
+    [rated] = rows(tmp_path / "out" / "comparisons.csv")
+    assert rated["day"] == "2026-01-01"
+    write_task(job, tmp_path / "crowd", people=1)
+    assert '"day": "2026-01-01"' in (tmp_path / "crowd" / "key.json").read_text()
 
 
 @pytest.mark.usefixtures("served")

@@ -58,9 +58,9 @@ def test_it_stops_where_the_difference_is_decided_and_goes_on_as_a_plain_run(cal
         assert (status, err) == (0, "")
         assert "compared with n after 8, 16, 24, 32 scenarios" in out
         # Of 8 scenarios no difference is decided at look 1: 2 / 2^8 at the least.
-        assert "look 1 of 4, 8 of 32 scenarios: Accuracy of m minus n -81.3 [-133.5, -24.4], p = 0.2326 over all" in out
+        assert "look 1 of 4, 8 of 32 scenarios: Accuracy of m minus n -81.3 [-135.9, -24.4], p = 0.2326 over all" in out
         assert " over all looks: not decided" in out
-        assert "look 2 of 4, 16 of 32 scenarios: Accuracy of m minus n -78.1 [-94.2, -60.3], p = 0.0034 over all" in out
+        assert "look 2 of 4, 16 of 32 scenarios: Accuracy of m minus n -78.1 [-95.1, -60.3], p = 0.0034 over all" in out
         assert " over all looks: decided stopped: the difference is decided; 16 scenarios with 16 items were not" in out
         assert "look 3" not in out
         assert len(files()) == 16
@@ -131,7 +131,7 @@ def test_a_run_that_decides_nothing_says_so(call: Call) -> None:
         status, out, err = run(call, server, "j", "--against", path, "--until-decided", METRIC, "--looks", 2)
         assert (status, err) == (0, "")
         assert out.count("not decided") == 3
-        assert "look 2 of 2, 32 of 32 scenarios: Accuracy of j minus n +1.6 [-8.2, +9.4], p = 0.8688" in out
+        assert "look 2 of 2, 32 of 32 scenarios: Accuracy of j minus n +1.6 [-8.2, +10.2], p = 0.8688" in out
         assert "the difference is not decided with all 32 scenarios" in out
         assert len(files()) == 32
         assert call("score", "--results", "results", "theirs", *("--data", "demo"), "--benchmark", "emobench")[0] == 0

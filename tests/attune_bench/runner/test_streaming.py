@@ -1,14 +1,16 @@
 """Answers that are streamed: shown as they come, whole in the end, and the key in none of it."""
 
 import asyncio
+from time import process_time
 from types import SimpleNamespace
 
 import pytest
 from model_server import ModelServer, events, reply
 
 from attune_bench.runner import Call, CallFailedError, client
-from attune_bench.runner.calls import Decoding, Response, endpoint
+from attune_bench.runner.calls import Decoding, Endpoint, Response, endpoint
 from attune_bench.runner.client import Client
+from attune_bench.runner.streaming import EventJoiner
 
 KEY = "sk-5f3a9c1b7e2d4a6f8c0b"
 CALL = Call("reply", "m", "model", ({"role": "user", "content": "Hello"},))
@@ -86,3 +88,13 @@ def test_a_key_that_a_server_repeats_is_shown_neither_whole_nor_in_part() -> Non
     assert answer.text == "Your key is [redacted] as sent"
     assert shown[-1] == "Your key is [redacted] as "
     assert all(KEY[:6] not in text for text in shown)
+
+
+def test_a_long_word_does_not_slow_down_what_comes_after_it() -> None:
+    seen: list[str] = []
+    joiner = EventJoiner(Endpoint("openai-compatible", "http://localhost/v1"), seen.append)
+    begun = process_time()
+    for piece in ("x" * 30_000, " ", "and more"):
+        joiner.take(events(piece)[0].encode())
+    assert process_time() - begun < 2  # A pattern that is tried at each of its characters takes ten times as long.
+    assert seen[-1] == "x" * 30_000 + " and "
