@@ -206,7 +206,7 @@ class Administration:
         return await run_in_threadpool(self._rows_and_copies)
 
     def _rows_and_copies(self) -> Response:
-        rows = [_row(self._application.progress(person)) for person in self._store.people()]
+        rows = [_row(progress) for progress in self._application.everybody()]
         return self._page(
             "admin.html",
             rows=rows,
@@ -226,7 +226,7 @@ class Administration:
         del form
 
         def found() -> list[Agreement]:
-            return agreement(self._application.progress(person) for person in self._store.people())
+            return agreement(self._application.everybody())
 
         return self._page("admin_agreement.html", fields=await run_in_threadpool(found))
 

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -24,8 +24,8 @@ from starlette.staticfiles import StaticFiles
 
 from attune_bench.annotate import LOG
 from attune_bench.annotate.guard import Guard, Limits, cookie, welcome
-from attune_bench.annotate.screens import IMPOSSIBLE, Form, Job, Screen, Send, SendError
-from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, StoreError
+from attune_bench.annotate.screens import IMPOSSIBLE, Form, Job, Screen, Send, SendError, going_on_past
+from attune_bench.annotate.store import NOTHING, Person, Saved, StaleError, Store, StoreError, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 
 MOST_FIELDS = 500
@@ -75,9 +75,9 @@ class Visit(Progress):
         raise HTTPException(404)
 
     def is_open(self, position: int) -> bool:
-        """Tell whether a screen may be answered: all before it are done, or it was answered already."""
+        """Tell whether a screen may be answered: all before it are done, or it is done itself."""
         before = self.screens[:position]
-        return self.state(self.screens[position]).revision > 0 or all(self.state(one).done for one in before)
+        return self.state(self.screens[position]).done or all(self.state(one).done for one in before)
 
 
 Handler = Callable[[Visit], Awaitable[Response]]
@@ -127,8 +127,8 @@ class Application:
             Route("/screen/{key:path}", self.of_person(self._save), methods=["POST"]),
             Route("/done", self.of_person(self._done)),
             Route("/language", self.of_person(self._language), methods=["POST"]),
-            Route("/withdraw", self.of_person(self._ask_to_withdraw), methods=["GET"]),
-            Route("/withdraw", self.of_person(self._withdraw), methods=["POST"]),
+            Route("/withdraw", self.of_person(self._ask_to_withdraw, with_screens=False), methods=["GET"]),
+            Route("/withdraw", self.of_person(self._withdraw, with_screens=False), methods=["POST"]),
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         ]
         self._pages_served = Starlette(
@@ -230,28 +230,39 @@ class Application:
     def progress(self, person: Person) -> Progress:
         """Return all screens of a person, and what the person has answered."""
         texts, saved = Texts(person.language), self.store.answers(person.id)
-        screens = self.job.screens(person, {key: one.value for key, one in saved.items()}, texts)
+        answers: dict[str, Value] = {key: {} for key in self.store.shown(person.id)}
+        screens = self.job.screens(person, answers | {key: one.value for key, one in saved.items()}, texts)
         return Progress(person, texts, saved, screens)
+
+    def everybody(self) -> list[Progress]:
+        """Return the progress of everybody whose screens can be made."""
+        found: list[Progress] = []
+        for person in self.store.people():
+            with going_on_past(person):
+                found.append(self.progress(person))
+        return found
 
     def page(self, name: str, texts: Texts, *, status: int = 200, **given: Any) -> HTMLResponse:
         """Return a page of a template; every value is escaped."""
         values = {"t": texts, "languages": LANGUAGES, "job": self.job, "person": None, **given}
         return HTMLResponse(self._pages.get_template(name).render(values), status)
 
-    def of_person(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    def of_person(self, handler: Handler, *, with_screens: bool = True) -> Callable[[Request], Awaitable[Response]]:
         """Return an endpoint that a person's link alone opens."""
 
         async def endpoint(request: Request) -> Response:
-            return await handler(await run_in_threadpool(self._visit, request))
+            return await handler(await run_in_threadpool(self._visit, request, with_screens=with_screens))
 
         return endpoint
 
-    def _visit(self, request: Request) -> Visit:
+    def _visit(self, request: Request, *, with_screens: bool = True) -> Visit:
         secret = request.cookies.get(self._cookie, "")
         person = self.store.person_of(secret)
         if person is None:
             raise HTTPException(403)
         welcome(request, secret)
+        if not with_screens:  # Whatever keeps screens from being made, people can withdraw.
+            return Visit(person, Texts(person.language), {}, (), request)
         progress = self.progress(person)
         return Visit(progress.person, progress.texts, progress.saved, progress.screens, request)
 
@@ -332,11 +343,15 @@ class Application:
             return await self._send(visit, screen, screen.send, form, by_script=by_script)
         value, problems = screen.read(form)
         if not IMPOSSIBLE.isdisjoint(problems.values()):
-            return self._screen(visit, screen, visit.state(screen), problems=problems, status=422)
+            too_long = {name: form[name][0] for name, problem in problems.items() if problem == "too_long"}
+            sent = replace(visit.state(screen), value=value | too_long)  # so that nobody has to write it again
+            return self._screen(visit, screen, sent, problems=problems, status=422)
         if not screen.can_change:
             value = dict(visit.state(screen).value)
         if action != "undo" and screen.refuses(value):
             return await self._refused(visit, screen, action, by_script=by_script)
+        if action == "back" and not revision and not any(value.get(one.name) for one in screen.fields):
+            return RedirectResponse(f"/screen/{visit.screens[max(position - 1, 0)].key}", SEE_OTHER)
         wrong = screen.is_check and not screen.is_right(value)
         goes_on = action == "next" and not problems and not wrong
         done = not problems and not wrong and (goes_on or was_done)

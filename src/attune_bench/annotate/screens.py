@@ -1,11 +1,13 @@
 """What people are asked: screens of fields, and how the fields of a submitted form are read."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from attune_bench.annotate import LOG
 from attune_bench.annotate.store import Person, Store, Value
 from attune_bench.annotate.texts import Texts
 
@@ -176,6 +178,8 @@ class Screen:
         The conversation beside the questions.
     passages : tuple of Passage
         Texts that the questions are about.
+    keeps : mapping
+        What is stored beside the values of the fields.
     expected : mapping
         The right value of fields of an exercise. A wrong answer is told with `explanation`.
     is_check : bool
@@ -206,6 +210,7 @@ class Screen:
     lead: str = ""
     talk: tuple[Said, ...] = ()
     passages: tuple[Passage, ...] = ()
+    keeps: Mapping[str, Any] = field(default_factory=dict)
     expected: Mapping[str, Any] = field(default_factory=dict)
     explanation: str = ""
     is_check: bool = False
@@ -240,7 +245,7 @@ class Screen:
             By the name of a field the key of the sentence that says what is wrong: ``not_an_option``, ``too_long``,
             or ``unanswered`` where a field is required; under the name ``waits`` what has to come before.
         """
-        value: Value = {}
+        value: Value = dict(self.keeps)
         problems = {"waits": self.waits} if self.waits else {}
         for one in self.fields if self.can_change else ():
             try:
@@ -263,6 +268,15 @@ class Screen:
         return all(value.get(name) == right for name, right in self.expected.items())
 
 
+@contextmanager
+def going_on_past(person: Person) -> Iterator[None]:
+    """Log the id of a person of whom something cannot be made, and go on with the others."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError) as error:  # The text of an error may quote the person.
+        LOG.error("%s: left out because of a %s", person.id, type(error).__name__)
+
+
 class Job(Protocol):
     """What people are asked, and what comes of it.
 
@@ -281,7 +295,10 @@ class Job(Protocol):
     languages: tuple[str, ...]
 
     def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> Sequence[Screen]:
-        """Return all screens of a person in order; later ones may depend on answers to earlier ones."""
+        """Return all screens of a person in order; later ones may depend on answers to earlier ones.
+
+        A screen that was shown and not answered has the answer {}.
+        """
         ...
 
     def export(self, store: Store, folder: Path) -> list[Path]:

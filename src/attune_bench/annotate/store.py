@@ -370,6 +370,10 @@ class Store:
             row = "INSERT OR REPLACE INTO shown SELECT id, ?, ? FROM person WHERE id = ?"
             db.execute(row, (screen, time(), person))
 
+    def shown(self, person: str) -> list[str]:
+        """Return the screens that were shown to a person."""
+        return [screen for (screen,) in self._rows("SELECT screen FROM shown WHERE person = ?", person)]
+
     def save(self, person: str, screen: str, value: Value, *, revision: int, done: bool) -> int:
         """Save the answer to a screen.
 

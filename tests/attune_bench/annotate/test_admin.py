@@ -258,3 +258,18 @@ def test_the_page_of_agreement_says_what_cannot_be_computed(application: Applica
     assert "not yet" not in page
     answer(application, bob, warmth=["3", "1"])
     assert ">0.00<" in admin.get("/admin/agreement").text  # Of four ratings three are 3: no better than chance.
+
+
+def test_a_person_whose_screens_cannot_be_made_hides_no_other(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = (application.store.add_person(language="en")[0] for _ in range(2))
+    made = application.job.screens
+
+    def screens(person: Person, *given: Any) -> Sequence[Screen]:
+        if person == bob:
+            raise KeyError("text")
+        return made(person, *given)
+
+    monkeypatch.setattr(application.job, "screens", screens)
+    assert [progress.person for progress in application.everybody()] == [ann]

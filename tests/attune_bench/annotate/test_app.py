@@ -64,6 +64,38 @@ def test_a_screen_whose_answer_was_cleared_is_not_done_any_more(ann: Browser) ->
     assert (ann.state("ask/1").value, ann.state("ask/1").done) == (SAVED, True)
 
 
+def test_a_screen_that_is_not_done_waits_for_those_before_it(ann: Browser) -> None:
+    ann.go_to("ask/2")
+    ann.send("ask/2", action="save", script=True, one="yes")
+    ann.send("check", action="undo")
+    assert ann.client.get("/screen/ask/2").headers["location"] == "/screen/check"
+    assert ann.send("ask/2", **WHOLE).status_code == 404
+    assert ann.client.get("/screen/ask/1").status_code == 200  # It is done.
+
+
+def test_going_back_saves_nothing_where_nothing_was_chosen(ann: Browser) -> None:
+    ann.go_to("ask/2")
+    assert ann.send("ask/2", action="back").headers["location"] == "/screen/ask/1"
+    assert ann.state("ask/2").revision == 0
+    ann.send("ask/1", action="back")
+    assert ann.state("ask/1").value == {"tags": {}}  # Here there was an answer, which the person has cleared.
+
+
+def test_a_text_that_is_too_long_is_told_and_shown_again(ann: Browser) -> None:
+    ann.go_to("ask/1")
+    found = ann.send("ask/1", one="yes", why="w" * 201)
+    assert (found.status_code, ann.state("ask/1").revision) == (422, 0)
+    assert "w" * 201 in found.text
+    assert 'value="yes" checked' in found.text
+
+
+def test_who_has_screens_that_cannot_be_made_can_withdraw(application: Application, ann: Browser) -> None:
+    application.job.failure = KeyError("text")  # type: ignore[attr-defined]
+    assert ann.client.get("/withdraw").status_code == 200
+    assert ann.client.post("/withdraw", data={"person": ann.person.id}).status_code == 200
+    assert application.store.people() == []
+
+
 def test_undo_goes_back_to_what_was_seen_and_whether_it_was_done(ann: Browser) -> None:
     ann.go_to("ask/1")
     ann.send("ask/1", action="save", script=True, one="yes")

@@ -26,8 +26,9 @@ from attune_bench.annotate.screens import (
     SendError,
     Tags,
     Text,
+    going_on_past,
 )
-from attune_bench.annotate.store import NOTHING, Person, Store, Value
+from attune_bench.annotate.store import NOTHING, Person, StaleError, Store, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 from attune_bench.benchmarks.attunebench.annotation.record import conversation_of, data_card
 from attune_bench.benchmarks.attunebench.annotation.stand_in import stand_in
@@ -36,6 +37,7 @@ from attune_bench.benchmarks.attunebench.annotation.talk import (
     Asker,
     endpoints,
     exchanges,
+    has_ended,
     improving_messages,
     talk_messages,
 )
@@ -90,11 +92,13 @@ class Collect:
         for person in store.people():
             saved = store.answers(person.id)
             answers = {key: one.value for key, one in saved.items()}
-            screens = self.screens(person, answers, Texts(person.language))
-            if all(saved.get(screen.key, NOTHING).done for screen in screens):
-                file = answers.get(_FILE) or self._file(store, person)
+            with going_on_past(person):
+                screens = self.screens(person, answers, Texts(person.language))
+                if not all(saved.get(screen.key, NOTHING).done for screen in screens):
+                    continue
                 turns = range(1, len(exchanges(answers)) + 1)
                 shown = {turn: self.drawn_comparisons(person, turn) for turn in turns}
+                file = answers.get(_FILE) or self._file(store, person)
                 record = conversation_of(self.study, file["id"], person.language, answers, shown)
                 written.append(folder / f"conversation_{file['number']}.json")
                 write_whole(written[-1], [record.to_json(indent=2), b"\n"])
@@ -217,14 +221,14 @@ class _Pages:
                 for name, one in self.study.participant.items()
             )
             yield Screen(key="participant", title=self.t("about_you"), lead=self.t("about_you_lead"), fields=fields)
-        for name, one in self.study.questionnaires.items():
+        for number, one in enumerate(self.study.questionnaires.values()):
             options = tuple(Option(str(place), self.words(text)) for place, text in enumerate(one.options))
             items = tuple(
                 Choice(name=str(place), label=self.words(item.text), options=options, required=False)
                 for place, item in enumerate(one.items)
             )
             lead = self.words(one.lead) if one.lead else self.t("about_you_lead")
-            yield Screen(key=f"questionnaire/{name}", title=self.words(one.title), lead=lead, fields=items)
+            yield Screen(key=f"questionnaire/{number}", title=self.words(one.title), lead=lead, fields=items)
 
     def exercises(self, before: str) -> Iterator[Screen]:
         """Yield comprehension checks and training items."""
@@ -241,8 +245,8 @@ class _Pages:
                 )
 
     def before_the_talk(self, key: str, title: str, *fields: Choice) -> Screen:
-        """Return a screen that is only read once the conversation has begun."""
-        if self.exchanges:
+        """Return a screen that is only read once it is answered and the conversation has begun."""
+        if self.exchanges and self.answers.get(key, {}).keys() >= {one.name for one in fields}:
             return Screen(key=key, title=self.t(title), lead=self.t("fixed"))
         return Screen(key=key, title=self.t(title), fields=fields)
 
@@ -273,7 +277,7 @@ class _Pages:
     @property
     def has_ended(self) -> bool:
         """Whether the person has ended the conversation."""
-        return bool(self.answers.get("talk", {}).get("ended"))
+        return has_ended(self.answers)
 
     def talk(self) -> Screen:
         """Return the conversation; each message is stored before the model is asked."""
@@ -304,17 +308,27 @@ class _Pages:
     async def send_message(self, form: Form) -> AsyncIterator[str]:
         """Store the message of a form, then ask for the reply; a form that is sent again asks for nothing anew."""
         store, person = self.job.store, self.person
-        talk = exchanges({key: one.value for key, one in (await asyncio.to_thread(store.answers, person.id)).items()})
+
+        async def now() -> dict[str, Value]:
+            return {key: one.value for key, one in (await asyncio.to_thread(store.answers, person.id)).items()}
+
+        talk = exchanges(await now())
         pending = bool(talk) and not talk[-1].reply
         if not pending:
             if form.get("turn", [""])[0] != str(len(talk)) or len(talk) >= self.study.conversation.maximum:
                 return  # Sent before, or from an older page: what is shown next is how it is.
-            message = _message(form)
-            number = len(talk) + 1
-            await asyncio.to_thread(
-                store.save, person.id, f"message/{number}", {"text": message}, revision=0, done=True
-            )
-            talk = exchanges({key: one.value for key, one in store.answers(person.id).items()})
+            said = {"text": _message(form), "language": person.language}
+            key = f"message/{len(talk) + 1}"
+            try:
+                await asyncio.to_thread(store.save, person.id, key, said, revision=0, done=True)
+            except StaleError:
+                raise SendError("stale") from None
+            except KeyError:  # The person has withdrawn meanwhile.
+                raise SendError("no_link") from None
+            answers = await now()
+            if has_ended(answers):
+                return
+            talk = exchanges(answers)
         model = self.study.model
         key, messages = f"reply/{len(talk)}", talk_messages(model.instruction, talk)
         async for text in self.job.asker.ask(person, key, model, messages):
@@ -372,13 +386,15 @@ class _Pages:
             )  # fmt: skip
         most = max(_LONGEST, 2 * len(improved))  # The person can go on with what the model wrote, however long it is.
         edited = Text(name="text", label=self.t("edited"), most=most, rows=8, start=improved)
-        is_compared = f"turn/{number}/pair/0" in self.answers
+        written = self.answers.get(key, {}).get("text", "")
+        compared = (value for one, value in self.answers.items() if one.startswith(f"turn/{number}/pair/"))
+        is_compared = bool(written) and any("winner" in value for value in compared)
         return Screen(
             key=key,
             title=self.t("editing"),
             lead=self.t("editing_lead"),
             talk=said,
-            passages=(Passage(self.t("edited"), self.answers[key]["text"]),) if is_compared else (),
+            passages=(Passage(self.t("edited"), written),) if is_compared else (),
             fields=() if is_compared else (edited,),
         )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from attune_bench.annotate.screens import Choice, Field, Option, Passage, Said, Screen, Tags, Text
+from attune_bench.annotate.screens import Choice, Field, Option, Passage, Said, Screen, Tags, Text, going_on_past
 from attune_bench.annotate.store import NOTHING, Person, Saved, Store, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
 from attune_bench.benchmarks.attunebench.annotation.wording import Wording
@@ -35,6 +35,7 @@ from attune_data.kinds import CONVERSATION
 _LONGEST = 4_000  # characters of a text
 _HIGHEST = 7  # of every rating and intensity
 _STAGES = {"draft": 0, "read": 1, "read-hp": 1, "pairwise": 2}  # the two phrasings stand beside the same texts
+_LANGUAGE = "language"
 _FELT_OFF = "q3_followUp_whatFeltOff"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
@@ -44,9 +45,9 @@ class Predict:
 
     A person is shown what an evaluated model is shown (`attune_bench.benchmarks.attunebench.baselines.see`), in the
     same order: a message, then the reply to it, then the other responses under masked names, in the end the
-    conversation as a whole. An answer is kept as it is once the person has answered a page that shows more of the
-    conversation. The two other responses of a turn are numbered in random order, because a person, who reads many
-    conversations, would learn which number stands for the better one.
+    conversation as a whole. An answer is kept as it is once the person was shown more of the conversation.
+    The two other responses of a turn are numbered in random order, because a person, who reads many conversations,
+    would learn which number stands for the better one.
 
     Parameters
     ----------
@@ -111,11 +112,12 @@ class Predict:
             saved = store.answers(person.id)
             answers = {key: one.value for key, one in saved.items()}
             for place in range(len(self._seen)):
-                screens = self._asked(place, person, answers, Texts(person.language))
-                given = {screen.key: saved.get(screen.key, NOTHING) for screen in screens}
-                if all(one.done for one in given.values()):
-                    before, run = self._runs.get((person, place), ({}, None))
-                    runs[person, place] = given, run if run and before == given else self._run(place, person, given)
+                with going_on_past(person):
+                    screens = self._asked(place, person, answers, Texts(person.language))
+                    given = {screen.key: saved.get(screen.key, NOTHING) for screen in screens}
+                    if all(one.done for one in given.values()):
+                        before, run = self._runs.get((person, place), ({}, None))
+                        runs[person, place] = given, run if run and before == given else self._run(place, person, given)
         self._runs = runs  # so that what is written after each conversation is made once
         return write_runs([run for _, run in runs.values()], folder)
 
@@ -124,7 +126,7 @@ class Predict:
         return tuple(asking.pages())
 
     def _asked(self, place: int, person: Person, answers: Mapping[str, Value], texts: Texts) -> list[Screen]:
-        """Return the screens of a conversation; the answers to earlier stages are fixed."""
+        """Return the screens of a conversation; answers to stages before the last that was shown are fixed."""
         pages = self._pages(place, person.id, texts.language)
         is_misfit = answers.get(f"{place + 1}/post/whole", {}).get("q3_modelFit") in self.codebook.q3_negative
         asked = [page for page in pages if is_misfit or not page.is_follow_up]
@@ -147,7 +149,7 @@ class Predict:
                 "mode": "default",
                 "duration_seconds": round(sum(one.seconds for one in given.values()), 3),
                 "provider": "human",
-                "language": person.language,
+                "language": next(iter(given.values())).value.get(_LANGUAGE, person.language),
                 "panas_strategy": self._settings.panas_strategy,
                 "codebook_hash": self._settings.provenance()["codebook_hash"],
                 "turns": said.turns,
@@ -160,7 +162,7 @@ def _as_of_model(values: Mapping[str, Value]) -> dict[str, str]:
     """Return what a model would have answered to each call, of a person's answers by screen."""
     found: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
-        said = dict(value)
+        said = {name: answer for name, answer in value.items() if name != _LANGUAGE}
         if key.endswith(("/read", "/read-hp")):
             tags = said.pop("emotions", {})
             answers: dict[str, dict[str, str]] = {}
@@ -268,7 +270,8 @@ class _Asking:
 
         def screen(step: str, lead: str, talk: tuple[Said, ...], *asked: Field) -> tuple[str, Screen]:
             key = f"{self.place}/turn-{turn.number}/{step}"
-            return step, Screen(key=key, title=title, lead=lead, talk=talk, fields=asked, unit=key)
+            keeps = {_LANGUAGE: t.language} if step == "draft" else {}  # people may change it later
+            return step, Screen(key=key, title=title, lead=lead, talk=talk, fields=asked, keeps=keeps, unit=key)
 
         questions = self.seen.questions(turn)
         observed, in_words = (

@@ -46,7 +46,7 @@ def conversation_of(
             "category": category,
             "subtopic": subtopic,
             "text": f"{category}: {subtopic}",
-            "language": language,
+            "language": answers["message/1"].get("language", language),
         },
         "participant_profile": {
             "schema_version": "2.0",
@@ -135,8 +135,8 @@ def _wide(answers: Mapping[str, Value]) -> dict[str, Any]:
 def _scores(study: Study, answers: Mapping[str, Value]) -> dict[str, float]:
     """Return the scores whose items are all answered, whole numbers where the benchmark has these."""
     found: dict[str, float] = {}
-    for name, one in study.questionnaires.items():
-        chosen = {int(place): int(option) for place, option in answers.get(f"questionnaire/{name}", {}).items()}
+    for number, (name, one) in enumerate(study.questionnaires.items()):
+        chosen = {int(place): int(option) for place, option in answers.get(f"questionnaire/{number}", {}).items()}
         found |= one.computed(name, chosen)
     is_whole = [name for name in ComputedScores.model_fields if not name.endswith("_t")]
     return {name: round(score) if name in is_whole else score for name, score in found.items()}
@@ -156,8 +156,8 @@ def data_card(study: Study, count: int, hosts: Sequence[str]) -> str:
         f"- Models: {', '.join(models)}, served at {', '.join(hosts)}. People were not told which model it was. "
         f"Improved responses (`llmImproved`) were written by {study.improving.name}.",
         f"- The model was told: {study.model.instruction or 'nothing'}",
-        f"- Languages: {', '.join(study.languages)}; `metadata.language` is the language of the interface. Questions "
-        "and values in other languages than English were shown in unofficial translations.",
+        f"- Languages: {', '.join(study.languages)}; `metadata.language` is the language of the interface at the first "
+        "message. Questions and values in other languages than English were shown in unofficial translations.",
         f"- {study.conversation.minimum} to {study.conversation.maximum} messages of each person. Topics: "
         f"{', '.join(study.conversation.topics)}.",
         f"- For each turn: {', '.join(study.annotation.binary)}; the general comparison and three drawn from "

@@ -33,12 +33,19 @@ class Exchange:
     reply: str = ""
 
 
+def has_ended(answers: Mapping[str, Value]) -> bool:
+    """Tell whether the person has ended the conversation."""
+    return bool(answers.get("talk", {}).get("ended"))
+
+
 def exchanges(answers: Mapping[str, Value]) -> list[Exchange]:
-    """Return the conversation of a person, of which the last message may have no reply yet."""
+    """Return the conversation of a person; until it has ended, the last message may have no reply yet."""
     found: list[Exchange] = []
     while said := answers.get(f"message/{len(found) + 1}"):
         reply = answers.get(f"reply/{len(found) + 1}", {})
         found.append(Exchange(said["text"], reply.get("text", "")))
+    if found and not found[-1].reply and has_ended(answers):  # It was sent while another window ended the conversation.
+        found.pop()
     return found
 
 

@@ -20,6 +20,7 @@ from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.store import Store
 from attune_bench.benchmarks.attunebench.annotation.collect import Collect
 from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, read_study
+from attune_bench.benchmarks.attunebench.annotation.talk import exchanges
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, PublishError, Run, Runs, load
 from attune_data.licences import permitted
@@ -418,6 +419,106 @@ def test_a_withdrawal_deletes_the_file_and_no_other_takes_its_number(setting: Se
     card = (setting.output / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# Talking about what is on your mind\n\n1 conversation, each")
     assert "SECOND" not in card
+
+
+def test_who_goes_back_to_another_topic_chooses_its_subtopic_before_the_conversation(setting: Setting) -> None:
+    person = setting.somebody(topic="Family").answer_until("/screen/talk")
+    person.post(action="back")
+    person.open("/screen/topic").post(action="save", topic="Work")
+    place = person.open("/screen/talk").place
+    assert place.startswith("/screen/subtopic/")
+    # A message that was under way meanwhile keeps nobody from choosing.
+    saved = {"text": MESSAGES[0]}
+    setting.store.save(setting.store.people()[0].id, "message/1", saved, revision=0, done=True)
+    assert len(person.open(place).form.options["subtopic"]) > 1
+    person.answer()
+    assert (person.place, person.open(place).form.options) == ("/screen/talk", {})
+
+
+@pytest.mark.slow
+def test_one_person_who_has_no_result_keeps_it_from_no_other(setting: Setting, log: StringIO) -> None:
+    good = setting.somebody()
+    good.answer_all()
+    answers = setting.store.answers(setting.store.people()[0].id)
+    broken, _ = setting.store.add_person(language="en")
+    for key, one in answers.items():
+        if key != "file":
+            value = {} if key == "whole" else one.value
+            setting.store.save(broken.id, key, value, revision=0, done=True)
+    assert [path.name for path in setting.app.export()] == ["conversation_1.json", "README.md"]
+    assert f"{broken.id}: left out because of a KeyError" in log.getvalue()
+    good.client.post("/language", data={"language": "de"})
+    good.open("/done")
+    record = json.loads((setting.output / "conversation_1.json").read_text(encoding="utf-8"))
+    assert record["metadata"]["language"] == "en"  # that of the conversation
+
+
+def test_a_response_can_be_changed_until_one_was_chosen(setting: Setting) -> None:
+    person = setting.somebody().answer_until("/screen/turn/1/pair/0")
+    [somebody] = setting.store.people()
+    setting.store.save(somebody.id, "turn/1/pair/0", {}, revision=0, done=False)
+    assert "text" in person.open("/screen/turn/1/edited").form.texts
+    person.open("/screen/turn/1/pair/0").answer()
+    assert person.open("/screen/turn/1/edited").form.texts == {}
+    # In another window the response was taken back while the choice was under way.
+    setting.store.undo(somebody.id, "turn/1/edited", revision=1)
+    assert person.open("/").place == "/screen/turn/1/edited"
+    assert "text" in person.form.texts
+
+
+def test_the_later_of_two_messages_from_two_windows_is_told(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = setting.somebody().answer_until("/screen/talk")
+    [somebody] = setting.store.people()
+
+    def meanwhile(form: Any) -> str:
+        setting.store.save(somebody.id, "message/1", {"text": "EARLIER"}, revision=0, done=True)
+        return str(form["message"][0])
+
+    monkeypatch.setattr("attune_bench.benchmarks.attunebench.annotation.collect._message", meanwhile)
+    assert person.post(action="send", message="LATER") == 422
+    assert "changed in another window" in person.text
+    assert "EARLIER" in person.text
+    assert setting.server.calls == 0
+
+
+def test_a_message_of_who_withdraws_meanwhile_is_stored_nowhere(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = setting.somebody().answer_until("/screen/talk")
+
+    def meanwhile(form: Any) -> str:
+        setting.app.withdraw(setting.store.people()[0])
+        return str(form["message"][0])
+
+    monkeypatch.setattr("attune_bench.benchmarks.attunebench.annotation.collect._message", meanwhile)
+    assert person.post(action="send", message="LATER") == 403
+    assert (b"LATER" in everything_stored(setting), setting.server.calls) == (False, 0)
+
+
+def test_a_message_that_is_sent_while_the_conversation_ends_is_no_turn(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = setting.somebody().answer_until("/screen/talk")
+    person.answer()
+    person.answer()
+    [somebody] = setting.store.people()
+
+    def meanwhile(form: Any) -> str:
+        setting.store.save(somebody.id, "talk", {"ended": "yes"}, revision=0, done=True)
+        return str(form["message"][0])
+
+    monkeypatch.setattr("attune_bench.benchmarks.attunebench.annotation.collect._message", meanwhile)
+    person.post(action="send", message="LATER")
+    assert setting.server.calls == 2
+    answers = {key: one.value for key, one in setting.store.answers(somebody.id).items()}
+    assert [one.message for one in exchanges(answers)] == list(MESSAGES)
+    assert person.open("/").place == "/screen/panas/after"
+
+
+@pytest.mark.parametrize("name", ["own #2", "own?", "50%25"])
+def test_a_questionnaire_may_have_any_name(tmp_path: Path, server: ModelServer, name: str) -> None:
+    setting = Setting(tmp_path, server, **{"questionnaires.tipi_extraversion": f'questionnaires."{name}"'})
+    setting.somebody().answer_until("/screen/topic")
 
 
 def test_answers_come_line_by_line_to_a_script(setting: Setting) -> None:

@@ -187,23 +187,37 @@ def test_a_page_shows_no_more_of_the_conversation_than_a_model_has_seen(setting:
     assert shown["1/post/panas"] == {f"{what}-{number}" for what in ("MESSAGE", "REPLY") for number in (1, 2, 3)}
 
 
-def test_an_answer_is_kept_once_more_of_the_conversation_was_answered(setting: Setting) -> None:
-    person = setting.somebody(drafted_response="My reply.").answer_until("/screen/1/turn-1/read")
-    person.open("/screen/1/turn-1/draft").post(action="next", drafted_response="Changed.")
-    assert person.place == "/screen/1/turn-1/read"
+def test_an_answer_is_kept_once_more_of_the_conversation_was_seen(setting: Setting) -> None:
+    person = setting.somebody(drafted_response="My reply.").answer_until("/screen/1/turn-1/draft")
+    older = person.page
+    person.post(action="save", drafted_response="Changed.")
     person.answer()
+    assert person.place == "/screen/1/turn-1/read"
+    person.page = older  # The reply was seen.
+    person.post(action="next", drafted_response="Changed after the reply.")
     person.open("/screen/1/turn-1/draft")
-    assert "Changed." in person.page
+    assert "My reply." in person.page
     assert "your answer stays as it is" in person.text
     before = setting.store.answers(setting.store.people()[0].id)
     for action in ("next", "save", "undo", "back"):
         person.open("/screen/1/turn-1/draft").post(action=action, drafted_response="Too late.")
     assert setting.store.answers(setting.store.people()[0].id)["1/turn-1/draft"].value == before["1/turn-1/draft"].value
     # The questions in the other phrasing show nothing new.
-    person.open("/screen/1/turn-1/read-hp").answer()
+    person.open("/").answer_until("/screen/1/turn-1/read-hp")
     assert "stays as it is" not in person.open("/screen/1/turn-1/read").text
-    person.open("/screen/1/turn-1/pairwise").answer()
+    person.open("/").answer()
+    assert person.place == "/screen/1/turn-1/pairwise"
     assert "stays as it is" in person.open("/screen/1/turn-1/read").text
+
+
+@pytest.mark.slow
+def test_a_run_file_has_the_language_of_its_conversation_whatever_is_chosen_later(tmp_path: Path) -> None:
+    setting = Setting(tmp_path, CONVERSATION, other(conversationId="c2"))
+    person = setting.somebody().answer_until("/screen/1/turn-1/read")
+    person.client.post("/language", data={"language": "de"})
+    person.answer_all()
+    runs = [json.loads(file.read_bytes()) for file in setting.output.iterdir()]
+    assert {run["conversationId"]: run["language"] for run in runs} == {"c1": "en", "c2": "de"}
 
 
 def test_a_finished_conversation_is_written_while_the_next_is_not(tmp_path: Path) -> None:
