@@ -83,11 +83,15 @@ class Reader:
 
     def answer_all(self, most: int = 200) -> None:
         """Answer page after page until all are done."""
+        self.answer_until("/done", most)
+
+    def answer_until(self, place: str, most: int = 200) -> None:
+        """Answer page after page until one is open."""
         for _ in range(most):
-            if self.browser.current_url.endswith("/done"):
+            if self.browser.current_url.partition("#")[0].endswith(place):
                 return
             self.answer()
-        raise AssertionError(f"no end, at {self.browser.current_url}")
+        raise AssertionError(f"{place} does not come, at {self.browser.current_url}")
 
     def answer(self) -> None:
         """Answer the page, as wide as it is."""

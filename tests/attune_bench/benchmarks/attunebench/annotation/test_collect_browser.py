@@ -31,12 +31,27 @@ def answered(body: Json) -> str:
     return "That sounds painful; I am sorry." if "anew" in asked else f"You say: {asked[:60]}"
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("script", [True, False])
-def test_a_person_at_a_browser_becomes_a_file(tmp_path: Path, width: int, script: bool) -> None:
+@pytest.mark.parametrize(("width", "script"), [(400, False), (1280, True), (1280, False)])
+def test_every_kind_of_page_is_answered_at_a_browser(tmp_path: Path, width: int, script: bool) -> None:
     with ModelServer(answer=answered, latency=0.2) as server, browsers() as start:
         write_study(tmp_path, server)
         browser = start(width, script=script)
+        with served(tmp_path, *COLLECT) as [link]:
+            Reader(browser, link, width, MESSAGES).answer_until("/screen/turn/1/pair/1")
+        assert [one for one in browser.get_log("browser") if "favicon" not in one["message"]] == []
+    with Store(tmp_path / "study.db") as store:
+        [person] = store.people()
+        saved = store.answers(person.id)
+    assert [saved[f"message/{number}"].value["text"] for number in (1, 2)] == MESSAGES
+    assert saved["turn/1/edited"].value == {"text": "That sounds painful; I am sorry."}
+    assert saved["turn/1/pair/0"].value == {"winner": "A"}
+
+
+def test_a_person_at_a_browser_becomes_a_file(tmp_path: Path) -> None:
+    width = 400
+    with ModelServer(answer=answered, latency=0.2) as server, browsers() as start:
+        write_study(tmp_path, server)
+        browser = start(width, script=True)
         with served(tmp_path, *COLLECT) as [link]:
             Reader(browser, link, width, MESSAGES).answer_all()
         assert [one for one in browser.get_log("browser") if "favicon" not in one["message"]] == []

@@ -8,22 +8,44 @@ from browsers import browsers
 from commands import Call
 from reading import Reader, served
 
-from attune_data import load
+from attune_bench.annotate.store import Store
+from attune_data import Conversation, load
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("script", [True, False])
-def test_a_conversation_of_the_demo_is_played_to_its_run_file(
-    call: Call, tmp_path: Path, width: int, script: bool
-) -> None:
-    shortest = min(load("demo"), key=lambda one: len(one.turns))
+COMMAND = ("predict", "data", "--as", "ann", "--file", "ann.db", "--output", "human")
+
+
+@pytest.fixture
+def shortest(tmp_path: Path) -> Conversation:
+    """Return the shortest conversation of the demo, which is in the folder `data`."""
+    found = min(load("demo"), key=lambda one: len(one.turns))
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "conversation_1.json").write_bytes(shortest.to_json())
-    command = ("predict", "data", "--as", "ann", "--file", "ann.db", "--output", "human")
-    with browsers() as start, served(tmp_path, *command) as [link]:
+    (tmp_path / "data" / "conversation_1.json").write_bytes(found.to_json())
+    return found
+
+
+@pytest.mark.usefixtures("shortest")
+@pytest.mark.parametrize(("width", "script"), [(400, False), (1280, True), (1280, False)])
+def test_every_page_of_a_turn_is_answered_at_a_browser(tmp_path: Path, width: int, script: bool) -> None:
+    with browsers() as start, served(tmp_path, *COMMAND) as [link]:
         browser = start(width, script=script)
+        Reader(browser, link, width).answer_until("/screen/1/turn-2/draft")
+        assert browser.get_log("browser") == []
+    with Store(tmp_path / "ann.db") as store:
+        [person] = store.people()
+        saved = store.answers(person.id)
+    assert len(saved["1/turn-1/pairwise"].value) == 12
+    assert saved["1/turn-1/read-hp"].done
+
+
+def test_a_conversation_of_the_demo_is_played_to_its_run_file(
+    call: Call, tmp_path: Path, shortest: Conversation
+) -> None:
+    width = 400
+    with browsers() as start, served(tmp_path, *COMMAND) as [link]:
+        browser = start(width, script=True)
         Reader(browser, link, width).answer_all()
         assert browser.get_log("browser") == []
         files = list((tmp_path / "human").iterdir())  # before the server stops
