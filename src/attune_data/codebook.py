@@ -445,6 +445,8 @@ def _message(detail: ErrorDetails, adapter: TypeAdapter[Any]) -> str:
             return f"expected at least {context['ge']:g}; is this another scale?"
         case "less_than_equal":
             return f"expected at most {context['le']:g}; is this another scale?"
+        case "too_short":
+            return f"expected at least {context['min_length']} values"
         case kind:
             return _EXPECTED.get(kind, detail["msg"]) + _likely_mistake(kind, value)
 

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from hashlib import sha256
 from hmac import compare_digest
 from io import BytesIO
 from pathlib import Path
@@ -22,7 +21,7 @@ from starlette.routing import Route
 from attune_bench.annotate.app import SEE_OTHER, Application, Progress, read_form
 from attune_bench.annotate.guard import cookie, welcome
 from attune_bench.annotate.screens import Choice, Field, Form, Tags, Text
-from attune_bench.annotate.store import COST, NOTHING, Copy, Person, Value
+from attune_bench.annotate.store import COST, NOTHING, Copy, Person, Value, hashed
 from attune_bench.annotate.texts import Texts
 from attune_metrics.metric import UndefinedMetricWarning
 from attune_metrics.stats.agreement import krippendorff_alpha
@@ -157,7 +156,7 @@ class Administration:
     def __init__(self, application: Application, secret: str) -> None:
         self._application = application
         self._store = application.store
-        self._link = _hashed(secret)
+        self._link = hashed(secret)
         self._cookie = cookie(application.origin, administrator=True)
         posts = {
             "people": self._add,
@@ -179,7 +178,7 @@ class Administration:
     def _let_in(self, handler: Callable[[Form], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             secret = request.cookies.get(self._cookie, "")
-            if not compare_digest(_hashed(secret), self._link):
+            if not compare_digest(hashed(secret), self._link):
                 raise HTTPException(403)
             welcome(request, secret)
             return await handler(await read_form(request) if request.method == "POST" else {})
@@ -188,7 +187,7 @@ class Administration:
 
     async def _enter(self, request: Request) -> Response:
         secret = request.path_params["secret"]
-        if not compare_digest(_hashed(secret), self._link):
+        if not compare_digest(hashed(secret), self._link):
             raise HTTPException(403)
         response = self._page("admin_enter.html")
         response.set_cookie(
@@ -322,7 +321,3 @@ def _first(form: Form, name: str) -> str:
 
 def _stamp() -> str:
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-
-
-def _hashed(secret: str) -> bytes:
-    return sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -47,11 +47,6 @@ class Progress:
     saved: Mapping[str, Saved]
     screens: Sequence[Screen]
 
-    @property
-    def answers(self) -> dict[str, Value]:
-        """The answers that the person has given, by screen."""
-        return {key: saved.value for key, saved in self.saved.items()}
-
     def state(self, screen: Screen) -> Saved:
         """Return what is saved of a screen."""
         return self.saved.get(screen.key, NOTHING)
@@ -418,7 +413,7 @@ class Application:
             return RedirectResponse(f"/screen/{screen.key}", SEE_OTHER)
         if visit.saved:
             await run_in_threadpool(self.withdraw, visit.person)
-        return self.page("message.html", visit.texts, title=visit.texts("declined_title"), text=visit.texts("declined"))
+        return self._farewell(visit.texts, "declined")
 
     async def _done(self, visit: Visit) -> Response:
         if key := visit.next_key():
@@ -446,8 +441,11 @@ class Application:
     async def _withdraw(self, visit: Visit) -> Response:
         await self._form(visit)
         await run_in_threadpool(self.withdraw, visit.person)
-        texts = visit.texts
-        response = self.page("message.html", texts, title=texts("withdrawn_title"), text=texts("withdrawn"))
+        return self._farewell(visit.texts, "withdrawn")
+
+    def _farewell(self, texts: Texts, key: str) -> Response:
+        """Return the last page of somebody of whom nothing stays, also in the browser."""
+        response = self.page("message.html", texts, title=texts(f"{key}_title"), text=texts(key))
         response.delete_cookie(self._cookie, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
         return response
 

@@ -6,7 +6,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from traceback import extract_tb
@@ -17,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from attune_bench.annotate import LOG
+from attune_bench.annotate.store import hashed
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -187,7 +187,7 @@ class Guard:
                 if not status:
                     await _refuse(sending, 500, "something went wrong; what was saved before is kept")
         if secret := scope.get(_WELCOME):
-            self._known.add(_hashed(secret))
+            self._known.add(hashed(secret))
         if status in (403, 404):
             self._strangers.wait(address)
         method = scope["method"] if scope["method"] in _METHODS else "-"
@@ -198,7 +198,7 @@ class Guard:
         """Return a hash of the link by which a request comes; empty where the link is not known to be anybody's."""
         cookies = Request(scope).cookies
         secrets = (cookies.get(cookie(self.origin, administrator=which), "") for which in (False, True))
-        return next((link for link in map(_hashed, secrets) if link in self._known), b"")
+        return next((link for link in map(hashed, secrets) if link in self._known), b"")
 
     def _refusal(self, scope: Scope, link: bytes, address: str) -> tuple[int, str] | None:
         """Return status and reason where a request is refused unread."""
@@ -246,10 +246,6 @@ class Guard:
 def welcome(request: Request, secret: str) -> None:
     """Tell the guard that the secret by which a request came is somebody's."""
     request.scope[_WELCOME] = secret
-
-
-def _hashed(secret: str) -> bytes:
-    return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def _address(scope: Scope) -> str:

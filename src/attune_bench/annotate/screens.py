@@ -24,7 +24,7 @@ class SendError(Exception):
 
 
 IMPOSSIBLE = frozenset({"not_an_option", "too_long"})
-"""Sentences about values that no page of this program lets a browser send; nothing is saved with such a value."""
+"""Sentences about values that no field can have; nothing is saved with such a value."""
 
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # all but tabs and line breaks

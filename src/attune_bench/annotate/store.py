@@ -138,7 +138,8 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _hashed(secret: str) -> bytes:
+def hashed(secret: str) -> bytes:
+    """Return the hash by which the secret of a link is known."""
     # The secret is 128 random bits: nothing can be guessed that a slow hash would protect.
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
@@ -179,7 +180,9 @@ class Store:
             self._db.close()
             if isinstance(error, StoreError):
                 raise
-            raise StoreError(f"{self.path}: {error}; go on with the last backup, and keep this file") from None
+            is_busy = getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            advice = "try again" if is_busy else "go on with the last backup, and keep this file"
+            raise StoreError(f"{self.path}: {error}; {advice}") from None
 
     def _check(self) -> None:
         [own], [version] = (
@@ -223,7 +226,7 @@ class Store:
                 db.executescript(f"BEGIN; {_TABLES} COMMIT;")
                 db.execute(f"PRAGMA application_id = {_APPLICATION}")
                 db.execute(f"PRAGMA user_version = {VERSION}")
-                rows = {"job": job, "begun": _now(), **about}
+                rows = {"job": job, "begun": _now(), "secret": token_urlsafe(16), **about}
                 db.executemany("INSERT INTO about VALUES (?, ?)", [(k, json.dumps(v)) for k, v in rows.items()])
             finally:
                 db.close()
@@ -254,6 +257,30 @@ class Store:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    @contextmanager
+    def served(self) -> Iterator[None]:
+        """Keep any other server from this study, until the block or the process ends, however it ends.
+
+        Raises
+        ------
+        StoreError
+            Another process serves the study.
+        """
+        # Every system lets go of a lock of SQLite when its process ends. The file stays, without content.
+        file = self.path.resolve()
+        path = file.with_name(f"{file.name}-lock")
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as lock:
+            try:
+                lock.execute("PRAGMA journal_mode = OFF")  # which would be one more file
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise StoreError(f"{path}: {error}") from None
+                raise StoreError(
+                    f"{self.path}: another server serves this study; stop that one first, or go on there"
+                ) from None
+            yield
 
     @contextmanager
     def _writing(self, *, waits_for_disk: bool = True) -> Iterator[sqlite3.Connection]:
@@ -294,7 +321,7 @@ class Store:
         secret = token_urlsafe(16)
         person = Person("".join(choice(_LETTERS) for _ in range(10)), language, name)
         with self._writing() as db:
-            row = (person.id, _hashed(secret), name, language, _now())
+            row = (person.id, hashed(secret), name, language, _now())
             db.execute("INSERT INTO person VALUES (?, ?, ?, ?, ?)", row)
         return person, secret
 
@@ -302,12 +329,12 @@ class Store:
         """Return the secret of a new personal link; the earlier link is refused from now on."""
         secret = token_urlsafe(16)
         with self._writing() as db:
-            db.execute("UPDATE person SET link = ? WHERE id = ?", (_hashed(secret), person))
+            db.execute("UPDATE person SET link = ? WHERE id = ?", (hashed(secret), person))
         return secret
 
     def person_of(self, secret: str) -> Person | None:
         """Return the person to whom a secret was given; None for nobody."""
-        found = self._rows("SELECT id, language, name FROM person WHERE link = ?", _hashed(secret))
+        found = self._rows("SELECT id, language, name FROM person WHERE link = ?", hashed(secret))
         return Person(*found[0]) if found else None
 
     def people(self) -> list[Person]:
@@ -411,7 +438,7 @@ class Store:
         now = time()
         query = "SELECT at FROM shown WHERE person = ? AND screen = ?"
         [shown] = db.execute(query, (person, screen)).fetchone() or [now]
-        row = (person, screen, *state, now - shown, _now())
+        row = (person, screen, *state, max(0.0, now - shown), _now())  # A clock may be set back.
         db.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, now))
         self._changed.setdefault(person, set()).add(screen)
@@ -431,10 +458,10 @@ class Store:
         return [Copy(path, at, kind, bool(stale)) for path, at, kind, stale in rows]
 
     def withdraw(self, person: str) -> None:
-        """Delete a person and everything of theirs; the bytes are overwritten, in the write-ahead log too.
+        """Delete a person and everything of theirs; the bytes in the file are overwritten, and its log is emptied.
 
         Of the person stays the time of withdrawing alone. Downloads are marked: they may have the person's answers.
-        Where another program reads the file meanwhile, its log is overwritten when that program is done.
+        Where another program reads the file meanwhile, its log is emptied when that program is done.
         Files that this program wrote are the caller's to write anew.
         """
         with self._writing() as db:

@@ -61,7 +61,7 @@ def serve_study(
         raise UserError(
             f"{error.name} is not installed; it comes with an extra: pip install 'attune-bench[annotate]'"
         ) from None
-    with store, mistakes():
+    with store, mistakes(), store.served():
         origin = origin_of(host, port, public_url)
         check_output(store, output)
         for person, secret in links:

@@ -16,6 +16,7 @@ import click
 from attune_bench.benchmarks import BENCHMARKS
 from attune_bench.report.document import Document, Format, render
 from attune_bench.scores.benchmark import Benchmark
+from attune_data.codebook import CodebookError
 from attune_data.collection import Kind
 from attune_data.issues import Issue
 from attune_data.references import resolve
@@ -39,9 +40,12 @@ class UserError(ValueError):
 
 @contextmanager
 def mistakes() -> Iterator[None]:
-    """Turn what the library says of its arguments into an error of the user's."""
+    """Turn what the library says of its arguments into an error of the user's; several mistakes become one line."""
     try:
         yield
+    except CodebookError as error:
+        first, *rest = str(error).splitlines()
+        raise UserError(": ".join(filter(None, [first, "; ".join(rest)]))) from None
     except ValueError as error:
         raise UserError(str(error)) from None
 

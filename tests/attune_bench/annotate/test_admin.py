@@ -116,8 +116,8 @@ def test_progress_and_cost_are_shown_and_no_answer(application: Application, adm
     application.store.save(ann.id, COST, {"usd": 1.25}, revision=0, done=True)
     page = admin.get("/admin").text
     row = page[page.index(ann.id) :].partition("</tr>")[0]
-    assert all(cell in row for cell in ("<td>2 of 5</td>", "<td>0:00</td>", "<td>1.25</td>"))
-    assert "<td>never</td>" in page[page.index(bob.id) :]
+    assert all(cell in row for cell in (">2 of 5</td>", ">0:00</td>", ">1.25</td>"))
+    assert ">never</td>" in page[page.index(bob.id) :]
     assert "Answered everything: 0 of 2 people" in page
     assert "Models have cost 1.50 US dollars" in page
     assert "thought" not in page

@@ -137,8 +137,10 @@ def each_page_of_the_administration(study: Study, browser: Any) -> Iterator[str]
     yield "enter"
     browser.find_element(By.LINK_TEXT, "Open").click()
     yield "begun"
-    for button in ("Make a backup", "Download the results"):
-        browser.find_element(By.XPATH, f"//button[text()='{button}']").click()
+    old = browser.find_element(By.TAG_NAME, "html")
+    browser.find_element(By.XPATH, "//button[text()='Make a backup']").click()
+    wait(browser, staleness_of(old))
+    browser.find_element(By.XPATH, "//button[text()='Download the results']").click()
     wait(browser, lambda _: [one.kind for one in study.store.copies()].count("download"))
     study.application.withdraw(gone)
     browser.get(f"{study.url}/admin")
@@ -162,6 +164,9 @@ def test_the_administration_is_accessible_and_works(
         assert (page, violations(browser, axe)) == (page, [])
         wide = browser.execute_script("return document.documentElement.scrollWidth")
         assert (page, wide) == (page, width)
+        # Nothing of a table is cut off, such as what to do with a copy.
+        cut = "return [...document.querySelectorAll('.wide')].filter((one) => one.scrollWidth > one.clientWidth).length"
+        assert (page, browser.execute_script(cut)) == (page, 0)
     assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
@@ -221,6 +226,33 @@ def test_each_click_is_saved_at_once_and_undone(study: Study, start: Start) -> N
     assert browser.find_element(By.CSS_SELECTOR, "[name=one][value=no]").is_selected()
     press(browser, "undo")
     assert browser.find_element(By.CSS_SELECTOR, "[name=one][value=yes]").is_selected()
+
+
+def test_a_tap_on_an_answer_goes_on_to_the_next_question_and_a_key_does_not(study: Study, start: Start) -> None:
+    browser = start(400)
+    study.do("read", "exercise", "check")
+    study.enter(browser)
+    browser.get(study.url + "/screen/ask/1")
+    below = 0.42 * 900  # the conversation, which stays in sight
+
+    def top(name: str) -> float:
+        found = f"document.querySelector('[name^={name}]').closest('.field').getBoundingClientRect().top"
+        return float(browser.execute_script(f"return {found}"))
+
+    begun = top("some")
+    browser.find_element(By.CSS_SELECTOR, "[name=one][value=no]").send_keys(Keys.ARROW_UP)
+    wait(browser, lambda _: study.state("ask/1").value.get("one") == "yes")
+    sleep(0.6)  # as long as scrolling takes
+    assert top("some") == pytest.approx(begun, abs=100)
+    assert top("some") > below + 100
+    browser.find_element(By.CSS_SELECTOR, "[name=one][value=no]").click()
+    wait(browser, lambda _: abs(top("some") - below) < 20)
+    assert top("scale") < 900  # The next question peeks out.
+    browser.find_element(By.CSS_SELECTOR, "[name=some][value=no]").click()
+    sleep(0.6)
+    assert abs(top("some") - below) < 20  # More than one may be chosen.
+    browser.find_element(By.CSS_SELECTOR, "[name=scale][value='3']").click()
+    wait(browser, lambda _: abs(top("tags") - below) < 20)
 
 
 def test_going_on_waits_for_what_is_being_saved(study: Study, start: Start) -> None:

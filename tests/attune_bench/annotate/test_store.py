@@ -3,10 +3,13 @@
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from attune_bench.annotate import store as store_module
 from attune_bench.annotate.store import Person, StaleError, Store, StoreError
 
 
@@ -202,6 +205,59 @@ def test_nobody_is_deleted_twice_and_nothing_is_shown_to_who_is_deleted(store: S
     store.show(person.id, "screen")
     assert len(store.withdrawals()) == 1
     assert store._rows("SELECT * FROM shown") == []
+
+
+def test_a_clock_that_is_set_back_makes_no_negative_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    person, _ = store.add_person(language="en")
+    store.show(person.id, "screen")
+    monkeypatch.setattr(store_module, "time", lambda: 0.0)
+    store.save(person.id, "screen", {"x": "a"}, revision=0, done=True)
+    assert store.answers(person.id)["screen"].seconds == 0.0
+
+
+def test_a_file_that_another_program_holds_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store.create(tmp_path / "study.db", "toy", {}).close()
+    monkeypatch.setattr(store_module, "_PATIENCE", 0)
+    other = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
+    other.execute("PRAGMA journal_mode = DELETE")
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreError, match="database is locked; try again"):
+        Store(tmp_path / "study.db")
+    other.close()
+
+
+def test_one_server_alone_serves_a_study(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(store.path)
+    with Store(tmp_path / "link.db") as second, store.served():
+        with pytest.raises(StoreError, match="another server serves this study; stop that one first"), second.served():
+            pass
+        store.backup(tmp_path / "backup.db")  # Other commands work meanwhile.
+    with store.served():
+        pass
+
+
+_SERVE = """
+import sys, time
+from attune_bench.annotate.store import Store
+with Store(sys.argv[1]).served():
+    print("served", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_a_server_that_was_killed_keeps_no_other_away(store: Store) -> None:
+    command = [sys.executable, "-c", _SERVE, str(store.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "served\n"
+        with pytest.raises(StoreError, match="another server"), store.served():
+            pass
+        process.kill()
+    with store.served():
+        pass
 
 
 def test_a_backup_that_fails_leaves_no_copy_of_the_answers(

@@ -59,7 +59,24 @@ if (form) {
     if (pressed) press(pressed);
   };
 
-  form.addEventListener("change", saveAll);
+  // On a telephone a tap on an answer goes on to the next question; keys move through the answers of one question.
+  const narrow = matchMedia("(max-width: 42rem)");
+  let tapped = false;
+  form.addEventListener("pointerdown", () => { tapped = true; });
+  form.addEventListener("keydown", () => { tapped = false; });
+  const goOn = (event) => {
+    const field = event.target.closest(".field");
+    if (!tapped || !narrow.matches || event.target.type !== "radio" || !field) return;
+    const next = field.nextElementSibling;
+    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+    if (next.matches(".field")) next.scrollIntoView({ behavior, block: "start" });
+    else form.querySelector(".actions").scrollIntoView({ behavior, block: "nearest" });
+  };
+
+  form.addEventListener("change", (event) => {
+    goOn(event);
+    saveAll();
+  });
   form.addEventListener("input", () => { typed = true; });
   document.addEventListener("visibilitychange", () => { if (document.hidden && typed) saveAll(); });
   document.addEventListener("submit", (event) => {

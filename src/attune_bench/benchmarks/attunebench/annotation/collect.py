@@ -8,6 +8,7 @@ from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from random import Random
+from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -28,7 +29,7 @@ from attune_bench.annotate.screens import (
     going_on_past,
 )
 from attune_bench.annotate.store import NOTHING, Person, StaleError, Store, Value
-from attune_bench.annotate.texts import Texts
+from attune_bench.annotate.texts import LANGUAGES, Texts
 from attune_bench.benchmarks.attunebench.annotation.record import conversation_of, data_card
 from attune_bench.benchmarks.attunebench.annotation.stand_in import stand_in
 from attune_bench.benchmarks.attunebench.annotation.study import COMPARED, EXAMPLE, Study, read_study
@@ -43,15 +44,17 @@ from attune_bench.benchmarks.attunebench.annotation.talk import (
 from attune_bench.benchmarks.attunebench.annotation.wording import Wording
 from attune_bench.cli.annotate import serve_study, serving_options
 from attune_bench.cli.options import FILE, option, output_option, verb
-from attune_bench.cli.output import UserError, emit, mistakes, writing
+from attune_bench.cli.output import UserError, emit, mistakes, write_warnings, writing
 from attune_data import load_codebook
 from attune_data.codebook import Named
 from attune_data.io.documents import write_whole
+from attune_data.issues import shown
 
 _LONGEST = 4_000  # characters of a message or a response
 _HIGHEST = 7  # of every rating and intensity
 _LABELS = ("original", "alternate", "human")
 _FILE = "file"
+_LOCAL = "http://localhost:8000/v1"  # the server of the example
 
 
 class Collect:
@@ -94,22 +97,36 @@ class Collect:
                 if not all(saved.get(screen.key, NOTHING).done for screen in screens):
                     continue
                 turns = range(1, len(exchanges(answers)) + 1)
-                shown = {turn: drawn_comparisons(self.study, person, turn) for turn in turns}
-                record = conversation_of(self.study, person, answers, shown)
-                number = answers.get(_FILE, {}).get("number") or self._number(store, person)
-                written.append(folder / f"conversation_{number}.json")
+                shown = {turn: self.drawn_comparisons(person, turn) for turn in turns}
+                file = answers.get(_FILE) or self._file(store, person)
+                record = conversation_of(self.study, file["id"], person.language, answers, shown)
+                written.append(folder / f"conversation_{file['number']}.json")
                 write_whole(written[-1], [record.to_json(indent=2), b"\n"])
         if written:
             written.append(folder / "README.md")
             write_whole(written[-1], [data_card(self.study, len(written) - 1, self.asker.hosts).encode()])
         return written
 
-    def _number(self, store: Store, person: Person) -> int:
-        """Return the number of a person's file, which no other has, also when the person withdraws."""
-        number = int(store.about(_FILE) or 0) + 1
-        store.set_about(_FILE, number)
-        store.save(person.id, _FILE, {"number": number}, revision=0, done=True)
-        return number
+    def drawn_comparisons(self, person: Person, number: int) -> list[tuple[str, str, str]]:
+        """Return the comparisons of a turn as they are shown: question, and the labels of A and B.
+
+        They are the same each time; without the file of the study nobody can tell by them whose conversation it is.
+        """
+        random = Random(f"{self.store.about('secret')}/{person.id}/{number}")  # noqa: S311
+        questions = ["general", *random.sample(self.study.annotation.pairwise, COMPARED)]
+        found = [(question, *random.sample(pair, 2)) for question in questions for pair in combinations(_LABELS, 2)]
+        random.shuffle(found)
+        return [(question, a, b) for question, a, b in found]
+
+    def _file(self, store: Store, person: Person) -> Value:
+        """Return what a person's file is called by: a number that no other ever has, and an id of its own.
+
+        The person's own id stands beside the link where links are printed, so that it is never published.
+        """
+        file = {"number": int(store.about(_FILE) or 0) + 1, "id": token_hex(8)}
+        store.set_about(_FILE, file["number"])
+        store.save(person.id, _FILE, file, revision=0, done=True)
+        return file
 
 
 @dataclass(frozen=True)
@@ -399,7 +416,7 @@ class _Pages:
             "alternate": self.answers.get(f"improved/{number}", {}).get("text", ""),
             "human": edited,
         }
-        for place, (question, a, b) in enumerate(drawn_comparisons(self.study, self.person, number)):
+        for place, (question, a, b) in enumerate(self.job.drawn_comparisons(self.person, number)):
             passages = (Passage(self.t("response_a"), responses[a]), Passage(self.t("response_b"), responses[b]))
             options = (Option("A", self.t("response_a")), Option("B", self.t("response_b")))
             label = self.wording.pairwise(question) or self.t("comparing")
@@ -441,18 +458,6 @@ def _message(form: Form) -> str:
     return message
 
 
-def drawn_comparisons(study: Study, person: Person, number: int) -> list[tuple[str, str, str]]:
-    """Return the comparisons of a turn as they are shown: question, and the labels of A and B.
-
-    The person's random id decides what is drawn, so that it is the same each time.
-    """
-    random = Random(f"{person.id}/{number}")  # noqa: S311
-    questions = ["general", *random.sample(study.annotation.pairwise, COMPARED)]
-    found = [(question, *random.sample(pair, 2)) for question in questions for pair in combinations(_LABELS, 2)]
-    random.shuffle(found)
-    return [(question, a, b) for question, a, b in found]
-
-
 def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, Iterable[tuple[Person, str]]]:
     """Begin a study, or go on with it; return its file, its job, and the links of the people who were added.
 
@@ -467,12 +472,21 @@ def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, I
     """
     read = read_study(study)
     endpoints(read)  # A server without a key is an error before there is a file.
-    about = {"study": sha256(read.model_dump_json(exclude={"limits"}).encode()).hexdigest()}
+    about = {"study": sha256(read.asked().encode()).hexdigest()}
     store = Store.create(file, Collect.name, about)
     missing = people - len(store.people()) - len(store.withdrawals())
     # One after another when the links are printed: nobody is added whose link is never seen.
     links = (store.add_person(language=read.languages[0]) for _ in range(missing))
     return store, Collect(read, store), links
+
+
+def untranslated(study: Study) -> list[str]:
+    """Return a sentence for each language in which people read values of the data, which are in English."""
+    return [
+        f"Pages in {LANGUAGES[language]} show these values as the data have them, for want of words in "
+        f"[words.{language}]: {', '.join(map(shown, values))}."
+        for language, values in study.untranslated().items()
+    ]
 
 
 @verb("annotate collect study.toml --people 20 --file study.db -o conversations")
@@ -488,6 +502,7 @@ def collect(study: Path, people: int, file: Path, output: Path, **served: Any) -
     """
     with mistakes(), writing(file, "--file"):
         store, job, links = begin_study(study, file, people)
+    write_warnings(untranslated(job.study))
     serve_study(store, job, links, output=output, **served)
 
 
@@ -510,7 +525,10 @@ def demo(output: Path | None, port: int) -> None:
         for said, in_demo in (
             ('title = "Talking about what is on your mind"', 'title = "A demo: a stand-in answers, not a model"'),
             ('name = "MODEL"', 'name = "stand-in"'),
-            ("http://localhost:8000/v1", address),
+            (
+                f'base_url = "{_LOCAL}"',
+                f'base_url = "{address}"  # the stand-in, which ends with the demo: name a server',
+            ),
         ):
             text = text.replace(said, in_demo)
         study = folder / EXAMPLE.name

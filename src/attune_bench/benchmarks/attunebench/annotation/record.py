@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from attune_bench.annotate.store import Person, Value
+from attune_bench.annotate.store import Value
 from attune_bench.benchmarks.attunebench.annotation.study import Study
 from attune_bench.benchmarks.attunebench.annotation.talk import exchanges
 from attune_data import Conversation, load_codebook
@@ -16,7 +16,8 @@ from attune_data.text import plural
 
 def conversation_of(
     study: Study,
-    person: Person,
+    published: str,
+    language: str,
     answers: Mapping[str, Value],
     comparisons: Mapping[int, Sequence[tuple[str, str, str]]],
 ) -> Conversation:
@@ -26,8 +27,10 @@ def conversation_of(
     ----------
     study : Study
         What was asked.
-    person : Person
-        Whose answers they are.
+    published : str
+        The id under which the person is published, which is no id that tells the person's link.
+    language : str
+        The language in which the person answered.
     answers : mapping
         The answers by screen.
     comparisons : mapping
@@ -37,17 +40,17 @@ def conversation_of(
     place = list(study.conversation.topics).index(category)
     subtopic = answers[f"subtopic/{place}"]["subtopic"]
     record = {
-        "conversationId": str(UUID(bytes=sha256(person.id.encode()).digest()[:16], version=4)),
+        "conversationId": str(UUID(bytes=sha256(published.encode()).digest()[:16], version=4)),
         "metadata": {
             "model": study.model.name,
             "category": category,
             "subtopic": subtopic,
             "text": f"{category}: {subtopic}",
-            "language": answers["message/1"].get("language", person.language),
+            "language": answers["message/1"].get("language", language),
         },
         "participant_profile": {
             "schema_version": "2.0",
-            "participant_id": person.id,
+            "participant_id": published,
             "profile_type": "shortened",
             "demographics": dict(answers.get("participant", {})),
             "computed_scores": _scores(study, answers),
@@ -161,7 +164,7 @@ def data_card(study: Study, count: int, hosts: Sequence[str]) -> str:
         f"{', '.join(study.annotation.pairwise)}, in random order, without saying which response is which.",
         f"- Questionnaires: {', '.join(study.questionnaires) or 'none'}. Questions about the person: "
         f"{', '.join(study.participant) or 'none'}; any could be left open.",
-        "- Participant ids are random and are kept beside no name.",
+        "- Participant ids are random, and are not the ids of the personal links.",
         "## The consent",
         study.consent[language].strip(),
         "## Licence and use",

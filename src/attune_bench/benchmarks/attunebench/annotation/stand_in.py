@@ -9,9 +9,6 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
-EXAMPLE = "study.toml"
-"""The file of a study that the demo uses, and that a study of one's own begins with."""
-
 _SENTENCES = (
     "That sounds like a lot to carry at once.",
     "What would you wish for, if it were only up to you?",

@@ -308,6 +308,28 @@ class Study(Entry):
         """The model that improves responses."""
         return self.improving_model or self.model
 
+    def asked(self) -> str:
+        """Return what people are asked, and of which model, as JSON: what stays the same while a study runs."""
+        served = {*Model.model_fields} - {"name", "instruction"}
+        return self.model_dump_json(exclude={"limits": True, "model": served, "improving_model": served})
+
+    def untranslated(self) -> dict[str, list[str]]:
+        """Return by language the values of the data that people read in English for want of other words."""
+        asked: list[Question | Exercise] = [*self.participant.values(), *self.exercises]
+        values = [
+            *self.conversation.topics,
+            *(subtopic for subtopics in self.conversation.topics.values() for subtopic in subtopics),
+            *self.conversation.attitudes,
+            *(option for one in asked for option in one.options),
+        ]
+        words = [value for value in dict.fromkeys(values) if any(map(str.isalpha, value))]
+        found = {
+            language: [value for value in words if value not in self.words.get(language, {})]
+            for language in self.languages
+            if language != "en"
+        }
+        return {language: values for language, values in found.items() if values}
+
     def shown(self, value: str, language: str) -> str:
         """Return what people read for a value of the data."""
         return self.words[language].get(value, value) if language in self.words else value

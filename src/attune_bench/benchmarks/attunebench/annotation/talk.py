@@ -11,14 +11,11 @@ from urllib.parse import urlsplit
 
 from attune_bench.annotate import LOG
 from attune_bench.annotate.screens import SendError
-from attune_bench.annotate.store import NOTHING, Person, Store, Value
+from attune_bench.annotate.store import COST, NOTHING, Person, Store, Value
 from attune_bench.benchmarks.attunebench.annotation.study import Limits, Model, Study
 from attune_bench.runner.calls import Call, CallFailedError, Endpoint, Message, Response, endpoint, message
 from attune_bench.runner.client import Client
 from attune_bench.runner.cost import Budget, BudgetExceededError, RunOptions
-
-COST = "cost"
-"""The key of US dollars: of each person beside the answers (``usd``), of all people in what is about the study."""
 
 _IMPROVE = """Here is a conversation between a person and an assistant.
 

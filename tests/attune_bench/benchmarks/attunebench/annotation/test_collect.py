@@ -3,9 +3,11 @@
 import json
 import logging
 from collections.abc import Iterator
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from annotating import ORIGIN, Somebody
@@ -139,7 +141,10 @@ def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting) -> N
         "model": "MODEL", "category": "Work", "subtopic": "New role", "text": "Work: New role", "language": "en",
     }  # fmt: skip
     profile = record["participant_profile"]
-    assert profile["participant_id"] == setting.store.people()[0].id
+    ids = [profile["participant_id"], record["conversationId"]]
+    setting.app.export()
+    again = json.loads(file.read_text(encoding="utf-8"))
+    assert [again["participant_profile"]["participant_id"], again["conversationId"]] == ids
     assert profile["demographics"] == {
         "age_range": "18-24", "gender": "Female", "diagnoses": ["ADHD", "Depression"],
     }  # fmt: skip
@@ -175,6 +180,21 @@ def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting) -> N
     assert scored["composite_score"] == 100.0
 
 
+def test_nothing_that_is_published_tells_the_id_beside_the_link(setting: Setting) -> None:
+    setting.somebody().answer_all()
+    [person] = setting.store.people()
+    for path in setting.output.iterdir():
+        assert person.id not in path.read_text(encoding="utf-8")
+    [one] = load(setting.output)
+    assert one.id != str(UUID(bytes=sha256(person.id.encode()).digest()[:16], version=4))
+    drawn = setting.job.drawn_comparisons(person, 1)
+    compared = [(c.question_id, c.response_a, c.response_b) for c in one.turns[0].annotations.pairwise_comparisons]
+    assert compared == drawn
+    # Who has the list of links could draw again, but for the secret in the file.
+    setting.store.set_about("secret", "another")
+    assert setting.job.drawn_comparisons(person, 1) != drawn
+
+
 def everything_stored(setting: Setting) -> bytes:
     """Return every byte of the file of the study, its log and what was exported."""
     files = [path for path in setting.folder.rglob("*") if path.is_file() and path.name != "study.toml"]
@@ -185,14 +205,15 @@ def test_who_does_not_consent_leaves_nothing(setting: Setting) -> None:
     [person] = [setting.somebody(consent="no")]
     assert "127.0.0.1" in person.text  # where messages would be sent to
     before = setting.store.people()
+    # Saved by a script at each click, or by the button Save, a refusal is not kept either.
+    assert person.post(action="save", consent="no") == 200
+    assert setting.store.answers(before[0].id) == {}
     assert person.answer() == 200
     assert "nothing of yours is stored" in person.text
     assert setting.store.people() == before
     assert setting.store.answers(before[0].id) == {}
     assert b"consent" not in everything_stored(setting)
-    # Saved by a script at each click, or by the button Save, a refusal is not kept either.
-    person.open("/screen/consent").post(action="save", consent="no")
-    assert setting.store.answers(before[0].id) == {}
+    assert dict(person.client.cookies) == {}
     assert setting.server.calls == 0
 
 
@@ -203,7 +224,10 @@ def test_who_takes_consent_back_leaves_nothing(setting: Setting) -> None:
     assert "nothing of yours is stored" in person.text
     assert setting.store.people() == []
     assert b"Children" not in everything_stored(setting)
-    assert person.open("/").text.startswith("This link does not work")
+    assert dict(person.client.cookies) == {}
+    again = person.client.get(f"/enter/{setting.secret}")
+    assert again.status_code == 403
+    assert "If your answers were deleted, the link has ended" in again.text
 
 
 def test_before_consent_there_is_no_other_page(setting: Setting) -> None:

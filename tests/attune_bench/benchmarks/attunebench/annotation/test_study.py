@@ -1,10 +1,15 @@
 """The file of a study: each mistake is told with its place, its value and what was meant."""
 
+import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from commands import Call
 
+from attune_bench.annotate import server
+from attune_bench.annotate.store import StoreError
+from attune_bench.benchmarks.attunebench.annotation.collect import begin_study
 from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, Study, read_study
 from attune_data.codebook import CodebookError
 
@@ -93,3 +98,57 @@ def test_without_the_key_of_the_model_nothing_is_begun(
     status, _, err = call("annotate", "collect", str(tmp_path / "study.toml"), *options)
     assert (status, err) == (2, "attune-bench: no key for openai: set OPENAI_API_KEY\n")
     assert not (tmp_path / "study.db").exists()
+
+
+def test_all_mistakes_are_in_one_line_that_can_be_read(call: Call, tmp_path: Path) -> None:
+    text = EXAMPLE.read_text(encoding="utf-8").replace("minimum = 2", "minimum = 0")
+    study = tmp_path / "study.toml"
+    study.write_text(re.sub("^pairwise = .*$", 'pairwise = ["PW1"]', text, flags=re.MULTILINE), encoding="utf-8")
+    options = ("--people", "2", "--file", str(tmp_path / "study.db"), "-o", str(tmp_path / "conversations"))
+    _, _, err = call("annotate", "collect", str(study), *options)
+    assert err == (
+        f"attune-bench: {study}: 2 mistakes: [conversation] minimum = 0: expected at least 1; is this another scale?; "
+        '[annotation] pairwise = ["PW1"]: expected at least 3 values\n'
+    )
+
+
+def test_values_that_people_read_as_the_data_have_them_are_named(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "serve", lambda *_given, **_options: None)
+    assert read_study(EXAMPLE).untranslated() == {}
+    assert changed(tmp_path, 'Family = "Familie"\nWork = ', "Work = ").untranslated() == {"de": ["Family"]}
+    text = EXAMPLE.read_text(encoding="utf-8").replace('Another = "ein anderes"', "").replace('Yes = "Ja"', "")
+    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    options = ("--people", "2", "--file", str(tmp_path / "study.db"), "-o", str(tmp_path / "conversations"))
+    _, _, err = call("annotate", "collect", str(tmp_path / "study.toml"), *options)
+    assert err == (
+        "attune-bench: Pages in Deutsch show these values as the data have them, for want of words in [words.de]: "
+        '"Another", "Yes".\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "goes_on"),
+    [
+        ("input = 0.15", "input = 0.2", True),
+        ("http://localhost:8000/v1", "http://localhost:9000/v1", True),
+        ("max_tokens = 400", "max_tokens = 500\ntimeout = 90", True),
+        ("study = 10", "study = 20", True),
+        ('name = "MODEL"', 'name = "ANOTHER"', False),
+        ("in two or three sentences", "in one sentence", False),
+        ('"B19", "B20"', '"B19"', False),
+    ],
+)
+def test_a_study_goes_on_while_people_are_asked_the_same(
+    tmp_path: Path, old: str, new: str, goes_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", "sk-1")
+    study, file = tmp_path / "study.toml", tmp_path / "study.db"
+    changed(tmp_path, "minimum = 2", "minimum = 3")
+    begin_study(study, file, 1)[0].close()
+    text = study.read_text(encoding="utf-8")
+    assert old in text
+    study.write_text(text.replace(old, new), encoding="utf-8")
+    with nullcontext() if goes_on else pytest.raises(StoreError, match="was begun with another study"):
+        begin_study(study, file, 1)[0].close()
