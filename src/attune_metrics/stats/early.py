@@ -108,10 +108,10 @@ def early_differences(
     Examples
     --------
     >>> from attune_metrics.stats.looking import Looking
-    >>> a, b = [5, 4, 3, 4, 5, 4, 3, 5], [4, 1, 1, 2, 4, 1, 1, 3]
-    >>> [found] = early_differences(Pairs([a, b], [(0, 1)], range(8)), Looking(2, 4))
-    >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.p_value, 3)
-    (2.0, 0.89, 3.11, 0.071)
+    >>> a, b = [5, 4, 3, 4, 5, 4, 3, 5, 4, 5, 3, 4], [4, 1, 1, 2, 4, 1, 1, 3, 2, 4, 1, 1]
+    >>> [found] = early_differences(Pairs([a, b], [(0, 1)], range(12)), Looking(2, 4))
+    >>> round(found.difference, 2), round(found.low, 2), round(found.high, 2), round(found.p_value, 3)
+    (2.0, 1.23, 2.77, 0.015)
     """
     check_level(level)
     estimates = pairs.estimates(statistic)

@@ -294,6 +294,7 @@ def test_made_up_links_are_strangers_all_the_same(application: Application, ann:
     assert ann.client.get("/screen/read").status_code == 200  # Whose link is known, at the same address.
 
 
+@pytest.mark.slow
 def test_a_hundred_people_behind_one_address_are_not_slowed(application: Application) -> None:
     people = [Browser(application) for _ in range(100)]
     for _ in range(3):

@@ -156,6 +156,7 @@ def until_closed(connection: socket.socket, drip: bytes = b"") -> tuple[bytes, f
     raise AssertionError("the connection was not closed")
 
 
+@pytest.mark.slow
 def test_a_client_that_says_nothing_or_says_it_slowly_is_cut_off(served: Served) -> None:
     starts = {
         b"": b"",
@@ -179,6 +180,7 @@ def test_a_body_that_comes_slowly_is_refused(served: Served) -> None:
     assert 0.3 < seconds < 3
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_nothing_holds_no_connection(served: Served) -> None:
     with served.connected() as connection:
         asked = served.head("GET /static/style.css HTTP/1.1")

@@ -48,6 +48,7 @@ def test_a_figure_of_costs_is_of_the_results(call: Call, episodes: Scored, tmp_p
     assert (status, "needs scores of the metric, and results of a model that record their cost" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_figure_of_a_benchmark_is_of_its_analysis(
     call: Call, conversations: Scored, episodes: Scored, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def test_annotations_as_a_run_and_back_score_alike() -> None:
     assert perfect["value"].item() > 0.9  # a comparison without a choice is never right
 
 
+@pytest.mark.slow
 def test_each_truth_ranks_its_own_models_first() -> None:
     scores, needs = _planted()
     found = truth(scores, **needs, **QUICK).filter(role="model")
