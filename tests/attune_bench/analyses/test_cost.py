@@ -139,6 +139,7 @@ def test_scores_without_their_results() -> None:
         cost(table, results=runs)
 
 
+@pytest.mark.slow
 def test_the_page_has_the_section_where_runs_have_costs() -> None:
     scores, runs = noted(good={"api_cost": 0.25}, bad={"api_cost": 0.5})
     benchmark = benchmark_named("attunebench")

@@ -17,6 +17,8 @@ from attune_bench.annotate import LOG, guard
 from attune_bench.annotate.app import MOST_FIELDS, Application
 from attune_bench.annotate.guard import HEADERS, Limits, Rate, cookie
 
+pytestmark = pytest.mark.slow
+
 SECRET_THOUGHT = WHOLE["why"]
 
 

@@ -27,6 +27,8 @@ from attune_bench.cli.annotate import _new_raters
 from attune_bench.stats.debias import draw_labels
 from attune_data import load, load_runs
 
+pytestmark = pytest.mark.slow
+
 ORIGIN = "http://127.0.0.1:8017"
 SCALE = Scale(0, 1, 5)
 TEXTS = [

@@ -95,6 +95,7 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in FRAMES if name not in {"file of scores", "models in JSON", "leaderboard"}]
 )

@@ -107,6 +107,7 @@ def test_means_are_over_conversations_with_intervals_by_participant() -> None:
     assert found["value"] == pytest.approx(found["first"] - found["second"], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_p_is_corrected_over_the_measures_of_a_family() -> None:
     records = load("demo")
     for asked in (asked_of(records), asked_of(records, {"om_model": ["synthetic-om-a"]}, compare=True)):
@@ -129,6 +130,7 @@ def test_others_have_a_known_value_of_the_trait() -> None:
 # What the page says first.
 
 
+@pytest.mark.slow
 def test_findings_follow_the_data() -> None:
     records = load("demo")
     said = findings(asked_of(records, resamples=4000))
@@ -153,6 +155,7 @@ def test_a_few_people_cannot_show_a_difference_and_the_page_says_so() -> None:
     assert "has only" not in whole
 
 
+@pytest.mark.slow
 def test_a_comparison_of_few_people_names_the_largest_differences() -> None:
     asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True)
     said = findings(asked)
@@ -405,6 +408,7 @@ def test_describe_writes_the_page(call: Call, tmp_path: Path) -> None:
     assert "http://" not in text.replace("http://www.w3.org", "")
 
 
+@pytest.mark.slow
 def test_a_comparison_is_printed_or_given_as_json(call: Call) -> None:
     given = ("describe", "demo", "--where", "om_model=synthetic-om-a", "--compare", "--resamples", "500")
     status, out, err = call(*given)

@@ -25,6 +25,8 @@ from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, PublishError, Run, Runs, load
 from attune_data.licences import permitted
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-5f3a9c1b7e2d4a6f8c0b"
 MESSAGES = ("I have quarrelled with <b>my</b> sister.", "She has not called for a week.")
 

@@ -19,6 +19,8 @@ from attune_bench.benchmarks.attunebench.annotation.predict import Predict
 from attune_bench.benchmarks.attunebench.baselines import MASKS
 from attune_data import Conversation, Conversations, load, load_codebook, load_runs
 
+pytestmark = pytest.mark.slow
+
 MISFIT, FIT = "Mostly off-target or intrusive", "Mostly well-matched"
 
 
