@@ -150,7 +150,7 @@ class Administration:
     application : Application
         The study; these pages are added to its own.
     secret : str
-        The secret of the link, of which a hash is kept.
+        The secret of the link; the page keeps its hash alone.
     """
 
     def __init__(self, application: Application, secret: str) -> None:
@@ -190,10 +190,7 @@ class Administration:
         if not compare_digest(hashed(secret), self._link):
             raise HTTPException(403)
         response = self._page("admin_enter.html")
-        response.set_cookie(
-            self._cookie, secret, path="/admin", httponly=True, samesite="strict",
-            secure=self._application.origin.startswith("https:"),
-        )  # fmt: skip
+        response.set_cookie(self._cookie, secret, path="/admin", **self._application.cookie_settings)
         return response
 
     def _page(self, name: str, **given: Any) -> HTMLResponse:

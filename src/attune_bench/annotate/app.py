@@ -104,6 +104,8 @@ class Application:
     ----------
     asgi : Guard
         The application that a server of ASGI serves.
+    cookie_settings : dict
+        Of every cookie: scripts and other sites do not have it, and https alone carries it where that is served.
     """
 
     def __init__(self, store: Store, job: Job, *, origin: str, output: Path, limits: Limits | None = None) -> None:
@@ -112,6 +114,11 @@ class Application:
         self.origin = origin
         self.output = output
         self._cookie = cookie(origin)
+        self.cookie_settings: dict[str, Any] = {
+            "httponly": True,
+            "samesite": "strict",
+            "secure": origin.startswith("https:"),
+        }
         self._exporting = Lock()
         self._pages = Environment(
             loader=PackageLoader("attune_bench.annotate"),
@@ -284,10 +291,7 @@ class Application:
         welcome(request, secret)
         texts = Texts(person.language)
         response = self.page("enter.html", texts, text=texts("enter"))
-        response.set_cookie(
-            self._cookie, secret, max_age=90 * 86400, httponly=True, samesite="strict",
-            secure=self.origin.startswith("https:"),
-        )  # fmt: skip
+        response.set_cookie(self._cookie, secret, max_age=90 * 86400, **self.cookie_settings)
         return response
 
     async def _begin(self, visit: Visit) -> Response:
@@ -446,7 +450,7 @@ class Application:
     def _farewell(self, texts: Texts, key: str) -> Response:
         """Return the last page of somebody of whom nothing stays, also in the browser."""
         response = self.page("message.html", texts, title=texts(f"{key}_title"), text=texts(key))
-        response.delete_cookie(self._cookie, httponly=True, samesite="strict", secure=self.origin.startswith("https:"))
+        response.delete_cookie(self._cookie, **self.cookie_settings)
         return response
 
 

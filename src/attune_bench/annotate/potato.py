@@ -1,8 +1,8 @@
 """Rating by a crowd with Potato: the task that Potato serves, and the answers that Potato keeps.
 
 Potato (Pei et al. 2022, EMNLP demonstrations) is an annotation tool that knows Prolific and Mechanical Turk. The
-formats are those of Potato 2.12: a task is a folder with ``config.yaml`` and a file of items, and the answers of each
-person are in ``annotation_output/PERSON/user_state.json``.
+formats are the formats of Potato 2.12: a task is a folder with ``config.yaml`` and a file of items, and the answers of
+each person are in ``annotation_output/PERSON/user_state.json``.
 """
 
 import hmac
@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from attune_bench.annotate.rate import FIELD, Given, RateJob, Scale, given_to
+from attune_bench.annotate.rate import FIELD, Given, RateJob, Scale, given_to, in_order
 from attune_bench.annotate.rated import Rated, RatedPair, RatedText
 from attune_bench.annotate.screens import Screen
 from attune_bench.annotate.store import Person
@@ -168,8 +168,7 @@ def read_answers(folder: Path, answers: Path | None = None) -> tuple[RateJob, li
                 what = f"item {id!r:.40} is not of this study" if id not in known else f"{chosen!r:.60} is no option"
                 raise MetricInputError(f"{file}, {id:.40}: {what}; does {folder / KEY} belong to these answers?")
             found.append(given_to(known[id], options[chosen], seed, rater=f"rater-{name[:8]}"))
-    places = {item.id: place for place, item in enumerate(items)}
-    return job, sorted(found, key=lambda one: places[one.item.id])
+    return job, in_order(found, items)
 
 
 def _chosen(state: dict[str, Any], file: Path) -> Iterator[tuple[str, str]]:

@@ -169,14 +169,13 @@ class RateJob:
     def given(self, store: Store) -> list[Given]:
         """Return what everybody gave every item that they are done with, in the order of the items."""
         found: list[Given] = []
-        places = {item.id: place for place, item in enumerate(self.items)}
         for person in store.people():
             saved, seed = store.answers(person.id), self.seed(person.id)
             for key, item in self.order(seed):
                 if (answer := saved.get(key)) is not None and answer.done:
                     rater, seconds = person.name or person.id, round(answer.seconds, 1)
                     found.append(given_to(item, answer.value[FIELD], seed, rater=rater, seconds=seconds))
-        return sorted(found, key=lambda one: places[one.item.id])
+        return in_order(found, self.items)
 
     def export(self, store: Store, folder: Path) -> list[Path]:
         """Write the tables of `write_tables`; none before the first rating."""
@@ -203,6 +202,12 @@ def given_to(item: Rated, value: str, seed: str, *, rater: str, seconds: float |
         return Given(rater=rater, item=item, step=int(value), seconds=seconds)
     step, first = (int(value), item.a) if _shows_a_first(seed, item) else (-int(value), item.b)
     return Given(rater=rater, item=item, step=step, first=first, seconds=seconds)
+
+
+def in_order(given: Iterable[Given], items: Iterable[Rated]) -> list[Given]:
+    """Return what people gave in the order of the items."""
+    places = {item.id: place for place, item in enumerate(items)}
+    return sorted(given, key=lambda one: places[one.item.id])
 
 
 def write_tables(
@@ -324,14 +329,8 @@ def _without_empty(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
 
 def _steps(scale: Scale, texts: Texts) -> Choice:
     """Return the choice of a step."""
-    return Choice(
-        name=FIELD,
-        label=texts("rate_question"),
-        options=tuple(Option(str(step), str(step)) for step in range(1, scale.steps + 1)),
-        is_scale=True,
-        low=texts("rate_low"),
-        high=texts("rate_high"),
-    )
+    low, high = texts("rate_low"), texts("rate_high")
+    return Choice.of_steps(FIELD, texts("rate_question"), scale.steps, low=low, high=high)
 
 
 def _verdict(texts: Texts) -> Choice:

@@ -188,7 +188,7 @@ def _texts(frame: pl.DataFrame, first_row: int, name: str) -> list[RatedText]:
 
 
 def numbered(texts: Iterable[RatedText]) -> list[RatedText]:
-    """Return texts with the number of each among those of its model, condition and unit, where it is not alone.
+    """Return texts, each with its number among the texts of its model, condition and unit where there are several.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def _of_sheet(frame: pl.DataFrame, first_row: int, name: str, texts: Iterable[Ra
             raise MetricInputError(f"{place}: the same as row {before}; leave one out")
         if key not in known:
             raise MetricInputError(
-                f"{place}: there is no text of {key[0]!r:.60} on {key[2]!r:.60}; are the texts those of this sheet?"
+                f"{place}: there is no text of {key[0]!r:.60} on {key[2]!r:.60}; are they the texts of this sheet?"
             )
         found += known[key]
     return numbered(found)

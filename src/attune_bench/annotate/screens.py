@@ -74,6 +74,12 @@ class Choice:
     high: str = ""
     kind: str = field(default="choice", init=False)
 
+    @classmethod
+    def of_steps(cls, name: str, label: str, steps: int, *, low: str, high: str) -> "Choice":
+        """Return the choice of a step of a scale, from 1 to `steps`; the arguments are as of the class."""
+        options = tuple(Option(str(step), str(step)) for step in range(1, steps + 1))
+        return cls(name=name, label=label, options=options, is_scale=True, low=low, high=high)
+
     def read(self, form: Form) -> Any:
         """Return the chosen value, a list of them, or None where nothing was chosen."""
         given = [value for value in form.get(self.name, ()) if value]

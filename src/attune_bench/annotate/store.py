@@ -16,6 +16,8 @@ from secrets import choice, token_urlsafe
 from time import sleep, time
 from typing import Any, Self
 
+from attune_data.io.documents import hidden_beside
+
 VERSION = 1
 """The version of the tables, which the file states as ``PRAGMA user_version``."""
 
@@ -219,7 +221,7 @@ class Store:
         """
         file = Path(path)
         if not file.exists():
-            temporary = file.with_name(f".{file.name}.{token_urlsafe(4)}.tmp")
+            temporary = hidden_beside(file)
             _make(temporary)
             db = sqlite3.connect(temporary, isolation_level=None)
             try:
@@ -505,7 +507,7 @@ class Store:
         The copy knows of no copies: who tries it out, or goes on with it, changes none of this file's.
         """
         file = Path(path).resolve()
-        temporary = file.with_name(f".{file.name}.{token_urlsafe(4)}.tmp")
+        temporary = hidden_beside(file)
         self.note_copy(str(temporary), "backup")  # Else no withdrawal reaches it when this program is killed.
         withdrawn = -1
         try:

@@ -101,7 +101,7 @@ def rated_job(
     steps: int,
     question: str | None,
 ) -> RateJob:
-    """Return the job of rating what a table has; the parameters are those of `rated_options`."""
+    """Return the job of rating the rows of a table; the parameters are as of `rated_options`."""
     further: Path | list[RatedText] | None = texts
     if results:
         if texts is not None:
@@ -158,8 +158,6 @@ def rate(people: int, file: Path, output: Path, host: str, port: int, public_url
     }
     with mistakes(), writing(file, "--file"):
         store = Store.create(file, job.name, about)
-        if store.about("secret") is None:
-            store.set_about("secret", token_urlsafe(16))
         job.secret = store.about("secret")
     what = plural(len(job.items), "pair" if job.scale is None else "text")
     sides = "" if job.scale else "; sides are random too"
@@ -220,8 +218,8 @@ def potato(people: int, output: Path, **given: Any) -> None:
 def potato_import(folder: Path, answers: Path | None, output: Path) -> None:
     """Make tables of what people answered in Potato.
 
-    FOLDER is what annotate potato wrote. The tables are those of annotate rate. People are called by a hash of their
-    name in Potato, which may be an address.
+    FOLDER is what annotate potato wrote. The tables are as annotate rate writes them. People are called by a hash of
+    their name in Potato, which may be an address.
     """
     with mistakes():
         job, found = read_answers(folder, answers)

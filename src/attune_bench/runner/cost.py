@@ -426,7 +426,7 @@ class RunOutcome:
     replaced : int
         Of these, those that replaced another result: of other settings, or of what has changed since.
     extended : int
-        Of these, those that added answers to another result, no answer of which was asked for again.
+        Of these, those that added answers to another result, without asking for an earlier answer again.
     skipped : tuple of Skipped
         What failed or was not begun, in order.
     stopped : str or None

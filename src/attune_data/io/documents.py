@@ -460,13 +460,18 @@ def write_whole(path: Path, parts: Iterable[bytes]) -> None:
         file.writelines(parts)
 
 
+def hidden_beside(path: Path) -> Path:
+    """Return a new path in the same folder, for a file that is renamed to `path` when it is whole."""
+    # In a hidden name, so that loading the folder passes over what a killed process leaves. Processes in containers
+    # may have one number and one folder.
+    return path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Give a temporary file in the same folder to write to, then rename it, as `write_whole`."""
-    # In a hidden name, so that loading the folder passes over what a killed process leaves. Processes in containers
-    # may have one number and one folder.
     _check_parent(path)
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    temporary = hidden_beside(path)
     try:
         with temporary.open("wb") as file:
             yield file

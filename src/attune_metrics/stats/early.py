@@ -138,7 +138,8 @@ def early_differences(
             freedom = effective_freedom(size, coefficient_of_variation(units))
             shape = _skewness((own.mean() - own) / units[units > 0], units[units > 0]), size
             t, p_min = difference / error, looking.p_min(differing)
-            t = copysign(max(min(abs(t), _straightened(t, *shape) * copysign(1, t)), 0.0), t)
+            straight = _straightened(t, *shape)
+            t = min(t, straight, key=abs) if t * straight > 0 else 0.0
             p, reach = looking.p(t, freedom, differing), looking.factor(freedom, level)
             if size < MIN_CLUSTERS_OF_LOOK:
                 reason = f"fewer than {MIN_CLUSTERS_OF_LOOK} clusters"

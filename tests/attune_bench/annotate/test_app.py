@@ -1,29 +1,16 @@
 """What the pages do with answers: saving, going on and back, undoing, two tabs, withdrawing, results."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from toy_study import ORIGIN, WHOLE, Browser, toy_application
+from toy_study import ORIGIN, WHOLE, Browser
 
 from attune_bench.annotate import LOG
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.store import Person, Store
 
 SAVED = {**WHOLE, "tags": {}}
-
-
-@pytest.fixture
-def application(tmp_path: Path) -> Iterator[Application]:
-    application = toy_application(tmp_path)
-    yield application
-    application.store.close()
-
-
-@pytest.fixture
-def ann(application: Application) -> Browser:
-    return Browser(application)
 
 
 @pytest.fixture

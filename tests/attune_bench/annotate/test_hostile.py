@@ -22,18 +22,6 @@ pytestmark = pytest.mark.slow
 SECRET_THOUGHT = WHOLE["why"]
 
 
-@pytest.fixture
-def application(tmp_path: Path) -> Iterator[Application]:
-    application = toy_application(tmp_path)
-    yield application
-    application.store.close()
-
-
-@pytest.fixture
-def ann(application: Application) -> Browser:
-    return Browser(application)
-
-
 class Log(logging.Handler):
     """What was logged: the lines of the server, and everything that any handler would write."""
 

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
+from attune_bench.analyses.skills import SKILLS
 from attune_bench.benchmarks.attunebench.annotators import PARTICIPANT
 from attune_bench.benchmarks.attunebench.truth import scored_by_truth
-from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
+from attune_bench.scores.columns import build_frame, columns, text
 from attune_bench.scores.provenance import kind_of_group
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisKeywords, begin, interval_ends
@@ -25,16 +26,14 @@ TRUTH_AGREEMENT = columns(
     "condition metric truth_a truth_b corrected low high observed rho n models clusters reason",
     truth_a=text("Whose answers are the first truth.", "A"),
     truth_b=text("Whose answers are the second truth.", "B"),
-    corrected=FrameColumn(
-        "Correlation of the models' means under the two truths without the noise of both, 1 where both order the "
-        "models alike; noise can bring it beyond 1.",
-        shown="plain",
-        signed=True,
+    corrected=SKILLS["corrected"]._replace(
+        description="Correlation of the models' means under the two truths without the noise of both, 1 where both "
+        "order the models alike; noise can bring it beyond 1."
     ),
-    low="Lower end of the interval of the corrected correlation.",
-    high="Upper end of the interval of the corrected correlation.",
-    observed=FrameColumn("Pearson's correlation of the means as they are.", low=-1, high=1, shown="plain", signed=True),
-    rho=FrameColumn("Spearman's correlation of the two rankings.", low=-1, high=1, shown="plain", signed=True),
+    low=SKILLS["low"],
+    high=SKILLS["high"],
+    observed=SKILLS["observed"]._replace(description="Pearson's correlation of the means as they are."),
+    rho=SKILLS["observed"]._replace(description="Spearman's correlation of the two rankings."),
     n="How many conversations all annotators answered in full.",
 )
 

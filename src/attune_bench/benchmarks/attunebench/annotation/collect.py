@@ -24,12 +24,12 @@ from attune_bench.annotate.screens import (
     Screen,
     Send,
     SendError,
-    Tags,
     Text,
     going_on_past,
 )
 from attune_bench.annotate.store import NOTHING, Person, StaleError, Store, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
+from attune_bench.benchmarks.attunebench.annotation.fields import LONGEST, emotions, judgements, rating, wide
 from attune_bench.benchmarks.attunebench.annotation.record import conversation_of, data_card
 from attune_bench.benchmarks.attunebench.annotation.stand_in import stand_in
 from attune_bench.benchmarks.attunebench.annotation.study import COMPARED, EXAMPLE, Study, read_study
@@ -50,8 +50,6 @@ from attune_data.codebook import Named
 from attune_data.io.documents import write_whole
 from attune_data.issues import shown
 
-_LONGEST = 4_000  # characters of a message or a response
-_HIGHEST = 7  # of every rating and intensity
 _LABELS = ("original", "alternate", "human")
 _FILE = "file"
 _LOCAL = "http://localhost:8000/v1"  # the server of the example
@@ -155,10 +153,6 @@ class _Pages:
 
     def options(self, values: Sequence[str]) -> tuple[Option, ...]:
         return tuple(Option(value, self.study.shown(value, self.t.language)) for value in values)
-
-    def scale(self, name: str, label: str, low: str, high: str) -> Choice:
-        steps = tuple(Option(str(step), str(step)) for step in range(1, _HIGHEST + 1))
-        return Choice(name=name, label=label, options=steps, is_scale=True, low=self.t(low), high=self.t(high))
 
     def said(self, count: int, *, with_last_reply: bool = True) -> tuple[Said, ...]:
         """Return the first messages of the person with their replies; the last of them is asked about."""
@@ -267,9 +261,9 @@ class _Pages:
 
     def panas(self, when: str) -> Screen:
         """Return how the person feels, in an order of words that is random and the same both times."""
-        emotions = list(self.wording.emotions())
-        Random(self.person.id).shuffle(emotions)  # noqa: S311
-        items = [self.scale(one.value, one.text, "panas_low", "panas_high") for one in emotions]
+        words = list(self.wording.emotions())
+        Random(self.person.id).shuffle(words)  # noqa: S311
+        items = [rating(one, "panas", self.t) for one in words]
         if when == "before":
             return self.before_the_talk("panas/before", "panas_before", *items)
         return Screen(key="panas/after", title=self.t("panas_after"), fields=tuple(items))
@@ -298,7 +292,7 @@ class _Pages:
                 "pending": pending,
                 "turn": len(talk),
                 "speaker": self.t("partner"),
-                "most": _LONGEST,
+                "most": LONGEST,
                 "may_write": not (self.has_ended or is_full),
             },
             send=None if self.has_ended else self.send_message,
@@ -342,32 +336,19 @@ class _Pages:
             key=f"turn/{number}/mood",
             title=where,
             talk=self.said(number, with_last_reply=False),
-            fields=(
-                Tags(
-                    name="tags",
-                    label=self.t("mood"),
-                    options=self.wording.emotions(),
-                    highest=_HIGHEST,
-                    low=self.t("mood_low"),
-                    high=self.t("mood_high"),
-                ),
-            ),
+            fields=(emotions("tags", self.t("mood"), self.wording, self.t),),
         )
         for category, questions in self.study.annotation.by_category().items():
-            fields = [field for question in questions for field in self.judgements(question)]
+            fields = [field for question in questions for field in self.judged(question)]
             key = f"turn/{number}/{category}"
             yield Screen(key=key, title=where, lead=self.t("behaviour"), talk=said, fields=tuple(fields))
         yield self.other_response(number, said)
         yield from self.comparisons(number, where)
 
-    def judgements(self, question: str) -> tuple[Choice, Choice]:
+    def judged(self, question: str) -> tuple[Choice, Choice]:
         """Return a question about what the response did, and whether the person would have wanted that."""
-        text, options = self.wording.binary(question), self.wording.answers()
-        wanted = self.t("preferred", question=text)
-        return (
-            Choice(name=f"{question}.observed", label=text, options=options),
-            Choice(name=f"{question}.preferred", label=wanted, options=options),
-        )
+        text = self.wording.binary(question)
+        return judgements(question, text, self.t("preferred", question=text), self.wording.answers())
 
     def other_response(self, number: int, said: tuple[Said, ...]) -> Screen:
         """Return the improved response, which the person changes until comparing begins."""
@@ -384,7 +365,7 @@ class _Pages:
                 send=self.improve(number),
                 waits=self.t("answer_is_missing"),
             )  # fmt: skip
-        most = max(_LONGEST, 2 * len(improved))  # The person can go on with what the model wrote, however long it is.
+        most = max(LONGEST, 2 * len(improved))  # The person can go on with what the model wrote, however long it is.
         edited = Text(name="text", label=self.t("edited"), most=most, rows=8, start=improved)
         written = self.answers.get(key, {}).get("text", "")
         compared = (value for one, value in self.answers.items() if one.startswith(f"turn/{number}/pair/"))
@@ -432,25 +413,21 @@ class _Pages:
     def whole(self) -> Iterator[Screen]:
         """Yield the questions about the conversation as a whole."""
         said = self.said(len(self.exchanges))
-        branches = [self.scale(one.value, one.text, "branch_low", "branch_high") for one in self.wording.branches()]
+        branches = [rating(one, "branch", self.t) for one in self.wording.branches()]
         yield Screen(key="branches", title=self.t("branches"), talk=said, fields=tuple(branches))
         book = load_codebook().conversation_wide
-        questions = [
-            Choice(name=name, label=self.wording.wide(name), options=self.wording.options(name), multiple=one.multiple)
-            for name, one in book.items()
-            if one.options
-        ]
+        questions = [wide(name, self.wording, multiple=one.multiple) for name, one in book.items() if one.options]
         yield Screen(key="whole", title=self.t("whole"), talk=said, fields=tuple(questions))
         if self.answers.get("whole", {}).get("q3_modelFit") in load_codebook().q3_negative:
             label = self.wording.wide("q3_followUp_whatFeltOff")
-            felt = Text(name="text", label=label, most=_LONGEST, required=False)
+            felt = Text(name="text", label=label, most=LONGEST, required=False)
             yield Screen(key="felt_off", title=self.t("whole"), lead=self.t("felt_off_lead"), talk=said, fields=(felt,))
 
 
 def _message(form: Form) -> str:
     """Return the message of a form."""
     try:
-        message = Text(name="message", label="", most=_LONGEST).read(form)
+        message = Text(name="message", label="", most=LONGEST).read(form)
     except FieldError as error:
         raise SendError(str(error)) from None
     if message is None:
@@ -496,7 +473,7 @@ def untranslated(study: Study) -> list[str]:
 def collect(study: Path, people: int, file: Path, output: Path, **served: Any) -> None:
     """Let people talk with a model, and annotate their conversations.
 
-    STUDY is a file that says what is asked, and of which model; attune-bench annotate demo -o FOLDER writes an example.
+    STUDY is a file that names the questions and the model; attune-bench annotate demo -o FOLDER writes an example.
     Each person who has answered everything becomes a file conversation_N.json in the folder of the results. The key of
     the model is read from the environment. The same command goes on where it was stopped.
     """

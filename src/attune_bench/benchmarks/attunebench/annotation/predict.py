@@ -1,4 +1,4 @@
-"""The job `predict`: people answer what an evaluated model is asked, and become run files like those of a model."""
+"""The job `predict`: people answer what an evaluated model is asked; their answers become run files."""
 
 import json
 import re
@@ -13,9 +13,10 @@ from typing import Any
 
 import click
 
-from attune_bench.annotate.screens import Choice, Field, Option, Passage, Said, Screen, Tags, Text, going_on_past
+from attune_bench.annotate.screens import Choice, Field, Option, Passage, Said, Screen, Text, going_on_past
 from attune_bench.annotate.store import NOTHING, Person, Saved, Store, Value
 from attune_bench.annotate.texts import LANGUAGES, Texts
+from attune_bench.benchmarks.attunebench.annotation.fields import LONGEST, emotions, judgements, rating, wide
 from attune_bench.benchmarks.attunebench.annotation.wording import Wording
 from attune_bench.benchmarks.attunebench.baselines import MASKS, SeenTurn
 from attune_bench.benchmarks.attunebench.task import (
@@ -32,8 +33,6 @@ from attune_bench.cli.sources import read
 from attune_data import Codebook, Conversation, Run, load_codebook
 from attune_data.kinds import CONVERSATION
 
-_LONGEST = 4_000  # characters of a text
-_HIGHEST = 7  # of every rating and intensity
 _STAGES = {"draft": 0, "read": 1, "read-hp": 1, "pairwise": 2}  # the two phrasings stand beside the same texts
 _LANGUAGE = "language"
 _FELT_OFF = "q3_followUp_whatFeltOff"
@@ -197,46 +196,26 @@ class _Fields:
     def __init__(self, language: str, codebook: Codebook) -> None:
         self.t = Texts(language)
         self.wording = Wording(language, codebook)
-        self.draft = Text(name="drafted_response", label=self.t("predict_draft"), most=_LONGEST, required=False)
-        self.emotions = Tags(
-            name="emotions",
-            label=self.t("predict_emotions"),
-            options=self.wording.emotions(),
-            highest=_HIGHEST,
-            low=self.t("mood_low"),
-            high=self.t("mood_high"),
-        )
-        self.panas = tuple(self._scale(one, "panas_low", "panas_high") for one in self.wording.emotions())
+        self.draft = Text(name="drafted_response", label=self.t("predict_draft"), most=LONGEST, required=False)
+        self.emotions = emotions("emotions", self.t("predict_emotions"), self.wording, self.t)
+        self.panas = tuple(rating(one, "panas", self.t) for one in self.wording.emotions())
         self.wide = (
-            *(self._wide(name, multiple=one.multiple) for name, one in codebook.conversation_wide.items()
+            *(wide(name, self.wording, multiple=one.multiple) for name, one in codebook.conversation_wide.items()
               if name != _FELT_OFF),
-            *(self._scale(one, "branch_low", "branch_high") for one in self.wording.branches()),
+            *(rating(one, "branch", self.t) for one in self.wording.branches()),
         )  # fmt: skip
         self.felt_off: Choice | Text
         if self.wording.options(_FELT_OFF):
-            self.felt_off = self._wide(_FELT_OFF, multiple=True, required=False)
+            self.felt_off = wide(_FELT_OFF, self.wording, multiple=True, required=False)
         else:
-            self.felt_off = Text(name=_FELT_OFF, label=self.wording.wide(_FELT_OFF), most=_LONGEST, required=False)
+            self.felt_off = Text(name=_FELT_OFF, label=self.wording.wide(_FELT_OFF), most=LONGEST, required=False)
         self.question = cache(self._question)
 
     def _question(self, question: str, observer: bool) -> tuple[Choice, Choice]:
         """Return what the reply did, and what the person would have wanted."""
         text = self.wording.binary(question, observer=observer)
         options = tuple(option for option in self.wording.answers() if option.value != "na")
-        wanted = self.t("predict_preferred", question=text)
-        return (
-            Choice(name=f"{question}.observed", label=text, options=options),
-            Choice(name=f"{question}.preferred", label=wanted, options=options),
-        )
-
-    def _wide(self, name: str, *, multiple: bool, required: bool = True) -> Choice:
-        label, options = self.wording.wide(name), self.wording.options(name)
-        return Choice(name=name, label=label, options=options, multiple=multiple, required=required)
-
-    def _scale(self, one: Option, low: str, high: str) -> Choice:
-        steps = tuple(Option(str(step), str(step)) for step in range(1, _HIGHEST + 1))
-        low, high = self.t(low), self.t(high)
-        return Choice(name=one.value, label=one.text, options=steps, is_scale=True, low=low, high=high)
+        return judgements(question, text, self.t("predict_preferred", question=text), options)
 
 
 @dataclass(frozen=True)
@@ -263,7 +242,7 @@ class _Asking:
             yield _Page(last, screen, sentence, is_follow_up=step == "felt-off")
 
     def turn(self, turn: SeenTurn, number: int) -> Iterator[tuple[str, Screen]]:
-        """Yield the screens about a turn; the key of each ends as that of the call to a model."""
+        """Yield the screens about a turn; the key of each ends as the key of the call to a model."""
         t, fields, total = self.t, self.fields, len(self.seen.turns)
         title = t("predict_turn", place=self.place, count=self.count, number=number, total=total)
         before, talk = self.talk(turn, with_reply=False), self.talk(turn)

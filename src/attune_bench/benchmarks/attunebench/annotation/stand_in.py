@@ -23,7 +23,7 @@ _PAUSE = 0.05  # seconds between two words, so that an answer is seen to come
 
 
 def stand_in_answer(messages: list[dict[str, Any]]) -> str:
-    """Return what the stand-in says: two sentences, of which the messages alone decide.
+    """Return what the stand-in says: two sentences, which the messages alone decide.
 
     Examples
     --------

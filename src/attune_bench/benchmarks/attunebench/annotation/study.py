@@ -31,7 +31,7 @@ EXAMPLE = Path(__file__).with_name("study.toml")
 """The file of a study that the demo uses, from which a study of one's own can begin."""
 
 Language = Literal["en", "de", "zh"]
-_MANY = ("work_edu_background", "diagnoses")  # Demographics of which several may apply.
+_MANY = ("work_edu_background", "diagnoses")  # Demographics with several answers.
 _NO_DIAGNOSIS = "None of the above"
 _ATTITUDES = ("Excited/Optimistic", "Anxious/Worried", "Sad/Discouraged", "Frustrated/Angry", "Mixed/Conflicted")
 COMPARED = 3  # questions beside the general one
@@ -141,7 +141,7 @@ class Annotation(Entry):
     pairwise: Annotated[Items[Text], _of_codebook("pairwise")] = Field(
         tuple(name for name, one in load_codebook().pairwise.items() if one.text and name != "general"),
         min_length=COMPARED,
-        description="The questions of which three are drawn for each turn, beside the general one; by default all.",
+        description="Three of these questions are drawn for each turn, beside the general question; by default of all.",
     )
 
     def by_category(self) -> dict[str, list[str]]:
@@ -182,7 +182,7 @@ class Questionnaire(Entry):
     )
 
     def computed(self, name: str, chosen: Mapping[int, int]) -> dict[str, float]:
-        """Return the scores of which every item is answered.
+        """Return the scores whose items are all answered.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class Study(Entry):
         return self.improving_model or self.model
 
     def asked(self) -> str:
-        """Return what people are asked, and of which model, as JSON: what stays the same while a study runs."""
+        """Return the questions and the model as JSON: both stay the same while a study runs."""
         served = {*Model.model_fields} - {"name", "instruction"}
         return self.model_dump_json(exclude={"limits": True, "model": served, "improving_model": served})
 
