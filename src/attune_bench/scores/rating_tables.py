@@ -34,9 +34,6 @@ RATING_NAMES = ("responder", "item", RATER, "judge", "dimension")
 ROUNDING = 1e-9
 """Room for rounding at the ends of a range: a mean of ones can come out as 1.0000000000000002."""
 
-OUTSIDE = "outside-scale"
-"""The rule of the issue of a rating outside of its scale."""
-
 _NAMED = 3  # places in the note; the issues have the others
 
 
@@ -152,7 +149,15 @@ def within_scale(
         why = _outside(row, metrics)
         said += [f"row {row[ROW]} ({why})"]
         log.append(
-            Issue(f"{name}:{row[ROW]}", f"$.{row['metric']}", OUTSIDE, "warning", shown(row["value"]), why, "left out")
+            Issue(
+                f"{name}:{row[ROW]}",
+                f"$.{row['metric']}",
+                "outside-scale",
+                "warning",
+                shown(row["value"]),
+                why,
+                "left out",
+            )
         )
     more = [f"{len(said) - _NAMED:,} more"] if len(said) > _NAMED else []
     counted = f"{plural(len(said), 'rating')} of {table['value'].count():,} left out"

@@ -1,4 +1,4 @@
-"""Tables of ratings by several raters: what is read as scores and by `judge agree`, what is left out, what is refused."""
+"""Ratings by several raters: what is read as scores and by `judge agree`, what is left out, what is refused."""
 
 import json
 import time
@@ -208,8 +208,8 @@ def test_a_row_without_rater_and_rating_is_not_rated() -> None:
         ),
         (
             lambda: pl.concat([ratings(), ratings().head(1)]),
-            "the table, rows 1 and 73: both are responder 'therapist', item 'i0', dimension 'warmth', rater 'ann', with "
-            "the values 1.0 and 1.0; leave one out, or number them in a column repeat",
+            "the table, rows 1 and 73: both are responder 'therapist', item 'i0', dimension 'warmth', rater 'ann', "
+            "with the values 1.0 and 1.0; leave one out, or number them in a column repeat",
         ),
         (
             lambda: ratings().with_columns(rater=pl.col("rater").replace("ann", " ")),
