@@ -192,7 +192,8 @@ def reply_to(call: Call) -> Steps[str]:
     except IncompleteAnswerError:
         # Of one that is incomplete again nothing is said, and it is no silence either: the episode fails.
         answer = yield call, 1
-    return without_surrogates(answer).strip()
+    said: str = without_surrogates(answer)
+    return said.strip()
 
 
 def read_reply_to(call: Call, read: Callable[[str], T | None]) -> Steps[tuple[T | None, int, str]]:
