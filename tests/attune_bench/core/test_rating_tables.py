@@ -56,7 +56,8 @@ def test_the_names_of_columns_and_the_format_do_not_matter(ending: str, tmp_path
     for columns in ({}, others, {"rater": "judge"}, {"responder": "model", "rating": "value"}):
         path = tmp_path / f"ratings{ending}"
         table = ratings().rename(columns)
-        {".csv": table.write_csv, ".jsonl": table.write_ndjson, ".parquet": table.write_parquet}[ending](path)
+        writers: dict[str, Any] = {".csv": table.write_csv, ".jsonl": table.write_ndjson}
+        writers.get(ending, table.write_parquet)(path)
         read = Scores.read(path)
         assert read.values.equals(expected.values)
         assert read.provenance.condition == "rater"
