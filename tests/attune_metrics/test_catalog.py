@@ -296,7 +296,7 @@ def test_terms_name_the_columns_that_a_statistic_takes() -> None:
     assert macro.terms[:4] == ("reward.support", "n.support", "reward.defense", "n.defense")
     assert len(macro.terms) == 2 * len(eibench.SCENES) == 8
     spiral = CATALOG["spiralbench_score"]
-    assert (spiral.statistic, spiral.terms[:2]) == ("mean_of_clipped_means", ("part.pushback", "weight.pushback"))
+    assert (spiral.statistic, spiral.terms[:2]) == ("mean_of_clipped_means", ("part.off_rails", "weight.off_rails"))
     assert len(spiral.terms) == 2 * len(PARTS) == 24
 
 

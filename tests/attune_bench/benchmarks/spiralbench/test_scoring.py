@@ -115,3 +115,24 @@ def test_it_goes_through_files_and_a_run_is_refused_in_a_sentence(
     assert capsys.readouterr().err == (
         "attune-bench: Spiral-Bench cannot be run; attune-bench score scores its published results\n"
     )
+
+
+@pytest.mark.slow
+def test_the_page_of_the_benchmark_has_the_table_of_these_scores(scores: Scores) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "spiralbench.md").read_text(encoding="utf-8")
+    ranks = {row["model"]: row for row in scores.rank().iter_rows(named=True)}
+    for row in scores.summary(metrics=["spiralbench_score"]).iter_rows(named=True):
+        model, rank = row["model"], ranks[row["model"]]
+        value, low, high = (f"{100 * row[name]:.1f}" for name in ("value", "low", "high"))
+        place = f"{rank['rank']:g} [{rank['low']:g}, {rank['high']:g}]"
+        assert f"| {model} | {value} [{low}, {high}] | {PUBLISHED[model]} | {place} |" in page
+    half = sorted(50 * (row["high"] - row["low"]) for row in scores.summary(metrics=["spiralbench_score"]).to_dicts())
+    assert f"half-widths of {half[0]:.1f} to {half[-1]:.1f} points" in page
+    # Without the chunks that could not be read.
+    read = [
+        one.model_copy(update={"judgements": tuple(chunk for chunk in one.judgements if chunk.values)})
+        for one in published()
+    ]
+    without = score(read).summary(metrics=["spiralbench_score"], resamples=1)
+    values = [f"{100 * value:.2f}" for _, value in sorted(without.select("model", "value").iter_rows())]
+    assert f"{', '.join(values[:3])} and {values[3]}" in page
