@@ -89,7 +89,7 @@ def shoot_study(folder: Path) -> None:
         ):
             browser = start(width)
             browser.get(f"{origin}{address}")
-            browser.find_element("css selector", "a.primary").click()
+            browser.find_element("css selector", "main button.primary").click()
             metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
             taken = {"format": "webp", "quality": 55} if name.endswith("webp") else {"format": "png"}

@@ -76,8 +76,9 @@ class Somebody:
         self.messages = iter(answers.get("messages", ()))
         self.seen: list[str] = []
         self.page = ""
-        assert self.client.get(f"/enter/{secret}").status_code == 200
-        self.open("/")
+        self.page = self.client.get(f"/enter/{secret}").text
+        found = self.client.post(f"/enter/{secret}")
+        self.page, self.place = found.text, found.url.path
 
     def open(self, path: str) -> "Somebody":
         """Open a page."""

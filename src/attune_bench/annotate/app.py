@@ -128,7 +128,7 @@ class Application:
             lstrip_blocks=True,
         )
         own = [
-            Route("/enter/{secret}", self._enter),
+            Route("/enter/{secret}", self._enter, methods=["GET", "POST"]),
             Route("/", self.of_person(self._begin)),
             Route("/screen/{key:path}", self.of_person(self._show), methods=["GET"]),
             Route("/screen/{key:path}", self.of_person(self._save), methods=["POST"]),
@@ -283,14 +283,18 @@ class Application:
     # Pages.
 
     async def _enter(self, request: Request) -> Response:
-        """Let a browser in by its link; the page that follows is opened from here, as the cookie is of this site."""
+        """Show whose link it is by a button, which lets the browser in.
+
+        A page elsewhere can open a link, by which a browser could go on as somebody else; it cannot press the button.
+        """
         secret = request.path_params["secret"]
         person = await run_in_threadpool(self.store.person_of, secret)
         if person is None:
             raise HTTPException(403)
         welcome(request, secret)
-        texts = Texts(person.language)
-        response = self.page("enter.html", texts, text=texts("enter"))
+        if request.method != "POST":
+            return self.page("enter.html", Texts(person.language))
+        response = RedirectResponse("/", SEE_OTHER)
         response.set_cookie(self._cookie, secret, max_age=90 * 86400, **self.cookie_settings)
         return response
 
