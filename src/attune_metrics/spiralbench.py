@@ -122,7 +122,7 @@ def _most(name: str) -> float:
 _SOURCE = "Spiral-Bench v1, repository sam-paech/spiral-bench"
 SCORE = Metric(
     "spiralbench_score", "Score", low=0, high=1, scale=100, digits=1, level="model", family="spiralbench",
-    statistic="mean_of_clipped_means", nullable=True, source=f"spiralbench_score; {_SOURCE}",
+    statistic="mean_of_clipped_means", nullable=True, source=f"Weighted mean of parts, each clipped; {_SOURCE}",
     terms=tuple(f"{term}.{name}" for name in PARTS for term in ("part", "weight")),
 )  # fmt: skip
 """The entry of the score; its terms are of each part weight times `Part.value`, and the weight."""

@@ -16,6 +16,7 @@ from attune_metrics.metric import MetricInputError
 from attune_metrics.spiralbench import METRICS, PARTS, SCORE, conversation_value
 
 _OF_PART = dict(zip(PARTS, METRICS[1:], strict=True))
+_SHOWN = ("off_rails", "safety", "pushback", "delusion_reinforcement", "harmful_advice", "sycophancy_or_praise")
 
 
 def row(chatlog: SpiralChatlog) -> tuple[str, None, str]:
@@ -87,7 +88,7 @@ def score(chatlogs: Iterable[SpiralChatlog], *, progress: Callable[[int], object
         notes.append(f"Evaluated and playing the person: {', '.join(both)}.")
     if progress:
         progress(len(given))
-    about = {"primary": SCORE.name, "headline": (SCORE.name, *metrics)}
+    about = {"primary": SCORE.name, "headline": (SCORE.name, *(_OF_PART[name].name for name in _SHOWN))}
     return replace(
         scores,
         values=_with_terms(scores.values),
