@@ -70,7 +70,7 @@ SUBCOMMANDS = (
     *("annotate predict", "annotate rate", "annotate collect", "annotate demo", "annotate backup"),
     *("annotate potato", "annotate potato-import"),
     *("batch export", "batch import", "leaderboard build", "leaderboard check"),
-    *("judge agree", "judge draw", "judge plan", "judge correct"),
+    *("judge agree", "judge consensus", "judge draw", "judge plan", "judge correct"),
 )
 LISTED = re.compile(r"^  (?:-\w, )?(--[\w-]+)", re.MULTILINE)
 
