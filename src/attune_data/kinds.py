@@ -10,6 +10,7 @@ from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
 from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
+from attune_data.eqbench4 import ENTRY, ROLEPLAY
 from attune_data.record import Record
 from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE
@@ -20,12 +21,14 @@ __all__ = [
     "COMPARISON",
     "CONVERSATION",
     "DIALOGUE",
+    "ENTRY",
     "EPISODE",
     "INSTALLED",
     "ITEM",
     "KINDS",
     "PREDICTION",
     "QUESTION",
+    "ROLEPLAY",
     "RUN",
     "SCENARIO",
     "SITUATION",
@@ -40,7 +43,7 @@ __all__ = [
 
 KINDS: tuple[Kind[Any, Any], ...] = (
     *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
-    *(SITUATION, TRANSCRIPT, VERDICT),
+    *(SITUATION, TRANSCRIPT, VERDICT, ROLEPLAY, ENTRY),
     COMPARISON,
 )
 """Every kind of the library."""

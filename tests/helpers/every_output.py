@@ -26,9 +26,11 @@ from attune_data.kinds import (
     ANSWER,
     COMPARISON,
     DIALOGUE,
+    ENTRY,
     EPISODE,
     ITEM,
     QUESTION,
+    ROLEPLAY,
     RUN,
     SCENARIO,
     SITUATION,
@@ -63,6 +65,8 @@ def write_inputs(folder: Path) -> None:
         "eqbench3": (load_records("demo", SITUATION), load_records("demo", TRANSCRIPT)),
         "comparisons": (load_records("demo", COMPARISON),),
         "eqbench3_pairs": (load_records("demo", VERDICT),),
+        "eqbench4": (load_records("demo", ROLEPLAY),),
+        "eqbench4_board": (load_records("demo", ENTRY),),
     }
     for benchmark in BENCHMARKS:
         own = folder / benchmark.name

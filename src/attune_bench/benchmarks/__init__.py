@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from math import isfinite, nan
+from pathlib import Path
 
 from attune_bench.benchmarks import attunebench, eibench, sage
 from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option, role_options
@@ -52,6 +53,12 @@ _OF_FITS = (
     ),
 )
 """Options of how comparisons in pairs are fitted."""
+
+_LIMITS_OF_EQBENCH4 = (
+    "A tendency says how strong something is as one judge sees it; neither more nor less of it is better.",
+    "A margin is against a model's neighbours on the board, and says nothing of models that are not its neighbours.",
+    "Each model has one role-play of a scenario, so that nothing says how much another role-play would differ.",
+)
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     attunebench.BENCHMARK,
@@ -132,6 +139,36 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             "The messages of the user are fixed, so that a model cannot change the course of a situation.",
             "An answer without the headings that were asked for is judged as empty.",
         ),
+    ),
+    Benchmark(
+        name="eqbench4",
+        title="EQ-Bench 4",
+        docs="eqbench4.md",
+        results="attune_data.kinds:ROLEPLAY",
+        cluster="scenario_id",
+        score="attune_bench.benchmarks.eqbench4:score",
+        row="attune_bench.benchmarks.eqbench4:row",
+        comparability_keys={
+            "pointwise_judge_model": "judge of the tendencies",
+            "persona_model": "model that plays the person",
+        },
+        limits=_LIMITS_OF_EQBENCH4,
+    ),
+    Benchmark(
+        name="eqbench4_board",
+        title="EQ-Bench 4, board",
+        docs="eqbench4.md",
+        results="attune_data.kinds:ENTRY",
+        score="attune_bench.benchmarks.eqbench4:score_board",
+        options=(
+            Option(
+                name="transcripts",
+                help="The folder with <slug>/index.json of each model, which says of which scenario a value is.",
+                verbs=("score",),
+                kind=Path,
+            ),
+        ),
+        limits=_LIMITS_OF_EQBENCH4,
     ),
     Benchmark(
         name="comparisons",

@@ -107,7 +107,7 @@ def scores(
     of, found = _of_metric(summary, scores, metric, frame, options)
     plot = score_plot(scores, found, of.name, condition=condition, levels=levels)
     x = drawing.axis("X", "at", _with_interval(label(of), plot, frame, options))
-    return _row_chart(plot, x, note=_overlap_note(scores, plot))
+    return _row_chart(plot, x, note="" if of.own_scale else _overlap_note(scores, plot))
 
 
 _ENDS = ("value", "low", "high")

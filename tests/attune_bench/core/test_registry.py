@@ -40,6 +40,8 @@ ROOT = Path(__file__).parents[3]
 NO_TASK = {
     "sage": "its simulator and the scenarios in full are not published; only results are scored",
     "eqbench3_pairs": "judged by the repository's own code, which writes files of comparisons; only these are scored",
+    "eqbench4": "its scenarios may not be passed on; only role-plays of the site are scored",
+    "eqbench4_board": "its scenarios may not be passed on; only the board is scored",
     "comparisons": "its verdicts are of anybody's judges; only comparisons are scored",
 }
 OF_WHOEVER_RAN = {
