@@ -26,7 +26,6 @@ from attune_data.kinds import (
     ANSWER,
     COMPARISON,
     DIALOGUE,
-    ENTRY,
     EPISODE,
     ITEM,
     QUESTION,
@@ -66,7 +65,6 @@ def write_inputs(folder: Path) -> None:
         "comparisons": (load_records("demo", COMPARISON),),
         "eqbench3_pairs": (load_records("demo", VERDICT),),
         "eqbench4": (load_records("demo", ROLEPLAY),),
-        "eqbench4_board": (load_records("demo", ENTRY),),
     }
     for benchmark in BENCHMARKS:
         own = folder / benchmark.name

@@ -5,7 +5,8 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from attune_data.eqbench4 import ABILITIES, TRAITS, EQBench4Entry, EQBench4Roleplay
+from attune_data.eqbench4 import EQBench4Entry, EQBench4Roleplay
+from attune_metrics.eqbench4 import ABILITIES, TENDENCIES
 
 MODELS: Mapping[str, float] = {"synthetic/attentive": 7.2, "synthetic/even": 6.4, "synthetic/hasty": 5.2}
 """By model its level of every tendency."""
@@ -52,7 +53,7 @@ def roleplays(
                         "evaluated_model": model, "persona_model": "synthetic/person", "final_status": "active",
                         "title": title, "category": category, "relationship": relationship,
                         "source_type": "hand_authored" if task else "generated", "task_type": task, "turns": turns,
-                        "dims": {name: _half(level + hard + source.gauss(0, 1), 0, 10) for name in TRAITS},
+                        "dims": {name: _half(level + hard + source.gauss(0, 1), 0, 10) for name in TENDENCIES},
                         "abilities": {name: _half(source.gauss(0, 2), -5, 5) for name in ABILITIES},
                         "pointwise_judge_model": "synthetic/judge", "synthetic": True,
                     }
@@ -74,10 +75,11 @@ def entries(played: Sequence[EQBench4Roleplay]) -> list[EQBench4Entry]:
     found = []
     for rank, model in enumerate(sorted(ratings, key=ratings.__getitem__, reverse=True), start=1):
         own, elo = of_models[model], round(ratings[model], 1)
-        traits = {name: [one.dims[name] for one in own if name in one.dims] for name in TRAITS}
+        traits = {name: [one.dims[name] for one in own if name in one.dims] for name in TENDENCIES}
         margins = {name: [one.abilities[name] for one in own if name in one.abilities] for name in ABILITIES}
         means = ({name: round(fmean(values), 2) for name, values in of.items() if values} for of in (traits, margins))
-        about = {"model": model, "slug": slug(model), "rank": rank, "elo": elo, "n_scenarios": len(own)}
+        about = {"model": model, "slug": slug(model), "rank": rank, "elo": elo}
+        about |= {"n_scenarios": len(own), "scenarios": len(own)}
         about |= {"ci_low": round(elo - 12, 1), "ci_high": round(elo + 13, 1), "synthetic": True}
         points = {"traits": traits, "abilities": margins}
         about |= dict(zip(("dims", "abilities"), means, strict=True)) | {"profile_points": points}

@@ -54,12 +54,6 @@ _OF_FITS = (
 )
 """Options of how comparisons in pairs are fitted."""
 
-_LIMITS_OF_EQBENCH4 = (
-    "A tendency says how strong something is as one judge sees it; neither more nor less of it is better.",
-    "A margin is against a model's neighbours on the board, and says nothing of models that are not its neighbours.",
-    "Each model has one role-play of a scenario, so that nothing says how much another role-play would differ.",
-)
-
 BENCHMARKS: tuple[Benchmark, ...] = (
     attunebench.BENCHMARK,
     eibench.BENCHMARK,
@@ -152,23 +146,19 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             "pointwise_judge_model": "judge of the tendencies",
             "persona_model": "model that plays the person",
         },
-        limits=_LIMITS_OF_EQBENCH4,
-    ),
-    Benchmark(
-        name="eqbench4_board",
-        title="EQ-Bench 4, board",
-        docs="eqbench4.md",
-        results="attune_data.kinds:ENTRY",
-        score="attune_bench.benchmarks.eqbench4:score_board",
         options=(
             Option(
-                name="transcripts",
-                help="The folder with <slug>/index.json of each model, which says of which scenario a value is.",
+                name="index",
+                help="For the file of the board: the folder with <slug>/index.json, which says the scenarios.",
                 verbs=("score",),
                 kind=Path,
             ),
         ),
-        limits=_LIMITS_OF_EQBENCH4,
+        limits=(
+            "A tendency says how strong something is as one judge sees it; neither more nor less of it is better.",
+            "A margin is against a model's neighbours on the board, and says nothing of any other model.",
+            "Each model has one role-play of a scenario, so nothing says how much another role-play would differ.",
+        ),
     ),
     Benchmark(
         name="comparisons",

@@ -139,7 +139,7 @@ def score_plot(
 def _overlap_note(table: ScoreTable, plot: RowPlot) -> str:
     """Return that models can differ although their intervals overlap; nothing where no intervals do."""
     overlaps = any_overlap((mark.low, mark.high) for row in plot.rows for mark in row.marks[0])
-    return OVERLAP.format(pluralize(table.provenance.unit)) if overlaps else ""
+    return OVERLAP.format(pluralize(table.provenance.unit)) if overlaps and table.units.height > 1 else ""
 
 
 def _row_chart(

@@ -9,38 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, Strict
+from pydantic import Field, Strict, ValidationError
 
-from attune_data.collection import ForeignFile, Messages, record_kind
+from attune_data.collection import ForeignFile, record_kind
 from attune_data.display import Message, Part
-from attune_data.record import LARGEST, ByKey, Items, Nested, Number, SnakeCaseRecord, Text
+from attune_data.record import LARGEST, ByKey, Items, Number, SnakeCaseRecord, Text
 from attune_data.repair import IssueCollector
 from attune_data.text import listed, plural
-
-TRAITS: Mapping[str, str] = {
-    "naturalness_authenticity": "Naturalness",
-    "analytical": "Analytical",
-    "validation_propensity": "Validating",
-    "challenge_propensity": "Challenging",
-    "interpretive_boldness": "Interpretive boldness",
-    "directive_advice_orientation": "Directive advice",
-    "escalation_containment": "Escalation containment",
-    "yielding": "Yielding",
-}
-"""The tendencies with their labels, each 0 to 10 by one judge."""
-
-ABILITIES: Mapping[str, str] = {
-    "bond_and_rapport": "Bond and rapport",
-    "authenticity": "Authenticity",
-    "attunement": "Attunement",
-    "meeting_prefs_and_needs": "Preferences and needs",
-    "emotion_sensemaking": "Emotion sensemaking",
-    "emotion_management": "Emotion management",
-}
-"""The abilities with their labels: the mean margin, -5 to 5, by which the model won against its neighbours."""
-
-RANGES: Mapping[str, tuple[int, int]] = {**dict.fromkeys(TRAITS, (0, 10)), **dict.fromkeys(ABILITIES, (-5, 5))}
-"""The scale of each tendency and ability, lowest and highest."""
 
 _ROUNDING = 0.005 + 1e-9  # The board has two digits.
 
@@ -56,14 +31,7 @@ class EQBench4Message(SnakeCaseRecord):
 
 
 class EQBench4Roleplay(SnakeCaseRecord):
-    """A role-play of one model with the simulated person of one scenario, with a judge's view of the model.
-
-    Examples
-    --------
-    >>> one = EQBench4Roleplay(scenario_id="s1", evaluated_model="a", source_type="generated", dims={"yielding": 4.0})
-    >>> one.id, one.type
-    ('s1/a', 'generated')
-    """
+    """A role-play of one model with the simulated person of one scenario, with a judge's view of the model."""
 
     column_properties: ClassVar[tuple[str, ...]] = ("type",)
 
@@ -79,8 +47,9 @@ class EQBench4Roleplay(SnakeCaseRecord):
     final_status: str | None = Field(None, description="`ended` where the person left early, which is no failure.")
     turns: Items[EQBench4Message] = Field((), description="The messages, the model first.")
     dims: ByKey[Number] = Field({}, description="By tendency 0-10: how strong it is, not how good.")
-    abilities: ByKey[Number] = Field(
-        {}, description="By ability -5 to 5: the mean margin against the model's neighbours on the board."
+    abilities: ByKey[Number] = Field({}, description="By ability the mean margin against neighbours, -5 to 5.")
+    slug: str | None = Field(
+        None, description="The folder of the model; only of the board's file, which does not say the scenario."
     )
     pointwise_judge_model: str | None = Field(None, description="The judge of the tendencies.")
     synthetic: Annotated[bool, Strict()] = Field(False, description="Whether it is invented for demonstration.")
@@ -96,13 +65,6 @@ class EQBench4Roleplay(SnakeCaseRecord):
         return self.task_type or self.source_type
 
 
-class EQBench4Points(SnakeCaseRecord):
-    """The values of one model in its role-plays, in the order of their files; values that are missing leave no gap."""
-
-    traits: ByKey[Items[Number]] = Field({}, description="By tendency its values.")
-    abilities: ByKey[Items[Number]] = Field({}, description="By ability its values.")
-
-
 class EQBench4Entry(SnakeCaseRecord):
     """What the board has of one model."""
 
@@ -113,9 +75,14 @@ class EQBench4Entry(SnakeCaseRecord):
     ci_low: Number | None = Field(None, description="Lower end of the published interval of the rating.")
     ci_high: Number | None = Field(None, description="Upper end of it.")
     n_scenarios: Whole | None = Field(None, description="Number of its role-plays, as published.")
+    scenarios: Whole | None = Field(None, description="Number of scenarios of the board: the most that a model has.")
     dims: ByKey[Number] = Field({}, description="By tendency the published mean.")
     abilities: ByKey[Number] = Field({}, description="By ability the published mean margin.")
-    profile_points: Nested[EQBench4Points] = Field(EQBench4Points(), description="The values of each role-play.")
+    profile_points: ByKey[ByKey[Items[Number]]] = Field(
+        {},
+        description="Under `traits` and `abilities`, by name, the values of its role-plays in the order of their files;"
+        " a value that is missing leaves no gap.",
+    )
     synthetic: Annotated[bool, Strict()] = Field(False, description="Whether it is invented for demonstration.")
 
     @property
@@ -123,76 +90,97 @@ class EQBench4Entry(SnakeCaseRecord):
         """The model."""
         return self.model
 
+    @property
+    def roleplays(self) -> int:
+        """Number of role-plays that have tendencies."""
+        return max(map(len, self.profile_points.get("traits", {}).values()), default=0)
+
 
 def _entries(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return the entries of a board."""
+    """Return the entries of a board, each with the number of scenarios of the board."""
     models = document.get("models")
-    return models if isinstance(models, list) and "ability_modes" in document else None
+    if not isinstance(models, list) or "ability_modes" not in document:
+        return None
+    counts = [one.get("n_scenarios") for one in models if isinstance(one, Mapping)]
+    most = max((count for count in counts if isinstance(count, int)), default=0)
+    return [{**one, "scenarios": most} if isinstance(one, Mapping) else one for one in models]
+
+
+def _roleplays(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the values of each role-play in a board, without its scenario, which the board does not say.
+
+    A list of margins that lacks some says not which, and is left out.
+    """
+    entries = _entries(document)
+    return None if entries is None else [one for entry in entries for one in _of_entry(entry)]
+
+
+def _of_entry(entry: Any) -> Iterator[Any]:
+    try:
+        known = EQBench4Entry.model_validate(entry)
+    except ValidationError:  # Its own kind says what is wrong.
+        yield entry
+        return
+    slug, count, points = known.slug or known.model, known.roleplays, known.profile_points
+    for i in range(count):
+        about = {"scenario_id": f"{slug} {i}", "evaluated_model": known.model, "i": i, "slug": slug}
+        for key, lists in (("dims", points.get("traits", {})), ("abilities", points.get("abilities", {}))):
+            about[key] = {name: values[i] for name, values in lists.items() if len(values) == count}
+        yield {**about, "synthetic": known.synthetic}
 
 
 # Rules.
 
 
 def _check_roleplay(roleplay: EQBench4Roleplay, findings: IssueCollector) -> None:
-    """Report missing tendencies, and values beyond the scale."""
-    if missing := [name for name in TRAITS if name not in roleplay.dims]:
-        message = f"{plural(len(missing), 'tendency', 'tendencies')} without a value: {listed(missing, 3)}"
-        findings.add("$.dims", "not-scored", "warning", None, message, "kept; it lowers coverage")
-    for key, values in (("dims", roleplay.dims), ("abilities", roleplay.abilities)):
+    """Report a role-play without tendencies, and values beyond the scale."""
+    if not roleplay.dims:
+        findings.add("$.dims", "not-scored", "warning", None, "it has no tendencies", "kept; it lowers coverage")
+    for key, values, low, high in (("dims", roleplay.dims, 0, 10), ("abilities", roleplay.abilities, -5, 5)):
         for name, value in values.items():
-            low, high = RANGES.get(name, (value, value))
             if not low <= value <= high:
                 message = f"a value is from {low} to {high}"
                 findings.add(f"$.{key}.{name}", "beyond-scale", "warning", value, message, "kept; not scored")
 
 
 def _check_roleplays(roleplays: Sequence[EQBench4Roleplay], _: int, findings: IssueCollector) -> None:
-    """Report scenarios that a model lacks and most have, and tendencies by several judges."""
-    models = Counter(one.scenario_id for one in roleplays)
-    own: dict[str, set[str]] = {}
-    judges: dict[str, dict[str, None]] = {}
-    for one in roleplays:
-        own.setdefault(one.evaluated_model, set()).add(one.scenario_id)
-        if one.dims:
-            judges.setdefault(one.pointwise_judge_model or "not named", {})[one.evaluated_model] = None
-    for model, having in own.items():
-        if lacking := [name for name, count in models.items() if name not in having and 2 * count >= len(own)]:
+    """Report scenarios that most models have and one lacks, and tendencies by another judge than most."""
+    models = Counter(one.evaluated_model for one in roleplays)
+    scenarios = Counter(one.scenario_id for one in roleplays)
+    having = {(one.evaluated_model, one.scenario_id) for one in roleplays}
+    for model, count in models.items():
+        most = [name for name, number in scenarios.items() if 2 * number >= len(models)]
+        lacking = [name for name in most if (model, name) not in having]
+        shared = sum(scenarios[name] > 1 for name in scenarios if (model, name) in having)
+        if lacking and 2 * shared >= count:
             message = f"{model} has no role-play of {plural(len(lacking), 'scenario')} that most models have"
             findings.add("$", "missing-roleplay", "warning", listed(lacking, 3), message, "not scored there")
-    if len(judges) > 1:
-        by = "; ".join(f"{judge} judged {listed([*models], 3)}" for judge, models in judges.items())
-        message = f"the tendencies are of {len(judges)} judges, and not on one scale: {by}"
-        findings.add("$", "several-judges", "warning", listed([*judges], 3), message, "kept; models are not compared")
+    judges = Counter(one.pointwise_judge_model for one in roleplays if one.dims)
+    (usual, times), *others = judges.most_common() or [(None, 0)]
+    for judge, _times in others if times > 1 else ():
+        judged = dict.fromkeys(one.evaluated_model for one in roleplays if one.pointwise_judge_model == judge)
+        message = f"the judge of {listed([*judged], 3)}; most are judged by {usual}, and judges have no common scale"
+        findings.add("$", "several-judges", "warning", judge, message, "kept; such models are not compared")
 
 
 def _check_entry(entry: EQBench4Entry, findings: IssueCollector) -> None:
-    """Report means that are not the mean of their values, and lists that are not as long as they should be."""
-    points = entry.profile_points
+    """Report means that are not the mean of their values, and lists that are shorter than they should be."""
+    traits, margins, count = *(entry.profile_points.get(key, {}) for key in ("traits", "abilities")), entry.roleplays
     for name, published in entry.dims.items():
-        values = points.traits.get(name, ())
-        if values and abs(fmean(values) - published) > _ROUNDING:
-            message = f"the mean of its {plural(len(values), 'value')} is {fmean(values):.3f}"
+        mean = fmean(traits[name]) if traits.get(name) else published
+        if abs(mean - published) > _ROUNDING:
+            message = f"the mean of its {plural(len(traits[name]), 'value')} is {mean:.3f}"
             findings.add(f"$.dims.{name}", "other-mean", "warning", published, message, "the values count")
-    lengths = Counter(len(values) for values in points.traits.values())
-    wrong = sorted(length for length in lengths if length != entry.n_scenarios)
-    if entry.n_scenarios is not None and wrong:
-        message = f"lists of {listed([str(one) for one in wrong], 3)} values for {entry.n_scenarios} role-plays"
-        findings.add("$.profile_points.traits", "number-of-values", "warning", wrong, message, "kept")
-    most = max(lengths, default=0)
-    fewest = min((len(values) for values in points.abilities.values()), default=most)
-    if fewest < most:
-        message = f"{plural(most - fewest, 'role-play has', 'role-plays have')} no margins; the file does not say which"
-        findings.add("$.profile_points.abilities", "missing-margins", "note", fewest, message, "kept")
-
-
-def _check_entries(entries: Sequence[EQBench4Entry], _: int, findings: IssueCollector) -> None:
-    """Report models with fewer role-plays than others."""
-    counts = {one.model: max(map(len, one.profile_points.traits.values()), default=0) for one in entries}
-    most = max(counts.values(), default=0)
-    for model, count in counts.items():
-        if count < most:
-            message = f"{model} has {count} of {plural(most, 'role-play')}; the file does not say which scenario lacks"
-            findings.add("$", "missing-roleplay", "warning", count, message, "not scored there")
+    path = "$.profile_points"
+    if wrong := [name for name, values in traits.items() if len(values) != (entry.n_scenarios or count)]:
+        message = f"not as many values as role-plays, {entry.n_scenarios or count}: {listed(wrong, 3)}"
+        findings.add(f"{path}.traits", "number-of-values", "warning", count, message, "kept")
+    if count < (entry.scenarios or 0):
+        message = f"{count} of {entry.scenarios} role-plays; the file does not say of which scenario there is none"
+        findings.add(f"{path}.traits", "missing-roleplay", "warning", count, message, "not scored there")
+    if (fewest := min(map(len, margins.values()), default=count)) < count:
+        message = f"{fewest} of {count} role-plays have margins; the file does not say which"
+        findings.add(f"{path}.abilities", "missing-margins", "note", fewest, message, "these margins are not scored")
 
 
 # Display.
@@ -202,28 +190,28 @@ def _roleplay_parts(roleplay: EQBench4Roleplay) -> Iterator[Part]:
     facts = [(name, getattr(roleplay, name) or "") for name in ("title", "type", "relationship", "final_status")]
     who = ("person by", roleplay.persona_model or ""), ("judge", roleplay.pointwise_judge_model or "")
     yield Part(facts=[*facts, *who, *_values(roleplay.dims, roleplay.abilities)])
+    speakers = {"assistant": "Model", "user": "Person"}
     yield Part(
         messages=[
             Message(
-                speaker="Model" if one.role == "assistant" else "Person", text=one.content,
-                is_person=one.role == "user", notes=[("thinks", one.monologue)],
+                speaker=speakers[one.role],
+                text=one.content,
+                is_person=one.role == "user",
+                notes=[("thinks", one.monologue)],
             )
             for one in roleplay.turns
         ]
-    )  # fmt: skip
+    )
 
 
 def _values(dims: Mapping[str, float], abilities: Mapping[str, float]) -> list[tuple[str, str]]:
-    tendencies = ", ".join(f"{TRAITS.get(name, name)} {value:g}" for name, value in dims.items())
-    margins = ", ".join(f"{ABILITIES.get(name, name)} {value:+g}" for name, value in abilities.items())
+    tendencies = ", ".join(f"{name} {value:g}" for name, value in dims.items())
+    margins = ", ".join(f"{name} {value:+g}" for name, value in abilities.items())
     return [("tendencies", tendencies), ("margins", margins and f"{margins}, each against the model's neighbours")]
 
 
-def _messages(roleplay: EQBench4Roleplay) -> Messages:
-    return [(one.role, one.content) for one in roleplay.turns]
-
-
 def _entry_parts(entry: EQBench4Entry) -> Iterator[Part]:
+    yield Part(facts=[("model", entry.model), ("role-plays", str(entry.roleplays))])
     named = (("rank", entry.rank), ("rating", entry.elo), ("from", entry.ci_low), ("to", entry.ci_high))
     facts = [(name, f"{value:g}") for name, value in named if value is not None]
     yield Part(facts=[*facts, *_values(entry.dims, entry.abilities)])
@@ -236,6 +224,7 @@ ROLEPLAY = record_kind(
     keys=frozenset(("evaluated_model",)),
     is_other=lambda document: "dims" not in document,
     docs="eqbench4.md",
+    unpack=_roleplays,
     other_files=(
         ForeignFile(
             "the index of a model's role-plays", frozenset(("dims_mean", "transcripts")), "their files are read"
@@ -245,9 +234,7 @@ ROLEPLAY = record_kind(
     check=_check_roleplay,
     check_all=_check_roleplays,
     demo="eqbench4/demo_roleplays.jsonl",
-    documents="attune_data.eqbench4.documents:roleplays",
     parts=_roleplay_parts,
-    messages=_messages,
 )
 ENTRY = record_kind(
     EQBench4Entry,
@@ -257,9 +244,6 @@ ENTRY = record_kind(
     docs="eqbench4.md",
     unpack=_entries,
     check=_check_entry,
-    check_all=_check_entries,
-    prefer="eqbench4_data*.js",
     demo="eqbench4/demo_entries.jsonl",
-    documents="attune_data.eqbench4.documents:entries",
     parts=_entry_parts,
 )
