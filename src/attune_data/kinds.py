@@ -13,6 +13,7 @@ from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
 from attune_data.record import Record
 from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE
+from attune_data.sage.profiles import PROFILE
 from attune_data.text import columns_of_terminal
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "ITEM",
     "KINDS",
     "PREDICTION",
+    "PROFILE",
     "QUESTION",
     "RUN",
     "SCENARIO",
@@ -39,7 +41,7 @@ __all__ = [
 ]
 
 KINDS: tuple[Kind[Any, Any], ...] = (
-    *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
+    *(CONVERSATION, RUN, SCENARIO, EPISODE, PROFILE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
     *(SITUATION, TRANSCRIPT, VERDICT),
     COMPARISON,
 )

@@ -47,7 +47,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("validate", "data", "--results", "episodes"),
         "episodes contains episodes and no run",
     ),
-    "validate-swapped": (("validate", "runs", "--results", "data"), "no results are made of runs; give the data that"),
+    "validate-swapped": (
+        ("validate", "runs", "--results", "data"),
+        "no results are scored against runs; give the data",
+    ),
     "validate-unknown-benchmark": (("validate", "data", "--benchmark", "eibenhc"), "did you mean 'eibench'?"),
     "validate-no-module": (("validate", "data", "--benchmark", "no_such_module:X"), "no module 'no_such_module'"),
     # show, describe, schema.
