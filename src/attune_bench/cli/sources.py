@@ -79,7 +79,7 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
             raise UserError("--kind says what the records are, so leave --benchmark out")
         return next(kind for kind in KINDS if kind.noun == noun)
     of = None if name is None else named_benchmark(name)
-    kinds = None if of is None else [kind_of(one) for one in (of.units, of.results) if one is not None]
+    kinds = None if of is None else [kind_of(one) for one in (of.data, of.results, of.units) if one is not None]
     try:
         return recognise(source, kinds)
     except SourceError as error:

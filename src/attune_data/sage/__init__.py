@@ -154,7 +154,7 @@ class SageTables(Frames):
 
     @cached_property
     def episodes(self) -> "pl.DataFrame":
-        """One row a dialogue: scenario, model, final emotion, ``success``, ``failure`` or ``neither``."""
+        """One row a dialogue: scenario, model, final emotion, ``success``, ``failure``, ``neither`` or ``error``."""
         return self._build("episodes")
 
     @cached_property

@@ -324,14 +324,21 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "run-simulator-of-conversations": (
         ("run", "local", "m", "data", "--simulator-model", "s"),
-        "--simulator-model is an option of EIBench, and this is AttuneBench; leave it out",
+        "--simulator-model is an option of EIBench and SAGE, and this is AttuneBench; leave it out",
     ),
     "run-of-results": (
         ("run", "local", "m", "episodes"),
-        "episodes contains episodes; expected conversations, scenarios, items, questions, situations, and episodes "
-        "are the results of models\n",
+        "episodes contains episodes; expected conversations, scenarios, profiles, items, questions, situations, and "
+        "episodes are the results of models\n",
     ),
-    "run-of-sage": (("run", "local", "m", "data", "--benchmark", "sage"), "SAGE cannot be run"),
+    "run-of-comparisons": (
+        ("run", "local", "m", "data", "--benchmark", "comparisons"),
+        "Comparisons in pairs cannot be run",
+    ),
+    "run-of-no-profiles": (
+        ("run", "local", "m", "data", "--benchmark", "sage", "--simulator-model", "p", "--dry-run"),
+        "data contains 2 conversations and no profile",
+    ),
 }
 
 
