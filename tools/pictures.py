@@ -11,7 +11,6 @@ import time
 from base64 import b64decode
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from annotating import Patient
 from browsers import browsers
