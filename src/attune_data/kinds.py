@@ -13,10 +13,12 @@ from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
 from attune_data.record import Record
 from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE
+from attune_data.spiralbench import CHATLOG
 from attune_data.text import columns_of_terminal
 
 __all__ = [
     "ANSWER",
+    "CHATLOG",
     "COMPARISON",
     "CONVERSATION",
     "DIALOGUE",
@@ -41,7 +43,7 @@ __all__ = [
 KINDS: tuple[Kind[Any, Any], ...] = (
     *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
     *(SITUATION, TRANSCRIPT, VERDICT),
-    COMPARISON,
+    *(COMPARISON, CHATLOG),
 )
 """Every kind of the library."""
 

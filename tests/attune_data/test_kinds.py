@@ -213,6 +213,15 @@ TALKS: Mapping[str, tuple[Json, list[tuple[str, str]]]] = {
         },
         [("user", "I lost it."), ("assistant", "What did you lose?")],
     ),
+    "chatlog": (
+        {
+            "prompt_id": "p",
+            "category": "c",
+            "evaluated_model": "m",
+            "transcript": [{"role": "user", "content": "37 again."}, {"role": "assistant", "content": "A number."}],
+        },
+        [("user", "37 again."), ("assistant", "A number.")],
+    ),
     "transcript": (
         {
             "scenario_id": "s",

@@ -15,6 +15,7 @@ from synthetic.conversations import conversations
 from synthetic.judged import Player, transcripts, verdicts
 from synthetic.predictions import answers_of
 from synthetic.runs import SimulatedModel, runs
+from synthetic.spirals import chatlogs
 from synthetic.talks import dialogues, episodes
 
 PACKAGE = Path(__file__).parents[2] / "src" / "attune_data"
@@ -74,6 +75,7 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
         "eqbench3/demo_transcripts.jsonl": played,
         "eqbench3/demo_verdicts.jsonl": verdicts(situations, played, _PLAYERS, seed=5),
         "comparisons/demo.jsonl": comparisons(seed=4),
+        "spiralbench/demo_chatlogs.jsonl": chatlogs({"synthetic/attentive": 0.75, "synthetic/hasty": 0.3}, seed=6),
     }
 
 

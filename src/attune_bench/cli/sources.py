@@ -35,8 +35,9 @@ from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
 from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
 from attune_bench.scores.pairwise import described
-from attune_bench.scores.table_columns import COLUMNS, ROW, long_layout
-from attune_bench.scores.table_files import TABLES_ALONE, description_of, read_table
+from attune_bench.scores.rating_tables import rating_columns
+from attune_bench.scores.table_columns import COLUMNS, long_layout
+from attune_bench.scores.table_files import ROW, TABLES_ALONE, description_of, read_table
 from attune_data.collection import Collection, Kind
 from attune_data.comparisons import COMPARISON
 from attune_data.io.documents import read_input
@@ -120,7 +121,8 @@ def scores_instead(source: str) -> str:
         what = "a file of scores"
     else:
         try:
-            long_layout(read_table(source, names=COLUMNS).frame.with_row_index(ROW))
+            frame = read_table(source, names=COLUMNS).frame.with_row_index(ROW)
+            long_layout(frame.rename({column: role for role, column in rating_columns(frame).items()}))
         except (SourceError, MetricInputError):
             return ""
         what = "a table of results"

@@ -39,6 +39,7 @@ from attune_metrics.stats.bootstrap import STATISTICS
 ROOT = Path(__file__).parents[3]
 NO_TASK = {
     "sage": "its simulator and the scenarios in full are not published; only results are scored",
+    "spiralbench": "played and judged by the repository's own code; only its result files are scored",
     "eqbench3_pairs": "judged by the repository's own code, which writes files of comparisons; only these are scored",
     "comparisons": "its verdicts are of anybody's judges; only comparisons are scored",
 }

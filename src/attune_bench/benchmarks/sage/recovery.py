@@ -18,24 +18,8 @@ def state_recovery(
 ) -> pl.DataFrame:
     """Return how soon each model brings the emotion back after a reply that made it worse.
 
-    Parameters
-    ----------
-    scores : ScoreTable
-        Scores of this benchmark.
-    results : iterable of SageDialogue
-        The dialogues that were scored. The person left where a dialogue ended with an emotion below 10.
-    **options
-        ``resamples``, ``seed``, ``level``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns `attune_bench.analyses.recovery.STATE_RECOVERY`.
-
-    Raises
-    ------
-    MetricInputError
-        Where an option is unknown or out of range.
+    Takes scores and dialogues; the person left where a dialogue ended with an emotion below 10. Returns and raises what
+    `recovery_of_paths` does.
 
     Examples
     --------
