@@ -113,13 +113,13 @@ def test_pages_of_predicting_are_accessible(tmp_path: Path, browser: Any, axe: s
     shortest = min(load("demo"), key=lambda one: len(one.turns))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "conversation_1.json").write_bytes(shortest.to_json())
-    with started(tmp_path, "predict", "data", "--as", "ann", *SAVED) as (_, _, [link]):
-        with closing(Visitor(browser, axe, link)) as ann:
-            ann.person.answer_until("/screen/1/turn-1/pairwise")
-            ann.look_at("/screen/1/turn-1/pairwise")
-            ann.person.answer_all()
-            pages = kinds(ann.person.seen)
-            ann.look_at(*pages)
+    command = ("predict", "data", "--as", "ann", *SAVED)
+    with started(tmp_path, *command) as (_, _, [link]), closing(Visitor(browser, axe, link)) as ann:
+        ann.person.answer_until("/screen/1/turn-1/pairwise")
+        ann.look_at("/screen/1/turn-1/pairwise")
+        ann.person.answer_all()
+        pages = kinds(ann.person.seen)
+        ann.look_at(*pages)
     assert {"/screen/begin", "/screen/1/turn-1/read-hp", "/screen/1/post/whole"} <= {*pages}
 
 
@@ -128,7 +128,7 @@ def test_pages_of_rating_are_accessible(
     tmp_path: Path, browser: Any, axe: str, table: str, options: tuple[str, ...]
 ) -> None:
     (tmp_path / "table.csv").write_text(table)
-    with started(tmp_path, "rate", "table.csv", *options, *SAVED) as (_, _, [link]):
-        with closing(Visitor(browser, axe, link)) as ann:
-            ann.person.answer_all()
-            ann.look_at(*ann.person.seen)
+    command = ("rate", "table.csv", *options, *SAVED)
+    with started(tmp_path, *command) as (_, _, [link]), closing(Visitor(browser, axe, link)) as ann:
+        ann.person.answer_all()
+        ann.look_at(*ann.person.seen)
