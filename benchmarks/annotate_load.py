@@ -8,7 +8,7 @@ then sends the same request again until there is one, as the script of the page 
 is read: an answer is lost where the server said that it is saved and the file has it not, or has another; it is doubled
 where a screen has more revisions than the server said. Latency is of requests that were answered, over HTTP.
 
-Prints what docs/collecting.md says of it.
+Prints the numbers that docs/collecting.md gives.
 """
 
 import argparse

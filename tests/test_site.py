@@ -12,6 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -21,6 +22,7 @@ from environments import new_environment
 from attune_bench import figures, score
 from attune_bench.cli import app
 from attune_data import load, load_runs
+from website.shrink import figure
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -109,6 +111,16 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
 @pytest.mark.slow
 def test_the_site_has_at_most_10_megabytes(site: Path) -> None:
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) <= 10_000_000
+
+
+def test_figures_keep_every_text_and_mark_when_the_site_shrinks() -> None:
+    for path in [*(DOCS / "boards").glob("*.svg"), DOCS / "assets" / "profile.svg"]:
+        drawn = path.read_text(encoding="utf-8")
+        small = figure(drawn)
+        ElementTree.fromstring(small)  # noqa: S314  # our own
+        assert len(small) < 0.6 * len(drawn)
+        for kept in (r">([^<>]+)</text>", r' transform="translate\(([1-9]\d*)', r' (fill|stroke)="([^"]*)"'):
+            assert re.findall(kept, small) == re.findall(kept, drawn) != []
 
 
 @pytest.mark.slow

@@ -2,9 +2,9 @@
 
 Most bytes of a built page say nothing to a reader: the indentation of templates, a span around every name, operator and
 punctuation mark of code, the titles of links that repeat their address or their sign, how every icon is drawn, quotes
-and end tags that HTML does not need. The index of the search has markup, the code of every example, and the address and
-the path of the page at each of its headings; and it is there twice: as a script for pages that are read as files, and
-as JSON for others, which take the script as well.
+and end tags that HTML does not need. Figures have names for scripts and many digits. The index of the search has
+markup, the code of every example, and the address and the path of the page at each of its headings; and it is there
+twice: as a script for pages that are read as files, and as JSON for others, which take the script as well.
 """
 
 import json
@@ -43,6 +43,16 @@ _EXAMPLE = re.compile(r"<pre>.*?</pre>\s*", re.DOTALL)
 _TAG = re.compile(r"</?(?:code|em|strong|a|span|p|ul|ol|li|table|thead|tbody|tr|th|td|div)\b[^>]*>")
 _LOADED = 'location.protocol==="file:"?'
 """What decides, in the script of the site, from where the index comes."""
+
+_FIGURE = (
+    (re.compile(r' (?:aria-[\w-]+|role|class|pointer-events|xmlns:xlink|version|stroke-miterlimit)="[^"]*"'), ""),
+    (re.compile(r' (?:opacity="1"|font-weight="normal"|transform="translate\(0,0\)")'), ""),
+    (re.compile(r"(\d+\.\d)\d+"), r"\1"),
+    (re.compile(r'<path (?:d="M0,0h0v0h0Z"|d="" display="none")/>'), ""),
+)
+"""What figures of Vega say to scripts and styles, which an image does not have, and digits below a tenth of a pixel."""
+_GROUP = re.compile(r"<g>((?:(?!</?g\b).)*)</g>|<g [^>]*></g>", re.DOTALL)
+"""A group that changes nothing, or draws nothing."""
 
 _REFERENCE = "reference/"
 _LINK = re.compile(
@@ -104,6 +114,22 @@ def _with_contents_once(above: str) -> str:
     raise ValueError("the list of headings has no end")
 
 
+def figure(text: str) -> str:
+    """Return a figure of Vega, which pages show as an image, without what no image shows.
+
+    Examples
+    --------
+    >>> figure('<svg class="marks"><g role="x"><path d="M0.55,0h1"/></g><g id="a"></g></svg>')
+    '<svg><path d="M0.5,0h1"/></svg>'
+    """
+    for pattern, by in _FIGURE:
+        text = pattern.sub(by, text)
+    found = 1
+    while found:
+        text, found = _GROUP.subn(r"\1", text)
+    return text
+
+
 def index(text: str) -> str:
     """Return the script of an index of the search: without markup, and in the reference without code of examples.
 
@@ -136,7 +162,7 @@ def index(text: str) -> str:
 
 
 def shrink(site: Path) -> None:
-    """Rewrite the pages and the index of the search of a site in place; scripts and icons become files of their own."""
+    """Rewrite pages, figures and the index of the search of a site in place; scripts and icons become own files."""
     scripts, icons = dict[str, int](), dict[str, int]()
     for path in sorted(site.rglob("*.html")):
         text = page(path.read_text(encoding="utf-8"))
@@ -149,6 +175,10 @@ def shrink(site: Path) -> None:
             source = f"{root}assets/script-{scripts.setdefault(found, len(scripts))}.js"
             text = text.replace(f"<script>{found}</script>", f"<script src={source}></script>")
         path.write_text(_DRAWN.sub(lambda found: _MASKED % icons.setdefault(found[1], len(icons)), text), "utf-8")
+    for path in site.rglob("*.svg"):
+        drawn = path.read_text(encoding="utf-8")
+        if 'class="marks"' in drawn:
+            path.write_text(figure(drawn), encoding="utf-8")
     for script, number in scripts.items():
         (site / "assets" / f"script-{number}.js").write_text(script, encoding="utf-8")
     with (site / "assets" / "site.css").open("a", encoding="utf-8") as style:

@@ -14,10 +14,13 @@ from attune_data.eqbench4 import ENTRY, ROLEPLAY
 from attune_data.record import Record
 from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE
+from attune_data.sage.profiles import PROFILE
+from attune_data.spiralbench import CHATLOG
 from attune_data.text import columns_of_terminal
 
 __all__ = [
     "ANSWER",
+    "CHATLOG",
     "COMPARISON",
     "CONVERSATION",
     "DIALOGUE",
@@ -27,6 +30,7 @@ __all__ = [
     "ITEM",
     "KINDS",
     "PREDICTION",
+    "PROFILE",
     "QUESTION",
     "ROLEPLAY",
     "RUN",
@@ -42,9 +46,9 @@ __all__ = [
 ]
 
 KINDS: tuple[Kind[Any, Any], ...] = (
-    *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
+    *(CONVERSATION, RUN, SCENARIO, EPISODE, PROFILE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
     *(SITUATION, TRANSCRIPT, VERDICT, ROLEPLAY, ENTRY),
-    COMPARISON,
+    *(COMPARISON, CHATLOG),
 )
 """Every kind of the library."""
 

@@ -23,8 +23,9 @@ from verifiers.v1.dialects.chat import message_to_wire  # type: ignore[import-no
 from verifiers.v1.runtimes import ProgramResult, SubprocessConfig  # type: ignore[import-not-found]
 
 from attune_bench.benchmarks.eibench.rollouts import episode_outcome, training_scenarios, turn_rewards
-from attune_bench.benchmarks.eibench.task import MAX_TOKENS, TASK, TEMPERATURE, EIBenchSettings, Language, run_episode
+from attune_bench.benchmarks.eibench.task import TASK, EIBenchSettings, run_episode
 from attune_bench.runner.calls import Call, CallFailedError, Complete, IncompleteAnswerError, Message, Role
+from attune_bench.runner.episodes import MAX_TOKENS, TEMPERATURE, Language
 from attune_bench.runner.task import Source
 from attune_data import Episode, Scenario
 

@@ -16,7 +16,11 @@ def _reported() -> set[str]:
     positions = {"Issue": 2, "add": 1, "_report_unknown": 2, "_report_repeated": 2}
     rules: set[str] = set()
     scoring = [ROOT / "src/attune_bench/benchmarks/attunebench" / name for name in ("run_scorer.py", "scoring.py")]
-    for path in [*ROOT.glob("src/attune_data/**/*.py"), *ROOT.glob("src/attune_bench/benchmarks/**/*.py")]:
+    for path in [
+        *ROOT.glob("src/attune_data/**/*.py"),
+        *ROOT.glob("src/attune_bench/benchmarks/**/*.py"),
+        *ROOT.glob("src/attune_bench/scores/*.py"),
+    ]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")

@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from html.parser import HTMLParser
+from time import sleep
 from typing import Any
 
 import httpx2
@@ -76,8 +77,9 @@ class Somebody:
         self.messages = iter(answers.get("messages", ()))
         self.seen: list[str] = []
         self.page = ""
-        assert self.client.get(f"/enter/{secret}").status_code == 200
-        self.open("/")
+        self.page = self.client.get(f"/enter/{secret}").text
+        found = self.client.post(f"/enter/{secret}")
+        self.page, self.place = found.text, found.url.path
 
     def open(self, path: str) -> "Somebody":
         """Open a page."""
@@ -138,3 +140,16 @@ class Somebody:
     def text(self) -> str:
         """What the page says, without its tags."""
         return " ".join(unescape(re.sub(r"<[^>]+>", " ", self.page)).split())
+
+    def close(self) -> None:
+        """Close the connection to the server."""
+        self.client.close()
+
+
+class Patient(Somebody):
+    """Somebody who answers no faster than a link may be used."""
+
+    def post(self, **given: Any) -> int:
+        """Send the form of the page."""
+        sleep(0.15)
+        return super().post(**given)

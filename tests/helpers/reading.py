@@ -63,8 +63,10 @@ class Reader:
     def __init__(self, browser: Any, link: str, width: int, messages: Iterable[str] = ()) -> None:
         self.browser, self.width = browser, width
         self.messages = iter(messages)
+        still = [{"name": "prefers-reduced-motion", "value": "reduce"}]  # or a click may miss what is scrolling by
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": still})
         browser.get(link)
-        self.press("main a.button")
+        self.press("main button.primary")
 
     def all(self, selector: str) -> list[Any]:
         return list(self.browser.find_elements("css selector", selector))

@@ -81,7 +81,7 @@ class Browser:
         self.client = TestClient(
             application.asgi, base_url=ORIGIN, headers={"origin": ORIGIN}, follow_redirects=False, client=(address, 1)
         )
-        assert self.client.get(f"/enter/{self.secret}").status_code == 200
+        assert self.client.post(f"/enter/{self.secret}").status_code == 303
 
     def send(
         self, key: str, *, action: str = "next", script: bool = False, revision: int | None = None, **values: Any

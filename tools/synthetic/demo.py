@@ -16,6 +16,7 @@ from synthetic.judged import Player, transcripts, verdicts
 from synthetic.predictions import answers_of
 from synthetic.roleplays import MODELS, entries, roleplays
 from synthetic.runs import SimulatedModel, runs
+from synthetic.spirals import chatlogs
 from synthetic.talks import dialogues, episodes
 
 PACKAGE = Path(__file__).parents[2] / "src" / "attune_data"
@@ -80,6 +81,7 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
         "eqbench4/demo_roleplays.jsonl": roleplays(seed=1),
         "eqbench4/demo_entries.jsonl": entries(roleplays(_ROLEPLAYERS, seed=1)),
         "comparisons/demo.jsonl": comparisons(seed=4),
+        "spiralbench/demo_chatlogs.jsonl": chatlogs({"synthetic/attentive": 0.75, "synthetic/hasty": 0.3}, seed=6),
     }
 
 

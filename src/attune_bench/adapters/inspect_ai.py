@@ -44,9 +44,9 @@ from pydantic import ConfigDict
 from attune_bench._version import __version__
 from attune_bench.adapters.units import BenchmarkUnits
 from attune_bench.benchmarks.attunebench.task import MAX_TOKENS as ATTUNEBENCH_MAX_TOKENS
-from attune_bench.benchmarks.eibench.task import MAX_TOKENS as EIBENCH_MAX_TOKENS
-from attune_bench.benchmarks.eibench.task import TEMPERATURE
 from attune_bench.runner.calls import Call, CallFailedError, Complete, IncompleteAnswerError
+from attune_bench.runner.episodes import MAX_TOKENS as EIBENCH_MAX_TOKENS
+from attune_bench.runner.episodes import TEMPERATURE
 from attune_bench.runner.task import RunSettings, as_sent
 from attune_bench.scores.benchmark import temperature
 from attune_bench.scores.tables_in import score_table

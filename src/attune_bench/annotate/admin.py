@@ -44,7 +44,7 @@ class Row:
     done, total : int
         Screens; later screens may depend on answers, and the total with them.
     time : str
-        Hours and minutes for which screens were open until they were saved.
+        Hours and minutes from when screens were first shown until they were answered, with breaks.
     last : str
         When something was saved last, ISO 8601 in UTC; empty for never.
     usd : float, optional
@@ -168,7 +168,7 @@ class Administration:
         }
         application.add_routes(
             [
-                Route("/admin/enter/{secret}", self._enter),
+                Route("/admin/enter/{secret}", self._enter, methods=["GET", "POST"]),
                 Route("/admin", self._let_in(self._overview)),
                 Route("/admin/agreement", self._let_in(self._agreement)),
                 *(Route(f"/admin/{name}", self._let_in(handler), methods=["POST"]) for name, handler in posts.items()),
@@ -189,7 +189,9 @@ class Administration:
         secret = request.path_params["secret"]
         if not compare_digest(hashed(secret), self._link):
             raise HTTPException(403)
-        response = self._page("admin_enter.html")
+        if request.method != "POST":
+            return self._page("admin_enter.html")
+        response = RedirectResponse("/admin", SEE_OTHER)
         response.set_cookie(self._cookie, secret, path="/admin", **self._application.cookie_settings)
         return response
 

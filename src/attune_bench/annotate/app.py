@@ -128,7 +128,7 @@ class Application:
             lstrip_blocks=True,
         )
         own = [
-            Route("/enter/{secret}", self._enter),
+            Route("/enter/{secret}", self._enter, methods=["GET", "POST"]),
             Route("/", self.of_person(self._begin)),
             Route("/screen/{key:path}", self.of_person(self._show), methods=["GET"]),
             Route("/screen/{key:path}", self.of_person(self._save), methods=["POST"]),
@@ -275,22 +275,26 @@ class Application:
 
     def _error(self, request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        texts = Texts(self.job.languages[0])
+        person = self.store.person_of(request.cookies.get(self._cookie, "")) if status < 500 else None
+        texts = Texts(person.language if person else self.job.languages[0])
         key = {403: "no_link", 404: "no_page"}.get(status, "failed")
-        del request
         return self.page("message.html", texts, status=status, title=texts(f"{key}_title"), text=texts(key))
 
     # Pages.
 
     async def _enter(self, request: Request) -> Response:
-        """Let a browser in by its link; the page that follows is opened from here, as the cookie is of this site."""
+        """Show whose link it is by a button, which lets the browser in.
+
+        A page elsewhere can open a link, by which a browser could go on as somebody else; it cannot press the button.
+        """
         secret = request.path_params["secret"]
         person = await run_in_threadpool(self.store.person_of, secret)
         if person is None:
             raise HTTPException(403)
         welcome(request, secret)
-        texts = Texts(person.language)
-        response = self.page("enter.html", texts, text=texts("enter"))
+        if request.method != "POST":
+            return self.page("enter.html", Texts(person.language))
+        response = RedirectResponse("/", SEE_OTHER)
         response.set_cookie(self._cookie, secret, max_age=90 * 86400, **self.cookie_settings)
         return response
 

@@ -40,14 +40,14 @@ CREATE TABLE answer (
     before INTEGER NOT NULL,    -- the revision that undoing goes back to; 0: no answer
     value TEXT NOT NULL,        -- JSON
     done INTEGER NOT NULL,      -- whether the person went on with it
-    seconds REAL NOT NULL,      -- since the screen was shown or last saved
+    seconds REAL NOT NULL,      -- since the screen was first shown after the answer before; else since that answer
     saved TEXT NOT NULL,
     PRIMARY KEY (person, screen, revision)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE shown (
+CREATE TABLE shown (            -- screens that were shown and not answered since
     person TEXT NOT NULL REFERENCES person (id) ON DELETE CASCADE,
     screen TEXT NOT NULL,
-    at REAL NOT NULL,           -- seconds since 1970
+    at REAL NOT NULL,           -- when first, in seconds since 1970
     PRIMARY KEY (person, screen)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE copied (           -- files that left this one
@@ -94,7 +94,9 @@ class Saved:
     done : bool
         Whether the person went on with it.
     seconds : float
-        Between showing the screen and saving, over all revisions.
+        The time that answering took, over all revisions: each from when the screen was first shown since the revision
+        before, or from that revision where it was not shown again. A reload does not begin the time anew, and breaks
+        are part of it.
     saved : str
         The time of the last revision, ISO 8601 in UTC.
     """
@@ -137,7 +139,7 @@ NOTHING = Saved({})
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return datetime.fromtimestamp(time(), UTC).isoformat(timespec="milliseconds")
 
 
 def hashed(secret: str) -> bytes:
@@ -366,14 +368,14 @@ class Store:
             return dict(self._known[person])
 
     def show(self, person: str, screen: str) -> None:
-        """Note that a screen was shown to a person, from when on its answer takes time."""
+        """Note that a screen was shown to a person; from the first time on its next answer takes time."""
         # Of a machine that loses its power such a row may be lost, an answer may not.
         with self._writing(waits_for_disk=False) as db:
-            row = "INSERT OR REPLACE INTO shown SELECT id, ?, ? FROM person WHERE id = ?"
+            row = "INSERT OR IGNORE INTO shown SELECT id, ?, ? FROM person WHERE id = ?"
             db.execute(row, (screen, time(), person))
 
     def shown(self, person: str) -> list[str]:
-        """Return the screens that were shown to a person."""
+        """Return the screens that were shown to a person and not answered since."""
         return [screen for (screen,) in self._rows("SELECT screen FROM shown WHERE person = ?", person)]
 
     def save(self, person: str, screen: str, value: Value, *, revision: int, done: bool) -> int:
@@ -436,13 +438,15 @@ class Store:
             return now + 1
 
     def _add(self, db: sqlite3.Connection, person: str, screen: str, state: tuple[int, int, str, bool]) -> None:
-        """Add a state of a screen: revision, revision before, answer, whether it is done; its time begins anew."""
-        now = time()
-        query = "SELECT at FROM shown WHERE person = ? AND screen = ?"
-        [shown] = db.execute(query, (person, screen)).fetchone() or [now]
-        row = (person, screen, *state, max(0.0, now - shown), _now())  # A clock may be set back.
+        """Add a state of a screen: revision, revision before, answer, whether it is done."""
+        now, place = time(), (person, screen)
+        [begun] = db.execute("SELECT min(at) FROM shown WHERE person = ? AND screen = ?", place).fetchone()
+        if begun is None:
+            [saved] = db.execute("SELECT max(saved) FROM answer WHERE person = ? AND screen = ?", place).fetchone()
+            begun = datetime.fromisoformat(saved).timestamp() if saved else now
+        row = (*place, *state, max(0.0, now - begun), _now())  # A clock may be set back.
         db.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (person, screen, now))
+        db.execute("DELETE FROM shown WHERE person = ? AND screen = ?", place)
         self._changed.setdefault(person, set()).add(screen)
 
     # What leaves the file, and what is forgotten.

@@ -198,6 +198,24 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             "New models are judged against their neighbours only, so that a rating rests on those.",
         ),
     ),
+    Benchmark(
+        name="spiralbench",
+        title="Spiral-Bench",
+        docs="spiralbench.md",
+        results="attune_data.kinds:CHATLOG",
+        score="attune_bench.benchmarks.spiralbench:score",
+        row="attune_bench.benchmarks.spiralbench:row",
+        comparability_keys={
+            "user_model": "model that plays the person",
+            "prompt_file": "prompts",
+            "instruction_file": "instructions of the person",
+        },
+        limits=(
+            "A score is one judge's, and the files do not name the judge.",
+            "One model plays the person, and its words differ from one conversation to the next.",
+            "Caps and weights are the author's; a part beyond its cap changes the score no more.",
+        ),
+    ),
 )
 """The benchmarks of the library. A benchmark in a folder has its entry there, a benchmark in one file has it here: an
 entry names functions and imports none, so that the registry loads fast."""

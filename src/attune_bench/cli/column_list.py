@@ -1,8 +1,9 @@
-"""Every column of every table and frame of the library, to be looked up: what `attune-bench columns` prints.
+"""Every column of every table and frame of the library, and the commands that print them: `columns` and `schema`.
 
 `attune_data` declares the columns of records; statistics and analyses declare the columns of their frames.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -10,11 +11,15 @@ from math import isfinite
 from textwrap import fill
 from typing import Any, NamedTuple
 
+import click
 import polars as pl
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.scores.columns import Columns, Frame, FrameColumn, columns, share, text, true_false, whole
+from attune_bench.cli.options import format_option, option, verb, was_given
+from attune_bench.cli.output import UserError, emit, mistakes
+from attune_bench.scores.columns import Columns, Frame, FrameColumn, share, text, true_false, whole
+from attune_bench.scores.columns import columns as frame_columns
 from attune_bench.stats.compare import COMPARISONS, LOOK, SAME
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
 from attune_bench.stats.judges import JUDGES, RATER_PAIRS
@@ -24,7 +29,9 @@ from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
 from attune_bench.stats.summary import DISTRIBUTION, EXPECTED_CHANCE, RANDOM_ANSWERS, SUMMARY
 from attune_data.collection import Kind
 from attune_data.columns import RECORDS_TABLE, Column, type_words
+from attune_data.export import to_csv
 from attune_data.kinds import KINDS
+from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.references import resolve
 from attune_data.tables import Frames
 from attune_data.text import did_you_mean, range_text
@@ -99,7 +106,7 @@ def listed_tables(name: str | None = None) -> list[ListedTable]:
     return parts
 
 
-_SIGNED = columns("signature")
+_SIGNED = frame_columns("signature")
 FRAMES: Mapping[str, Frame] = {
     "summary": Frame(
         "`report --format csv`, `export` (`summary`), `scores.summary()`",
@@ -109,7 +116,7 @@ FRAMES: Mapping[str, Frame] = {
     "scores": Frame(
         "`export` (`scores`), `scores.to_csv()`, `scores.to_pandas()`; traits of units are further columns",
         "a model, condition, unit and metric; with `repeat`, a repeat of these",
-        columns(
+        frame_columns(
             "model condition unit cluster repeat metric value",
             repeat=text("Which time, where models were asked several times."),
             value="The value of this unit, in the unit of the metric; empty where it is not defined.",
@@ -118,12 +125,12 @@ FRAMES: Mapping[str, Frame] = {
     "subgroups": Frame(
         "`subset`, `export` (`subgroups`), `scores.by()`",
         "a stratum, metric, model and condition",
-        columns("trait", trait=text("The trait that the strata are values of.")) | SUBGROUPS | COMPARED | _SIGNED,
+        frame_columns("trait", trait=text("The trait that the strata are values of.")) | SUBGROUPS | COMPARED | _SIGNED,
     ),
     "comparisons": Frame(
         "`compare`, `scores.compare()`, `scores.compare_all()`",
         "a pair of models, condition and metric; with `--by`, in a stratum",
-        columns("stratum") | COMPARISONS | SAME | LOOK | _SIGNED,
+        frame_columns("stratum") | COMPARISONS | SAME | LOOK | _SIGNED,
     ),
     "ranks": Frame("`rank`, `scores.rank()`", "a condition, metric and model", RANKS | _SIGNED),
     "distribution": Frame(
@@ -156,7 +163,7 @@ FRAMES: Mapping[str, Frame] = {
     "file of scores": Frame(
         "`score -o scores.parquet`, `scores.write()`; what it says of metrics and runs is in the footer of the file",
         "a model, condition and unit, under each choice of its variants",
-        columns(
+        frame_columns(
             "model condition unit cluster repeat <metric> <term> coverage.<task>.expected coverage.<task>.present "
             "failed.<kind> calls.<outcome> variant.<choice> trait.<name> chance.<metric> detail",
             **{
@@ -177,7 +184,7 @@ FRAMES: Mapping[str, Frame] = {
     "models in JSON": Frame(
         "`report --format json` (`models`)",
         "a model and condition",
-        columns(
+        frame_columns(
             "model condition n clusters <metric> <metric>_n coverage_<task> failed_<kind> calls_<outcome>",
             **{
                 "n": whole("How many units the model was run on."),
@@ -192,7 +199,7 @@ FRAMES: Mapping[str, Frame] = {
     "leaderboard": Frame(
         "`leaderboard`: `models` of each condition in `board.json`",
         "a model",
-        columns(
+        frame_columns(
             "model value rank rank_low rank_high n clusters reason tier tier_first tier_last kind metrics link date "
             "submitter licence library_version runs settings signature",
             value="The value of the metric by which models are ranked.",
@@ -215,7 +222,7 @@ FRAMES: Mapping[str, Frame] = {
     "metrics": Frame(
         "`export` (`metrics`)",
         "a metric",
-        columns(
+        frame_columns(
             "metric label low high higher_is_better statistic source",
             label=text("What reports call it."),
             low="The lowest possible value; infinite where there is no bound.",
@@ -228,7 +235,7 @@ FRAMES: Mapping[str, Frame] = {
     "models": Frame(
         "`export` (`models`)",
         "a model",
-        columns(
+        frame_columns(
             "model kind synthetic",
             kind=text("`model`, `person` or `baseline`."),
             synthetic=true_false("Whether data or results were generated rather than collected."),
@@ -237,7 +244,7 @@ FRAMES: Mapping[str, Frame] = {
     "issues": Frame(
         "`records.issues`, `scores.issues`",
         "a finding about a file",
-        columns(
+        frame_columns(
             "file path rule severity value message consequence count",
             file=text("The file."),
             path=text("The place in it: a JSON path, `$` is the whole."),
@@ -395,3 +402,59 @@ def _grid(columns: Sequence[ListedColumn]) -> str:
 def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+@verb("schema conversation")
+@click.argument("kind", required=False)
+@option("--tables", "The columns of its tables instead, by table.", bool)
+def schema(kind: str | None, tables: bool) -> None:
+    """Print the JSON Schema of a kind of record or of a file of the codebook; the same as columns KIND --schema.
+
+    KIND is a kind of record, such as conversation, run or episode, or a file of the codebook, such as subsets. Without
+    it, all of them are listed.
+    """
+    _print_schema(kind, tables=tables)
+
+
+def _print_schema(kind: str | None, *, tables: bool) -> None:
+    """Print a JSON Schema, of tables a Table Schema; without a kind the names of all."""
+    if kind is None:
+        emit("\n".join(TABLE_SCHEMA_KINDS if tables else SCHEMA_KINDS))
+        return
+    with mistakes():
+        emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))
+
+
+@verb("columns mood_tags", "columns conversation --schema")
+@click.argument("name", required=False)
+@option("--schema", "Print the JSON Schema of NAME, a kind of record or a codebook's file.", bool)
+@option("--tables", "For --schema: the columns of the tables of NAME instead, by table.", bool)
+@format_option("table", "markdown", "csv", "json")
+@click.pass_context
+def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool, format: str) -> None:  # noqa: A002
+    """Print what columns mean: of the tables of records, and of what analyses print and write.
+
+    NAME is a kind of record, such as conversation; a table, such as mood_tags; a command, such as compare; an analysis,
+    such as win_rates; or a column or metric, such as p_holm. Without it, all tables are listed; with --format markdown,
+    csv or json every column of all of them.
+
+    CSV and JSON: a row a column, with chapter, table, origin, column, meaning, type, low, high, missing, source.
+    """
+    if schema:
+        if was_given(ctx, "format"):
+            raise UserError("a schema is JSON; leave out --format")
+        _print_schema(name, tables=tables)
+        return
+    if tables:
+        raise UserError("--tables is for --schema; give --schema too")
+    with mistakes():
+        found = listed_tables(name)
+    match format:
+        case "csv":
+            emit(to_csv(column_frame(found)))
+        case "json":
+            emit(json.dumps({"columns": column_frame(found).to_dicts()}, indent=2, ensure_ascii=False))
+        case "markdown":
+            emit(columns_markdown(found))
+        case _:
+            emit(tables_text(found) if name is None else columns_text(found))

@@ -1,4 +1,4 @@
-"""The commands `show`, `describe`, `validate` and `columns` about records, `score` and `demo`."""
+"""The commands `show`, `describe` and `validate` about records, `score` and `demo`."""
 
 import json
 import shlex
@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.cli.column_list import column_frame, columns_markdown, columns_text, listed_tables, tables_text
 from attune_bench.cli.options import (
     benchmark_option,
     data_option,
@@ -23,7 +22,6 @@ from attune_bench.cli.options import (
     results_option,
     sampling_options,
     verb,
-    was_given,
     where_option,
     where_traits,
 )
@@ -73,10 +71,8 @@ from attune_data.comparisons import COMPARISON
 from attune_data.description import describe as count
 from attune_data.description import description_text
 from attune_data.display import collection_text
-from attune_data.export import to_csv
 from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
-from attune_data.publishing import SCHEMA_KINDS, TABLE_SCHEMA_KINDS, json_schema, table_schema
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, has_colours, plural
 
@@ -272,63 +268,7 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
         return named_benchmark(name)
     if (found := benchmark_of_kind(kind, "data")) is not None:
         return found
-    raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
-
-
-@verb("schema conversation")
-@click.argument("kind", required=False)
-@option("--tables", "The columns of its tables instead, by table.", bool)
-def schema(kind: str | None, tables: bool) -> None:
-    """Print the JSON Schema of a kind of record or of a file of the codebook; the same as columns KIND --schema.
-
-    KIND is a kind of record, such as conversation, run or episode, or a file of the codebook, such as subsets. Without
-    it, all of them are listed.
-    """
-    _print_schema(kind, tables=tables)
-
-
-def _print_schema(kind: str | None, *, tables: bool) -> None:
-    """Print a JSON Schema, of tables a Table Schema; without a kind the names of all."""
-    if kind is None:
-        emit("\n".join(TABLE_SCHEMA_KINDS if tables else SCHEMA_KINDS))
-        return
-    with mistakes():
-        emit(json.dumps(table_schema(kind) if tables else json_schema(kind), indent=2, ensure_ascii=False))
-
-
-@verb("columns mood_tags", "columns conversation --schema")
-@click.argument("name", required=False)
-@option("--schema", "Print the JSON Schema of NAME, a kind of record or a codebook's file.", bool)
-@option("--tables", "For --schema: the columns of the tables of NAME instead, by table.", bool)
-@format_option("table", "markdown", "csv", "json")
-@click.pass_context
-def columns(ctx: click.Context, /, name: str | None, schema: bool, tables: bool, format: str) -> None:  # noqa: A002
-    """Print what columns mean: of the tables of records, and of what analyses print and write.
-
-    NAME is a kind of record, such as conversation; a table, such as mood_tags; a command, such as compare; an analysis,
-    such as win_rates; or a column or metric, such as p_holm. Without it, all tables are listed; with --format markdown,
-    csv or json every column of all of them.
-
-    CSV and JSON: a row a column, with chapter, table, origin, column, meaning, type, low, high, missing, source.
-    """
-    if schema:
-        if was_given(ctx, "format"):
-            raise UserError("a schema is JSON; leave out --format")
-        _print_schema(name, tables=tables)
-        return
-    if tables:
-        raise UserError("--tables is for --schema; give --schema too")
-    with mistakes():
-        found = listed_tables(name)
-    match format:
-        case "csv":
-            emit(to_csv(column_frame(found)))
-        case "json":
-            emit(json.dumps({"columns": column_frame(found).to_dicts()}, indent=2, ensure_ascii=False))
-        case "markdown":
-            emit(columns_markdown(found))
-        case _:
-            emit(tables_text(found) if name is None else columns_text(found))
+    raise UserError(f"no results are scored against {kind.plural}; give the data that models answered as SOURCE")
 
 
 @verb("score --results demo --data demo", own="score")

@@ -98,6 +98,7 @@ def agree(
     notes = [closeness_note(found.judges, weights=weighting, by=by, margin=margin, level=level)]
     if found.unused:
         notes.append(f"Not used, as neither experts nor judges: {', '.join(found.unused)}.")
+    notes += found.notes
     about = {"experts": list(expert), "judges": list(judge), "weights": weighting, **given}
     tables = closeness_tables(found.judges, found.pairs, all_pairs=pairs)
     print_document(Document(tables, notes=notes, warnings=warned, metadata=about), format)

@@ -21,6 +21,7 @@ from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
 from attune_bench.scores.files import is_score_file
 from attune_bench.scores.pair_tables import PAIR_COLUMNS
+from attune_bench.scores.rating_tables import RATER
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import TABLES_ALONE
@@ -400,11 +401,11 @@ def columns_of(given: str | None) -> dict[str, str] | None:
     if given is None:
         return None
     found: dict[str, str] = {}
-    known = tuple(dict.fromkeys((*COLUMNS, *PAIR_COLUMNS)))
+    known = tuple(dict.fromkeys((*COLUMNS, RATER, *PAIR_COLUMNS)))
     for part in re.split(rf",\s*(?=(?:{'|'.join(known)})=)", given):
         name, equals, column = part.partition("=")
         if not equals or not column or name not in known:
-            names = f"{', '.join(COLUMNS)}; of comparisons in pairs {', '.join(PAIR_COLUMNS)}"
+            names = f"{', '.join(COLUMNS)}; of ratings {RATER}; of comparisons in pairs {', '.join(PAIR_COLUMNS)}"
             raise UserError(f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {names}")
         if name in found:
             raise UserError(f"--columns {given!r}: {name} is named twice")
@@ -414,7 +415,8 @@ def columns_of(given: str | None) -> dict[str, str] | None:
 
 _SCORES = (
     "SCORES is what attune-bench score wrote, or a table: CSV, XLSX, JSONL or Parquet, with the columns model, unit, "
-    "metric, value, with a column for each metric or model, or of comparisons with unit, a, b, winner."
+    "metric, value, with a column for each metric or model, of ratings with item, responder, rater, dimension, "
+    "rating, or of comparisons with unit, a, b, winner."
 )
 
 

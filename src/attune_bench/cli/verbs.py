@@ -22,7 +22,7 @@ _GROUPS = {
         "show": ("data", "Print one record, and what models made of it."),
         "describe": ("data", "Count records by trait, turns, annotations, issues."),
         "validate": ("data", "Check files of any kind and list every issue."),
-        "columns": ("data", "Say what the columns of tables and files mean."),
+        "columns": ("column_list", "Say what the columns of tables and files mean."),
     },
     "Ask": {
         "run": ("run", "Ask a model what a benchmark asks."),
@@ -55,7 +55,7 @@ _RARE = {"lm-eval-path": ("export", "Print the folder of tasks for lm-evaluation
 
 _EARLIER = {
     "stats": ("scores:stats", "analyze SCORES distribution"),
-    "schema": ("data:schema", "columns KIND --schema"),
+    "schema": ("column_list:schema", "columns KIND --schema"),
     "judges": ("judge:agree", "judge agree"),
     "labels": ("judge:labels", "judge draw, judge plan"),
     "debias": ("judge:correct", "judge correct"),

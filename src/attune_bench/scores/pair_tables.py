@@ -14,8 +14,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from attune_bench.scores.pairwise import misspelt_columns
-from attune_bench.scores.table_columns import ROW
-from attune_bench.scores.table_files import FileTable, read_table
+from attune_bench.scores.table_files import ROW, FileTable, read_table
 from attune_bench.scores.table_numbers import has_numbers, with_numbers
 from attune_data.collection import Collection
 from attune_data.comparisons import COMPARISON, Comparison

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 import polars as pl
 
 from attune_bench.scores.table import REPEAT
-from attune_bench.scores.table_files import check_no_pattern
+from attune_bench.scores.table_files import ROW, check_no_pattern
 from attune_bench.scores.table_numbers import has_numbers
 from attune_data.text import did_you_mean, joined, listed
 from attune_metrics.metric import MetricInputError
@@ -23,9 +23,6 @@ REQUIRED = ("model", "unit", "metric", "value")
 OPTIONAL = ("condition", "cluster", REPEAT)
 COLUMNS = (*REQUIRED, *OPTIONAL)
 """The columns of a long table that are no traits."""
-
-ROW = "\0row"
-"""The column of the number of a row in its file; no column of a file has this name."""
 
 _OTHER_NAMES = {
     "model": ("model", "system", "llm", "agent", "candidate", "engine"),
@@ -55,9 +52,9 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
     frame : polars.DataFrame
         The table.
     columns : mapping of str to str
-        From a name in `COLUMNS` to the name of the column in the table. Where ``value`` is mapped and the table has no
-        column ``metric``, the mapped name is the name of the only metric; such a table may have a column for each
-        model, and none of the mapped name.
+        From a name in `COLUMNS`, or ``rater``, to the name of the column in the table. Where ``value`` is mapped and
+        the table has no column ``metric``, the mapped name is the name of the only metric; such a table may have a
+        column for each model, and none of the mapped name.
     name : str
         What errors call the table.
 
@@ -81,7 +78,7 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
     else:
         named = None
     for role, column in columns.items():
-        if role not in COLUMNS:
+        if role not in (*COLUMNS, "rater"):
             raise MetricInputError(f"{name}: columns: no {role!r}; {did_you_mean(role, COLUMNS)}")
         if column not in frame.columns:
             raise MetricInputError(_no_column(frame, role, column, name))

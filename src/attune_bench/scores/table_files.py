@@ -34,6 +34,9 @@ TABLES_ALONE = (".csv", ".tsv", ".xlsx")
 ENDINGS = (*TABLES_ALONE, ".jsonl", ".ndjson", ".parquet")
 """File endings of tables."""
 
+ROW = "\0row"
+"""The column of the number of a row in its file; no column of a file has this name."""
+
 _MISSING = "NA"  # an undefined text; R reads and writes NA; `to_csv_text` escapes the text NA
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}

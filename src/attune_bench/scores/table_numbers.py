@@ -24,6 +24,14 @@ _WITH_COMMA = r"^[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?$"
 _OF_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
+def is_empty(cells: pl.Series) -> pl.Series:
+    """Tell for each cell whether it is null or has only blanks."""
+    cells = cells.alias("")  # polars may read the name of a column as a pattern.
+    is_text = cells.dtype in (pl.String, pl.Categorical, pl.Enum)
+    blank = cells.cast(pl.String).str.strip_chars() == "" if is_text else cells.is_null()
+    return blank.fill_null(value=True)
+
+
 def has_numbers(cells: pl.Series) -> bool:
     """Tell whether a column is of numbers or of true and false.
 

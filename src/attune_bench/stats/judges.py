@@ -1,13 +1,14 @@
 """How close judges are to experts, from a table of ratings.
 
-A table has the columns ``item``, ``rater``, ``dimension`` and ``rating``; optional are ``dataset``, which keeps
-items apart, and ``cluster``, of items that belong together. A row without a rating is not rated.
+A table has the columns ``item``, ``rater``, ``dimension`` and ``rating``; optional are ``responder``, where several
+answer an item, ``dataset``, which keeps items apart, and ``cluster``, of items that belong together. A row without a
+rating is not rated.
 
 `attune_metrics.stats.judges` defines the statistics.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -17,8 +18,10 @@ import numpy as np
 import polars as pl
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
-from attune_bench.scores.table_files import read_table
-from attune_bench.scores.table_numbers import with_numbers
+from attune_bench.scores.rating_tables import RATING_NAMES
+from attune_bench.scores.table_columns import COLUMNS
+from attune_bench.scores.table_files import Description, description_of, read_table
+from attune_bench.scores.table_rows import table_rows
 from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data.text import did_you_mean
 from attune_metrics.metric import MetricInputError, nan_to_none
@@ -26,9 +29,6 @@ from attune_metrics.stats.agreement import KappaDistances, KappaWeights
 from attune_metrics.stats.bootstrap import Interval, draw_resamples
 from attune_metrics.stats.judges import JudgeCloseness, Reliability, judge_reliability
 from attune_metrics.stats.sums import Floats
-
-_NAMES = ("dataset", "cluster", "item", "rater", "dimension")
-_REQUIRED = ("item", "rater", "dimension", "rating")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,10 +43,11 @@ class RatedDimension:
         What was rated.
     raters : tuple of str
         Who rated at least one item.
-    ratings : array of float, shape (items, raters)
-        In the order of the items' names; nan where a rater did not rate an item.
+    ratings : array of float, shape (responses, raters)
+        In the order of the items' names, and of the responders' within an item; nan where a rater did not rate it.
+        Without responders, a response is an item.
     labels : tuple of (str, str)
-        What each item is drawn with: its cluster, or itself.
+        What each response is drawn with: the cluster of its item, or its item.
     """
 
     dataset: str | None
@@ -72,11 +73,14 @@ class RaterTable:
         All of them, sorted.
     dimensions : tuple of RatedDimension
         One for each dimension of each data set, in the order of the table.
+    notes : tuple of str
+        What was assumed of the table, and how many ratings were left out.
     """
 
     name: str
     raters: tuple[str, ...]
     dimensions: tuple[RatedDimension, ...]
+    notes: tuple[str, ...] = ()
 
 
 def read_ratings(source: pl.DataFrame | str | os.PathLike[str]) -> RaterTable:
@@ -85,7 +89,8 @@ def read_ratings(source: pl.DataFrame | str | os.PathLike[str]) -> RaterTable:
     Parameters
     ----------
     source : polars.DataFrame or path
-        A frame, or a CSV, XLSX, JSONL or Parquet file.
+        A frame, or a CSV, XLSX, JSONL or Parquet file, with a TOML file beside it that may give the scale of a
+        dimension, as for `attune_bench.Scores.from_table`; a rating outside of its scale is left out.
 
     Raises
     ------
@@ -102,61 +107,48 @@ def read_ratings(source: pl.DataFrame | str | os.PathLike[str]) -> RaterTable:
     >>> table.raters, table.dimensions[0].ratings.tolist()
     (('ann', 'bob'), [[3.0, 4.0], [1.0, nan]])
     """
-    name, first_row = "the ratings", 1
+    name, first_row, said = "the ratings", 1, Description({}, {}, {})
     if not isinstance(source, pl.DataFrame):
-        name = str(source)
-        source, first_row, _ = read_table(Path(source), names=_NAMES)
-    for column in _REQUIRED:
-        if column not in source.columns:
-            raise MetricInputError(f"{name}: no column {column!r}; it has {', '.join(source.columns)}")
-    cells: dict[tuple[str | None, str], dict[tuple[str, str], float]] = {}
-    clusters: dict[tuple[str | None, str], str | None] = {}
-    rows: dict[tuple[str | None, ...], int] = {}
-    source = with_numbers(source, "rating", range(first_row, first_row + source.height), name)
-    for number, row in enumerate(source.iter_rows(named=True), start=first_row):
-        where, rating = f"{name}, row {number}", row["rating"]
-        if rating is None:
-            continue
-        dataset, cluster = (_name(row, column, where) if column in row else None for column in ("dataset", "cluster"))
-        item, rater, dimension = (_name(row, column, where) for column in ("item", "rater", "dimension"))
-        first = rows.setdefault((dataset, dimension, item, rater), number)
-        if first != number:
-            raise MetricInputError(
-                f"{where}: {rater!r:.60} rated {dimension!r:.60} of item {item!r:.60} in row {first} already; give "
-                "one rating, or name the data set in a column 'dataset'"
-            )
-        if clusters.setdefault((dataset, item), cluster) != cluster:
-            raise MetricInputError(
-                f"{where}: item {item!r:.60} is in cluster {cluster!r:.60}, and before in "
-                f"{clusters[dataset, item]!r:.60}; an item is in one cluster"
-            )
-        cells.setdefault((dataset, dimension), {})[item, rater] = rating
-    if not cells:
-        raise MetricInputError(f"{name}: no rating; fill in the column 'rating'")
-    dimensions = tuple(_dimension(*key, rated, clusters) for key, rated in cells.items())
+        name, said = str(source), description_of(source)
+        names = (*RATING_NAMES, "dataset", *COLUMNS, *said.columns.values())
+        source, first_row, _ = read_table(Path(source), names=names)
+    read = table_rows(
+        _of_ratings(source), metrics=said.metrics, traits=said.about.get("traits", []), name=name,
+        first_row=first_row, columns=said.columns, of_ratings=True,
+    )  # fmt: skip
+    rated = read.frame.drop_nulls("value")
+    if rated.is_empty():
+        raise MetricInputError(f"{name}: no rating; fill in the column {read.columns.get('value', 'value')!r}")
+    keys = ["dataset", "metric"] if "dataset" in rated.columns else ["metric"]
+    parts = rated.partition_by(keys, as_dict=True, maintain_order=True)
+    dimensions = tuple(_dimension(key[0] if len(key) > 1 else None, key[-1], part) for key, part in parts.items())
     raters = sorted({rater for one in dimensions for rater in one.raters})
-    return RaterTable(name, tuple(raters), dimensions)
+    return RaterTable(name, tuple(raters), dimensions, tuple(read.notes))
 
 
-def _dimension(
-    dataset: str | None,
-    dimension: str,
-    rated: Mapping[tuple[str, str], float],
-    clusters: Mapping[tuple[str | None, str], str | None],
-) -> RatedDimension:
-    items, raters = (sorted(set(names)) for names in zip(*rated, strict=True))
-    ratings = np.array([[rated.get((item, rater), np.nan) for rater in raters] for item in items])
-    of_items = [(item, clusters[dataset, item]) for item in items]
-    labels = tuple(("", item) if cluster is None else (cluster, "") for item, cluster in of_items)
+def _of_ratings(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of ratings in which each item has one name."""
+    # `annotate rate` writes the text that was rated as the item, and its unit and condition beside it.
+    frame = frame.drop("condition", *(["unit"] if "item" in frame.columns else []), strict=False)
+    if not {"dataset", "item"} <= {*frame.columns}:
+        return frame
+    return frame.with_columns(item=pl.concat_str("dataset", "item", separator=": "))
+
+
+def _dimension(dataset: str | None, dimension: str, rated: pl.DataFrame) -> RatedDimension:
+    keys = ["unit", "model", "cluster"]
+    responses = rated.select(keys).unique().sort("unit", "model").with_row_index("response")
+    raters = sorted(rated["condition"].unique())
+    # A rater who rated a response several times counts by the mean.
+    means = rated.group_by(*keys, "condition").agg(pl.col("value").mean())
+    placed = means.join(responses, on=keys, nulls_equal=True)
+    ratings = np.full((responses.height, len(raters)), np.nan)
+    columns = placed["condition"].replace_strict(raters, range(len(raters)), return_dtype=pl.Int64)
+    ratings[placed["response"].to_numpy(), columns.to_numpy()] = placed["value"].to_numpy()
+    labels = tuple(
+        ("", unit) if cluster is None else (cluster, "") for unit, cluster in responses.select("unit", "cluster").rows()
+    )
     return RatedDimension(dataset, dimension, tuple(raters), ratings, labels)
-
-
-def _name(row: Mapping[str, Any], column: str, where: str) -> str:
-    """Return a name of a row as text without blanks around it."""
-    text = "" if row[column] is None else str(row[column]).strip()
-    if not text:
-        raise MetricInputError(f"{where}: {column} is empty; every rating names its {column}")
-    return text
 
 
 _MOST_LEVELS = 500
@@ -200,11 +192,12 @@ RATER_PAIRS = columns(
 
 
 class ClosenessTables(NamedTuple):
-    """What `compare_judges` gives: a row for each dimension and judge, a row for each two raters, who was not used."""
+    """What `compare_judges` gives: a row a dimension and judge, a row for each two raters, who was not used, notes."""
 
     judges: pl.DataFrame
     pairs: pl.DataFrame
     unused: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def compare_judges(
@@ -242,7 +235,8 @@ def compare_judges(
         experts, and of this and another judge; ``n`` items in so many ``clusters``; ``reason``, why there is no
         difference or interval. ``pairs``: ``dataset, dimension, rater_a, rater_b``; ``kappa`` with its interval;
         ``shift``, of ``rater_b`` minus ``rater_a``; ``n, clusters, reason``. ``unused``: raters who are neither experts
-        nor judges. A rater without a rating in a dimension has no row there.
+        nor judges. ``notes``: what was assumed of the table, and which ratings were left out. A rater without a rating
+        in a dimension has no row there.
 
     Raises
     ------
@@ -286,6 +280,7 @@ def compare_judges(
         build_frame(JUDGES, of_judges),
         build_frame(RATER_PAIRS, of_pairs),
         tuple(rater for rater in table.raters if rater not in {*experts, *judges}),
+        table.notes,
     )
 
 

@@ -31,6 +31,7 @@ from attune_metrics.stats.bootstrap import (
     MOST_KEPT,
     MOST_RESAMPLES,
     NO_VARIATION,
+    OF_GROUPS,
     PER_UNIT,
     PSEUDO_VALUES,
     STATISTICS,
@@ -199,7 +200,7 @@ class AnalysisOptions:
             return "depends on all models' results"
         if statistic == PSEUDO_VALUES:
             return f"fitted to all {pluralize(table.provenance.unit)} together"
-        of = "of groups' means" if statistic == "mean_of_means" else "of pooled counts"
+        of = "of groups' means" if statistic in OF_GROUPS else "of pooled counts"
         return f"{of}: each {table.provenance.unit} counts"
 
     def draws_clusters(self, table: ScoreTable) -> bool:

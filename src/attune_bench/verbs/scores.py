@@ -21,6 +21,7 @@ from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
 from attune_bench.scores.pair_tables import is_comparisons, read_comparisons
 from attune_bench.scores.pairwise import described
+from attune_bench.scores.rating_tables import RATING_NAMES
 from attune_bench.scores.records import score_records
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.scores.table_columns import COLUMNS
@@ -118,7 +119,9 @@ class Scores(ScoreTable):
             optionally ``condition``, ``cluster``, ``repeat`` and traits of units. An undefined value is empty, null or
             NA. Where models were asked several times, ``repeat`` names the time; the values are then means over
             repeats. A table with ``model`` and ``unit`` and a column of numbers for each metric, or with ``unit`` and a
-            column of numbers for each model, is read as such, and a note says so.
+            column of numbers for each model, is read as such, and a note says so. In a table of ratings, with a column
+            ``rater`` or ``judge``, a rater is the condition; ``responder, item, dimension, rating`` may stand for
+            ``model, unit, metric, value``; a rating outside of the metric's range is left out, and an issue.
         metrics : mapping of str to mapping, optional
             By metric: ``label, low, high, higher_is_better, scale, digits, group``, all optional. A metric that is not
             described is a mean and better when higher, which every output says. Where this is not given, the file
@@ -167,7 +170,7 @@ class Scores(ScoreTable):
         columns: Mapping[str, str] | None,
     ) -> Self:
         metrics, about, columns, name = _described(path, metrics, about, columns)
-        found = read_table(path, names=(*COLUMNS, *(columns or {}).values()))
+        found = read_table(path, names=(*COLUMNS, *RATING_NAMES, *(columns or {}).values()))
         if is_comparisons(found, columns):
             return cls._of_comparisons(path, metrics, about, columns)
         table, first_row, assumed = found

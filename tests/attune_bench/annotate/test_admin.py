@@ -62,7 +62,9 @@ def application(tmp_path: Path) -> Application:
 @pytest.fixture
 def admin(application: Application) -> TestClient:
     client = TestClient(application.asgi, base_url=ORIGIN, headers={"origin": ORIGIN})
-    entered = client.get(f"/admin/enter/{LINK}")
+    assert "set-cookie" not in client.get(f"/admin/enter/{LINK}").headers
+    entered = client.post(f"/admin/enter/{LINK}", follow_redirects=False)
+    assert entered.headers["location"] == "/admin"
     assert "path=/admin" in (said := entered.headers["set-cookie"].lower())
     assert all(word in said for word in ("httponly", "samesite=strict"))
     return client
@@ -88,14 +90,14 @@ BUTTONS = ["people", "link", "export", "download", "backup", "forget"]
 def test_nobody_else_is_let_in(application: Application) -> None:
     person, secret = application.store.add_person(language="en")
     client = TestClient(application.asgi, base_url=ORIGIN, headers={"origin": ORIGIN})
-    client.get(f"/enter/{secret}")
+    client.post(f"/enter/{secret}")
     name = cookie(ORIGIN, administrator=True)
     for cookies in ({}, {name: secret}, {name: ""}):
         client.cookies.update(cookies)
         assert [client.get(page).status_code for page in PAGES] == [403, 403]
         form = {"count": "1", "language": "en", "person": person.id}
         assert {client.post(f"/admin/{button}", data=form).status_code for button in BUTTONS} == {403}
-    assert client.get("/admin/enter/wrong").status_code == 403
+    assert [client.request(one, "/admin/enter/wrong").status_code for one in ("GET", "POST")] == [403, 403]
     assert application.store.people() == [person]
     assert application.store.person_of(secret) == person
 

@@ -119,6 +119,19 @@ def test_an_exercise_is_explained_once_and_a_check_has_to_be_right(ann: Browser)
     assert ann.send("check", right="yes").headers["location"] == "/screen/ask/1"
 
 
+def test_a_page_elsewhere_makes_nobody_go_on_as_somebody_else(application: Application, ann: Browser) -> None:
+    bob, secret = application.store.add_person(language="de")
+    link = f"/enter/{secret}"
+    page = ann.client.get(link)  # A page elsewhere can have a browser open this.
+    assert '<form method="post"><button class="primary">Beginnen</button></form>' in page.text
+    forged = ann.client.post(link, headers={"origin": "https://elsewhere.example"})
+    assert forged.status_code == 403
+    assert [one.headers.get("set-cookie") for one in (page, forged)] == [None, None]
+    assert f'value="{ann.person.id}"' in ann.client.get("/screen/read").text
+    assert ann.client.post(link).headers["location"] == "/"
+    assert f'value="{bob.id}"' in ann.client.get("/screen/read").text
+
+
 @pytest.mark.parametrize(
     ("referer", "then"),
     [

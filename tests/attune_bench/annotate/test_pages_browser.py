@@ -59,6 +59,11 @@ class Study:
     def enter(self, browser: Any) -> None:
         browser.get(f"{self.url}/enter/{self.secret}")
 
+    def begin(self, browser: Any) -> None:
+        """Enter, and go on to the first page that is not done."""
+        self.enter(browser)
+        press_to_leave(browser, "main button.primary")
+
     def do(self, *keys: str) -> None:
         for key in keys:
             self.store.save(self.person.id, key, DONE[key], revision=self.state(key).revision, done=True)
@@ -83,17 +88,23 @@ def wait(browser: Any, condition: Callable[[Any], Any]) -> Any:
     return WebDriverWait(browser, 10, 0.05).until(condition)
 
 
-def press(browser: Any, button: str) -> None:
+def press_to_leave(browser: Any, selector: str) -> None:
     """Press a button, and wait for the page that it brings."""
     old = browser.find_element(By.TAG_NAME, "html")
-    browser.find_element(By.CSS_SELECTOR, f".actions [value={button}]").click()
+    browser.find_element(By.CSS_SELECTOR, selector).click()
     wait(browser, staleness_of(old))
+
+
+def press(browser: Any, button: str) -> None:
+    """Press one of the buttons of a screen, and wait for the page that it brings."""
+    press_to_leave(browser, f".actions [value={button}]")
 
 
 def each_page(study: Study, browser: Any) -> Iterator[str]:
     """Open every kind of page."""
     study.enter(browser)
     yield "enter"
+    press_to_leave(browser, "main button.primary")
     for path in ("/screen/read", "/screen/exercise"):
         browser.get(study.url + path)
         yield path
@@ -117,8 +128,7 @@ def each_page(study: Study, browser: Any) -> Iterator[str]:
         yield path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 400, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (320, "dark"), (1280, "dark")])
 def test_pages_are_accessible_and_fit(study: Study, start: Start, axe: str, width: int, scheme: str) -> None:
     browser = start(width)
     choose_scheme(browser, scheme)
@@ -135,7 +145,7 @@ def each_page_of_the_administration(study: Study, browser: Any) -> Iterator[str]
     gone, _ = study.store.add_person(language="de")
     browser.get(f"{study.url}/admin/enter/of-the-administrator")
     yield "enter"
-    browser.find_element(By.LINK_TEXT, "Open").click()
+    press_to_leave(browser, "main button.primary")
     yield "begun"
     old = browser.find_element(By.TAG_NAME, "html")
     browser.find_element(By.XPATH, "//button[text()='Make a backup']").click()
@@ -203,7 +213,7 @@ def test_a_person_gets_to_the_end_by_keyboard_alone(study: Study, start: Start, 
             seen["checked"] or (seen["type"] == "textarea" and seen["value"])
         ):
             here.send_keys(key)
-        elif seen["name"] == "button primary" or (seen["name"] == "action" and seen["value"] == "next"):
+        elif seen["name"] == "primary" or (seen["name"] == "action" and seen["value"] == "next"):
             old = browser.find_element(By.TAG_NAME, "html")
             here.send_keys(Keys.ENTER)
             wait(browser, staleness_of(old))
@@ -214,7 +224,7 @@ def test_a_person_gets_to_the_end_by_keyboard_alone(study: Study, start: Start, 
 def test_each_click_is_saved_at_once_and_undone(study: Study, start: Start) -> None:
     browser = start(1280)
     study.do("read", "exercise", "check")
-    study.enter(browser)
+    study.begin(browser)
     browser.get(study.url + "/screen/ask/1")
     assert not browser.find_element(By.CSS_SELECTOR, "[value=undo]").is_displayed()
     browser.find_element(By.CSS_SELECTOR, "[name=one][value=yes]").click()
@@ -231,7 +241,7 @@ def test_each_click_is_saved_at_once_and_undone(study: Study, start: Start) -> N
 def test_a_tap_on_an_answer_goes_on_to_the_next_question_and_a_key_does_not(study: Study, start: Start) -> None:
     browser = start(400)
     study.do("read", "exercise", "check")
-    study.enter(browser)
+    study.begin(browser)
     browser.get(study.url + "/screen/ask/1")
     below = 0.42 * 900  # the conversation, which stays in sight
 
@@ -258,7 +268,7 @@ def test_a_tap_on_an_answer_goes_on_to_the_next_question_and_a_key_does_not(stud
 def test_going_on_waits_for_what_is_being_saved(study: Study, start: Start) -> None:
     browser = start(1280)
     study.do("read", "exercise", "check")
-    study.enter(browser)
+    study.begin(browser)
     browser.get(study.url + "/screen/ask/1")
     slow = {"offline": False, "latency": 400, "downloadThroughput": -1, "uploadThroughput": -1}
     browser.execute_cdp_cmd("Network.enable", {})
@@ -276,7 +286,7 @@ def test_going_on_waits_for_what_is_being_saved(study: Study, start: Start) -> N
 def test_what_was_given_without_a_connection_is_saved_when_there_is_one(study: Study, start: Start) -> None:
     browser = start(400)
     study.do("read", "exercise", "check")
-    study.enter(browser)
+    study.begin(browser)
     browser.get(study.url + "/screen/ask/1")
     cut = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
     browser.execute_cdp_cmd("Network.enable", {})
@@ -290,7 +300,7 @@ def test_what_was_given_without_a_connection_is_saved_when_there_is_one(study: S
 def test_another_tab_says_that_the_page_was_changed(study: Study, start: Start) -> None:
     browser = start(1280)
     study.do("read", "exercise", "check")
-    study.enter(browser)
+    study.begin(browser)
     browser.get(study.url + "/screen/ask/1")
     study.do("ask/1")  # In another tab.
     browser.find_element(By.CSS_SELECTOR, "[name=one][value=no]").click()
@@ -304,7 +314,7 @@ def test_another_tab_says_that_the_page_was_changed(study: Study, start: Start) 
 def test_another_language_keeps_the_screen_and_what_was_being_written(study: Study, start: Start) -> None:
     browser = start(1280)
     study.do("read", "exercise", "check")
-    study.enter(browser)
+    study.begin(browser)
     browser.get(study.url + "/screen/ask/1")
     browser.find_element(By.NAME, "why").send_keys("Because.")
     browser.find_element(By.CSS_SELECTOR, "[name=language][value=de]").click()

@@ -57,7 +57,7 @@ class Rater:
         fast = Limits(per_link=1e6, per_address=1e6)
         self.application = Application(store, job, origin=ORIGIN, output=output, limits=fast)
         self.client = TestClient(self.application.asgi, base_url=ORIGIN, headers={"origin": ORIGIN})
-        self.pages: list[str] = [self.client.get(f"/enter/{secret}").text]
+        self.pages: list[str] = [self.client.post(f"/enter/{secret}").text]
 
     def rate(self, choose: Callable[[Sequence[str]], int], *, most: int = 10_000) -> None:
         """Choose a value for the passages of each page, until all are done."""

@@ -73,7 +73,7 @@ def rate(browser: Any, link: str, width: int, choose: Callable[[list[str]], str]
         WebDriverWait(browser, 20).until(lambda _: (found := all_of("html")) and found[0].id != page and all_of("h1"))
 
     browser.get(link)
-    press("main a.button")
+    press("main button.primary")
     seen = ""
     while not browser.current_url.endswith("/done"):
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width

@@ -77,7 +77,7 @@ def test_a_browser_is_let_in_on_the_port_that_http_has_anyway(tmp_path: Path) ->
     application = toy_application(tmp_path, origin=origin)
     person, secret = application.store.add_person(language="en")
     client = TestClient(application.asgi, base_url=origin, headers={"origin": origin}, follow_redirects=False)
-    assert "attune_80=" in client.get(f"/enter/{secret}").headers["set-cookie"]
+    assert "attune_80=" in client.post(f"/enter/{secret}").headers["set-cookie"]
     assert client.get("/").headers["location"] == "/screen/read"
     assert client.post("/screen/read", data={"person": person.id}).headers["location"] == "/screen/exercise"
     application.store.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attune_bench.annotate import store as store_module
-from attune_bench.annotate.store import Person, StaleError, Store, StoreError
+from attune_bench.annotate.store import NOTHING, Person, StaleError, Store, StoreError
 
 
 @pytest.fixture
@@ -205,6 +205,23 @@ def test_nobody_is_deleted_twice_and_nothing_is_shown_to_who_is_deleted(store: S
     store.show(person.id, "screen")
     assert len(store.withdrawals()) == 1
     assert store._rows("SELECT * FROM shown") == []
+
+
+def test_an_answer_takes_from_the_first_showing_since_the_answer_before(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, _ = store.add_person(language="en")
+    taken = []
+    # Shown, reloaded and saved; two more clicks; later shown, reloaded and saved.
+    for at, event in ((100, ""), (130, ""), (140, "a"), (145, "b"), (147, "c"), (9000, ""), (9001, ""), (9005, "d")):
+        monkeypatch.setattr(store_module, "time", lambda at=at: float(at))
+        if not event:
+            store.show(person.id, "screen")
+            continue
+        now = store.answers(person.id).get("screen", NOTHING)
+        store.save(person.id, "screen", {"x": event}, revision=now.revision, done=True)
+        taken.append(store.answers(person.id)["screen"].seconds - now.seconds)
+    assert taken == [40.0, 5.0, 2.0, 5.0]
 
 
 def test_a_clock_that_is_set_back_makes_no_negative_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_one_error(call: Call, arguments: tuple[str, ...], said: str) -> None:
 
 def test_a_file_without_the_columns(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
-    path.write_text("item,rater,score\nq1,ann,1\n", encoding="utf-8")
+    path.write_text("item,who,score\nq1,ann,1\n", encoding="utf-8")
     assert call("judges", path, *EXPERTS, "--judge", "gpt") == (
-        2, "", f"attune-bench: {path}: no column 'dimension'; it has item, rater, score\n"
+        2, "", f"attune-bench: {path}: no column 'rater', or 'judge'; the table has item, who, score\n"
     )  # fmt: skip

@@ -10,11 +10,11 @@ from commands import Call
 from model_server import Json, ModelServer, answer_to, reply, talk
 
 from attune_bench import Scores
-from attune_bench.benchmarks.eibench.task import _OF_THE_MODEL
 from attune_bench.benchmarks.emobench import TASK as EMOBENCH
 from attune_bench.benchmarks.emobench import EmoBenchSettings
 from attune_bench.runner import ModelSettings, RunError, Task, endpoint, run_sync
 from attune_bench.runner.cache import cache_key
+from attune_bench.runner.episodes import OF_THE_MODEL
 from attune_data import load_episodes, load_records, load_runs
 from attune_data.kinds import ITEM
 
@@ -188,7 +188,7 @@ def test_episodes_of_an_older_version_with_a_seed_stay_in_the_results(call: Call
         assert call(*asked)[0] == 0
         folder = output / "vendor_model"
         configuration = json.loads((folder / "_configuration.json").read_text())["configuration"]
-        of_all = {name: value for name, value in configuration.items() if name not in _OF_THE_MODEL}
+        of_all = {name: value for name, value in configuration.items() if name not in OF_THE_MODEL}
         paths = [path for path in folder.rglob("*.json") if "config_hash" in (json.loads(path.read_text()))]
         for path in paths:
             made = json.loads(path.read_text())

@@ -125,18 +125,19 @@ def test_an_undefined_kappa_has_a_reason() -> None:
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (lambda: small().drop("dimension"), "the ratings: no column 'dimension'; it has item, rater, rating"),
-        (lambda: small(rating=pl.lit("three")), "the ratings, row 1: rating 'three' is no number; leave it empty"),
-        (lambda: small(rating=pl.lit("3,500")), "row 1: rating '3,500' has a comma: write 3500 if the comma groups"),
-        (lambda: small(rating=pl.lit(float("inf"))), "row 1: rating inf is infinite; leave it empty"),
-        (lambda: small(item=pl.lit(" ")), "row 1: item is empty; every rating names its item"),
+        (lambda: small().drop("item"), "the ratings: no column 'item', or 'unit'; the table has rater, dimension"),
+        (lambda: small().drop("rater"), "the ratings: no column 'rater', or 'judge'; the table has item, dimension"),
+        (lambda: small(rating=pl.lit("three")), "row 1: rating 'three' of dimension 'warmth' is no number; leave it"),
+        (lambda: small(rating=pl.lit("3,500")), "row 1: rating '3,500' of dimension 'warmth' has a comma: write 3500"),
+        (lambda: small(rating=pl.lit(float("inf"))), "row 1: rating inf of dimension 'warmth' is infinite; leave it"),
+        (lambda: small(item=pl.lit(" ")), "row 1: item is empty or NA; every row names item, dimension and rater"),
         (
             lambda: pl.concat([small(), small()]),
-            "row 33: 'ann' rated 'warmth' of item 'i0' in row 1 already; give one rating, or name the data set",
+            "rows 1 and 33: both are item 'i0', dimension 'warmth', rater 'ann', with the values 1.0 and 1.0; leave",
         ),
         (
             lambda: small(cluster=pl.col("rater")),
-            "row 9: item 'i0' is in cluster 'bob', and before in 'ann'; an item is in one cluster",
+            "rows 1 and 9: cluster of item 'i0' is 'ann' and 'bob'; an item is in one cluster",
         ),
         (lambda: small(rating=pl.lit(None)), "the ratings: no rating; fill in the column 'rating'"),
         (lambda: small(rater=pl.col("rater").replace("ann", "anne")), "no rater 'ann'; did you mean 'anne'?"),

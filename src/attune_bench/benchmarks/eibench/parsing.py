@@ -11,78 +11,16 @@ leave the texts alone, and nothing is added to an object that was cut off.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from attune_bench.runner.episodes import visible, without_thinking
 from attune_bench.runner.task import Found, find_object
 from attune_metrics import MetricInputError
 from attune_metrics.eibench import clip_delta
 
-SILENCE = "..."
-"""The words of an utterance that has nothing but white space or tags."""
-
-_OPENED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-# As some models close it: </think >, </thinki>. No bracket within, so that a search costs linear time.
-_CLOSED_SOMEHOW = re.compile(r"</think[^<>]*>", re.IGNORECASE)
-_TAG = re.compile(r"</?think[^<>]*>", re.IGNORECASE)
 # A string, even one that is cut off: it stays, and nothing within it is taken for something else.
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
 _NOISE = re.compile(rf"({_STRING})|//[^\n]*|(?<=[:,\[\s])\+(?=\.?\d)|,(?=\s*[}}\]])", re.DOTALL)
-
-
-class Output(NamedTuple):
-    """An output of the model: the words said aloud, empty for none, and the thinking before and between them."""
-
-    words: str
-    thinking: str
-
-
-def read_output(text: str) -> Output:
-    """Separate what the model says aloud from what it thinks.
-
-    Parameters
-    ----------
-    text : str
-        What the model wrote.
-
-    Returns
-    -------
-    Output
-        Without white space at the ends. The words are empty where there is nothing but thinking between proper tags,
-        and ``...`` where there are tags and nothing else.
-
-    Examples
-    --------
-    >>> read_output("<think>He is hurt.</think> Tell me more.")
-    Output(words='Tell me more.', thinking='He is hurt.')
-    >>> read_output("He is hurt.</think>Tell me more.").words
-    'He is hurt.Tell me more.'
-    """
-    rest, thoughts = _split(text, _CLOSED)
-    _, others = _split(rest, _CLOSED_SOMEHOW)
-    return Output(visible(rest.strip()), "\n".join(thought.strip() for thought in (*thoughts, *others)))
-
-
-def visible(text: str) -> str:
-    """Return a text without thinking and tags; ``...`` where nothing else is in it, empty where it is empty.
-
-    Examples
-    --------
-    >>> visible("I see. <think>What now?</thinki>"), visible("<think>"), visible("")
-    ('I see.', '...', '')
-    """
-    said, _ = _split(text, _CLOSED_SOMEHOW)
-    return text and (_TAG.sub("", said).strip() or SILENCE)
-
-
-def _split(text: str, closed: re.Pattern[str]) -> tuple[str, list[str]]:
-    """Return the text outside of the thinking, and the thoughts."""
-    outside, thoughts, place = [], [], 0
-    while (begin := _OPENED.search(text, place)) and (end := closed.search(text, begin.end())):
-        outside.append(text[place : begin.start()])
-        thoughts.append(text[begin.end() : end.start()])
-        place = end.end()
-    return "".join([*outside, text[place:]]), thoughts
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +90,7 @@ def read_reaction(answer: str, anger: int, trust: int) -> Reaction | None:
     Reaction(anger=60, trust=20, anger_delta=10, trust_delta=0, reply='Fine.', reflection='', stops=True,
              stop_reason='', continues='No', repaired=False, unreadable=())
     """
-    said, thoughts = _split(answer, _CLOSED)
+    said, thoughts = without_thinking(answer)
     found = _find(said)
     if found is None or not found.value:
         return None

@@ -21,27 +21,8 @@ def state_recovery(
 ) -> pl.DataFrame:
     """Return how soon each model brings anger and trust back after a reply that made them worse.
 
-    Parameters
-    ----------
-    scores : ScoreTable
-        Scores of this benchmark.
-    data : iterable of Scenario
-        The scenarios, which say how the person begins.
-    results : iterable of Episode
-        The episodes that were scored; failed episodes are left out. The person left where the simulator ended an
-        episode.
-    **options
-        ``resamples``, ``seed``, ``level``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns `attune_bench.analyses.recovery.STATE_RECOVERY`.
-
-    Raises
-    ------
-    MetricInputError
-        Where an option is unknown or out of range.
+    Takes scores, scenarios, which say how the person begins, and episodes, of which failed ones are left out. The
+    person left where the simulator ended an episode. Returns and raises what `recovery_of_paths` does.
 
     Examples
     --------

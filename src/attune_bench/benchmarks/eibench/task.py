@@ -29,11 +29,8 @@ tells the last two from a stop: only that leaves a stop reason.
 
 The files of the results
 ------------------------
-In the output folder each model has a folder of its own: its name with ``_`` for ``/``. There ``results.jsonl`` contains
-the complete episodes of the scenarios in their order, ``summary.json`` what
-`attune_bench.benchmarks.eibench.scoring.model_summary` gives of them, and hidden files the cache and the episodes, by
-which a run goes on where it was stopped. Both results are also written where a run is interrupted; after a kill the
-same call writes them. A folder takes one configuration.
+`attune_bench.runner.episodes` describes the folder. Its results are ``results.jsonl``, and beside them ``summary.json``
+has what `attune_bench.benchmarks.eibench.scoring.model_summary` gives of them.
 
 The protocol follows EIBench's released evaluation, reflection before each reply included, with these differences:
 
@@ -62,53 +59,48 @@ their thinking. The last reply of a charm episode is not judged, unless `EIBench
 """
 
 import json
-import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from attune_bench.benchmarks.eibench.parsing import SILENCE, Reaction, read_output, read_reaction, visible
+from attune_bench.benchmarks.eibench.parsing import Reaction, read_reaction
 from attune_bench.benchmarks.eibench.scoring import model_summary, score
-from attune_bench.runner.cache import RunError, cache_key, read_json
 from attune_bench.runner.calls import (
     TEXT,
-    WHERE_SET,
     YES_NO,
     Call,
     Complete,
-    Decoding,
-    Endpoint,
     IncompleteAnswerError,
-    Role,
     integer_schema,
     message,
     object_schema,
-    safe_name,
 )
-from attune_bench.runner.prompts import Fence, Prompts, load_prompts, read_prompts
-from attune_bench.runner.task import AnswerFormat, Source, Task, check_answer_format, settings_as_json
-from attune_bench.scores.provenance import fingerprint
+from attune_bench.runner.episodes import (
+    SILENCE,
+    TRIES,
+    EpisodeFolder,
+    EpisodeSettings,
+    Language,
+    Steps,
+    calls_of,
+    play,
+    read_output,
+    read_reply_to,
+    reply_to,
+    visible,
+)
+from attune_bench.runner.prompts import Fence, Prompts, load_prompts
+from attune_bench.runner.task import Task
 from attune_data import Episode, Scenario
 from attune_data.eibench.records import scenes
-from attune_data.io.documents import write_whole
 from attune_data.text import without_surrogates
 from attune_metrics import anchor_reward, anchor_score
 from attune_metrics.eibench import Anchors
 
-# As in EIBench's released evaluation.
-MAX_TOKENS = 8192
-TEMPERATURE = 0.7
-
-Language = Literal["en", "zh"]
-
-_CHINESE = re.compile("[\u3400-\u9fff]")
-
 
 def bundled_prompts() -> Prompts:
     """Return the bundled wording of the instructions, which one's own has to match."""
-    return load_prompts("attune_bench.benchmarks.eibench", "eibench-v2")
+    return load_prompts(*EIBenchSettings.bundled)
 
 
 MAX_ROUNDS = 8
@@ -116,39 +108,16 @@ MAX_ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class EIBenchSettings:
+class EIBenchSettings(EpisodeSettings):
     """Who talks with whom, and how.
 
     Parameters
     ----------
-    model : str
-        The evaluated model, as its provider names it.
-    simulator : str
-        The model that plays the person.
-    max_rounds : int
-        How often the person judges and answers at most.
     judge_all : bool
         Whether the person also judges the last reply of a charm episode, which has one more than there are rounds.
-    language : {"en", "zh"}, optional
-        Language of our instructions; by default Chinese for a scenario with Chinese characters, else English.
-    seed : int, optional
-        Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
-    temperature, simulator_temperature : float, optional
-        Sent with the calls of each; None for the server's own.
-    max_tokens : int, optional
-        The most tokens of a response; None for the server's own limit, where the simulator keeps `MAX_TOKENS`.
-    answer_format : {"schema", "free"}
-        Whether the simulator's calls are sent with the schema of their answer; either way three times at most.
-    prompts : Prompts
-        The wording of our instructions.
-    reasoning_effort, extra_body
-        Sent with the calls of the model where set, see `attune_bench.runner.Decoding`.
-
-    Raises
-    ------
-    ValueError
-        An empty name, an unknown language or answer format, a number of rounds, a temperature or a number of tokens out
-        of range, or further parameters that cannot be sent.
+    **others
+        As of `attune_bench.runner.episodes.EpisodeSettings`: 8,192 tokens and a temperature of 0.7 on both sides are
+        those of EIBench's released evaluation.
 
     Examples
     --------
@@ -157,54 +126,17 @@ class EIBenchSettings:
     'en'
     """
 
-    model: str
-    simulator: str
+    bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks.eibench", "eibench-v2")
+
     max_rounds: int = MAX_ROUNDS
     judge_all: bool = False
-    language: Language | None = None
-    seed: int | None = None
-    temperature: float | None = TEMPERATURE
-    simulator_temperature: float | None = TEMPERATURE
-    max_tokens: int | None = MAX_TOKENS
-    answer_format: AnswerFormat = "schema"
-    prompts: Prompts = field(default_factory=bundled_prompts)
-    reasoning_effort: str | None = None
-    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        if not (self.model and self.simulator):
-            raise ValueError("the name of the model or of the simulator is empty")
-        if self.max_rounds < 1:
-            raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
-        check_answer_format(self.answer_format)
-        of_model = self._of_model  # Checks the parameters of requests.
-        try:
-            replace(of_model, temperature=self.simulator_temperature)
-        except ValueError as error:
-            raise ValueError(f"simulator_{error}") from None
-        if self.language not in (None, "en", "zh"):
-            raise ValueError(f"language is {self.language!r}; expected 'en' or 'zh'")
 
     def language_of(self, scenario: Scenario) -> Language:
         """Return the language of the instructions for a scenario."""
         person = scenario.aggressor_profile
-        texts = (person.system_prompt, person.opening_line or "", scenario.defender_profile.system_prompt)
-        return self.language or ("zh" if any(map(_CHINESE.search, texts)) else "en")
-
-    @property
-    def _of_model(self) -> Decoding:
-        return Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
-
-    @property
-    def decoding(self) -> dict[Role, Decoding]:
-        """How responses are decoded, by the role of who is asked."""
-        of_simulator = replace(self._of_model.for_other_role(MAX_TOKENS), temperature=self.simulator_temperature)
-        return {"model": self._of_model, "simulator": of_simulator}
-
-    def provenance(self) -> dict[str, Any]:
-        """Return all of it, the wording by version and hash, as JSON."""
-        told = settings_as_json(self) | {"language": self.language or "of the scenario"}
-        return told | self._of_model.where_set()
+        return self.language_for(
+            (person.system_prompt, person.opening_line or "", scenario.defender_profile.system_prompt)
+        )
 
 
 _CHANGES = dict.fromkeys(("anger_delta", "trust_delta"), integer_schema(-10, 10))
@@ -287,9 +219,6 @@ def _with_reflection(line: Line) -> str:
     return f"<think>{line.reflection}</think>\n{line.said}" if line.reflection else line.said
 
 
-TRIES = 3
-"""How often a judgement that can be read is asked for at most, in either answer format."""
-
 _PREVIEW = 200
 
 
@@ -335,18 +264,8 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
     ('simulator_stop', 70, 44)
     """
     episode = _Episode(scenario, settings)
-    steps = episode.play()
     try:
-        call, attempt = next(steps)
-        while True:
-            try:
-                answer = await complete(call, attempt)
-            except IncompleteAnswerError as error:
-                call, attempt = steps.throw(error)
-            else:
-                call, attempt = steps.send(answer)
-    except StopIteration as end:
-        return episode.record(end.value)
+        return episode.record(await play(episode.play(), complete))
     except IncompleteAnswerError as error:
         return episode.record("error", error=str(error))
 
@@ -374,17 +293,7 @@ def planned_calls(scenario: Scenario, settings: EIBenchSettings) -> list[Call]:
     >>> len(calls), calls[-1].id, calls[-1].pending
     (16, 'round-8', 15)
     """
-    try:
-        steps = _Episode(scenario, settings).play()
-    except ValueError:
-        return []
-    calls: list[Call] = []
-    with suppress(StopIteration):
-        call, _ = next(steps)
-        while True:
-            calls.append(replace(call, pending=len(calls)))
-            call, _ = steps.send('{"reply": "."}')
-    return calls
+    return [] if unplayable(scenario) else calls_of(_Episode(scenario, settings).play(), '{"reply": "."}')
 
 
 def unplayable(scenario: Scenario) -> str:
@@ -428,7 +337,7 @@ class _Episode:
         self._anchors = scenario.anchors("anger"), scenario.anchors("trust")
         self._anger, self._trust = (initial for initial, _, _ in self._anchors)
 
-    def play(self) -> Generator[tuple[Call, int], str, str]:
+    def play(self) -> Steps[str]:
         """Play the rounds: yield each call, take the text of its answer; return what ended them."""
         settings, model_opens = self._settings, self._calls.opens()
         if not model_opens:
@@ -445,15 +354,9 @@ class _Episode:
                 return ended_by
         return "max_rounds"
 
-    def _reply(self) -> Generator[tuple[Call, int], str, bool]:
+    def _reply(self) -> Steps[bool]:
         """Let the model speak; tell whether it said anything aloud."""
-        call = self._calls.model(self._lines)
-        try:
-            answer = yield call, 0
-        except IncompleteAnswerError:
-            # Of one that is incomplete again nothing is said, and it is no silence either: the episode fails.
-            answer = yield call, 1
-        raw = without_surrogates(answer).strip()
+        raw = yield from reply_to(self._calls.model(self._lines))
         words, thinking = read_output(raw)
         if words:
             self._lines.append(Line(True, raw, words))
@@ -461,22 +364,18 @@ class _Episode:
             self._history.append({"role": "defender", "content": words, **thought})
         return bool(words)
 
-    def _judge(self, number: int) -> Generator[tuple[Call, int], str, str | None]:
+    def _judge(self, number: int) -> Steps[str | None]:
         """Let the person judge the last reply and answer it; return what ends the episode then, None if it goes on."""
         call = self._calls.simulator(self._lines, number, self._anger, self._trust)
-        answer = ""
-        for attempt in range(TRIES):
-            try:
-                answer = yield call, attempt
-            except IncompleteAnswerError:
-                continue
-            reaction = read_reaction(answer, self._anger, self._trust)
-            if reaction is not None:
-                self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")
-                return "simulator_stop" if reaction.stops or not reaction.reply else None
-        preview = without_surrogates(answer)[-_PREVIEW:]
-        self._person_says(SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
-        return "parse_failed"
+        reaction, attempt, answer = yield from read_reply_to(
+            call, lambda answer: read_reaction(answer, self._anger, self._trust)
+        )
+        if reaction is None:
+            preview = without_surrogates(answer)[-_PREVIEW:]
+            self._person_says(SILENCE, parse="failed", parse_failed=True, raw_preview=preview)
+            return "parse_failed"
+        self._take(reaction, "retried" if attempt else "repaired" if reaction.repaired else "parsed")
+        return "simulator_stop" if reaction.stops or not reaction.reply else None
 
     def _take(self, reaction: Reaction, how: str) -> None:
         """Update the state and note the judgement."""
@@ -521,83 +420,24 @@ class _Episode:
                 "goal_reason": None,
                 "stop_reason": None,
                 "history": self._history,
-                "simulator": settings.simulator,
-                "prompt_version": settings.prompts.version,
-                "max_rounds": settings.max_rounds,
                 "initial_anger": anger.initial,
                 "initial_trust": trust.initial,
-                "seed": settings.seed,
-                "temperature": settings.temperature,
                 "language": self._calls.language,
-                "answer_format": settings.answer_format,
-                **({"max_tokens": None} if settings.max_tokens is None else {}),
-                **settings.decoding["model"].where_set(),
+                **settings.recorded(),
                 **({"licence": licence} if licence is not None else {}),
             }
         )
 
 
-# Hidden from loading, which reads the results.
-_EPISODES = "_episodes"
-_CONFIGURATION = "_configuration.json"
-_RESULTS = "results.jsonl"
-_SUMMARY = "summary.json"
-# Models are compared where all else is the same.
-_OF_THE_MODEL = ("model", "temperature", "model_provider", *WHERE_SET)
+def _summary(scenarios: Sequence[Scenario], episodes: Sequence[Episode]) -> dict[str, Any]:
+    """Return the content of ``summary.json``."""
+    summary = model_summary(score(scenarios, episodes))
+    for block in (summary["overall"], *summary["by_scene"].values()):
+        block["goal_score"] = None
+    return summary
 
 
-def _settings(model: str, *, simulator_model: str, prompts: Path | None = None, **options: Any) -> EIBenchSettings:
-    """Return the settings that a command line names; `prompts` is a wording of one's own, as a folder."""
-    return EIBenchSettings(model, simulator_model, prompts=read_prompts(prompts, bundled_prompts()), **options)
-
-
-def _folder(output: Path, settings: EIBenchSettings) -> Path:
-    return output / safe_name(settings.model.split("/"), settings.model)
-
-
-def _file_name(scenario: Scenario, _settings: EIBenchSettings) -> str:
-    return f"{_EPISODES}/{safe_name([scenario.id], scenario.id)}.json"
-
-
-def _configuration(settings: EIBenchSettings, providers: Mapping[Role, str]) -> dict[str, Any]:
-    return settings.provenance() | {f"{role}_provider": provider for role, provider in providers.items()}
-
-
-def _config_hash(configuration: Mapping[str, Any]) -> str:
-    # Another seed is another draw of the same configuration, as of every repeat.
-    return _config_hash_with_seed({**configuration, "seed": None})
-
-
-def _config_hash_with_seed(configuration: Mapping[str, Any]) -> str:
-    """Return what episodes of version 0.1.0 record."""
-    return cache_key(**{name: value for name, value in configuration.items() if name not in _OF_THE_MODEL})
-
-
-def _fields(scenario: Scenario, settings: EIBenchSettings, source: Source) -> Mapping[str, Any]:
-    """Return what an episode records of its run."""
-    return {
-        "config_hash": _config_hash(_configuration(settings, source.providers)),
-        "scenario_hash": fingerprint([scenario]),
-        "prompt_hash": settings.prompts.hash,
-        "provider": source.providers["model"],
-        "simulator_provider": source.providers["simulator"],
-    }
-
-
-@contextmanager
-def _results(
-    folder: Path, scenarios: Sequence[Scenario], settings: EIBenchSettings, servers: Mapping[Role, Endpoint]
-) -> Iterator[None]:
-    """Refuse a folder of another configuration; write the results of the complete episodes in the end."""
-    configuration = _configuration(settings, {role: server.provider for role, server in servers.items()})
-    _check_configuration(folder, configuration)
-    content: dict[str, Any] = {"config_hash": _config_hash(configuration), "configuration": configuration}
-    write_whole(folder / _CONFIGURATION, [json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"])
-    try:
-        yield
-    finally:
-        hashes = (content["config_hash"], _config_hash_with_seed(configuration))
-        _write_results(folder, scenarios, settings, hashes)
+_FILES = EpisodeFolder(Episode, "results.jsonl", _summary)
 
 
 def _judgements_read(episode: Mapping[str, Any]) -> list[bool]:
@@ -613,65 +453,12 @@ TASK: Task[Scenario, EIBenchSettings] = Task(
     tries=lambda _: TRIES,
     answers_read=_judgements_read,
     unusable=unplayable,
-    settings=_settings,
+    settings=lambda model, *, simulator_model, **options: EIBenchSettings(model, simulator_model, **options),
     unit="scenario",
-    file_name=_file_name,
-    folder=_folder,
-    fields=_fields,
+    file_name=_FILES.file_name,
+    folder=_FILES.folder,
+    fields=_FILES.fields,
     recorded=lambda *_: {},  # A folder takes one configuration.
-    results=_results,
+    results=_FILES.kept,
 )
 """Scenarios, and the episodes in which a model talks with the simulated person of each."""
-
-
-def _check_configuration(folder: Path, configuration: Mapping[str, Any]) -> None:
-    if not (folder / _EPISODES).is_dir():
-        if (folder / _RESULTS).exists():
-            raise RunError(f"{folder / _RESULTS} was not written by this runner; choose another folder")
-        return
-    path = folder / _CONFIGURATION
-    try:
-        before = read_json(path)["configuration"]
-        asked = {**dict.fromkeys(WHERE_SET), **configuration}
-        differ = {name: (before.get(name), now) for name, now in asked.items() if before.get(name) != now}
-    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise RunError(f"{path} does not say how the episodes of its folder were made; choose another folder") from None
-    if differ:
-        said = ", ".join(f"{name} {then!r}, here {now!r}" for name, (then, now) in differ.items())
-        raise RunError(f"{folder} contains episodes of another configuration ({said}); choose another folder")
-
-
-def _write_results(
-    folder: Path, scenarios: Sequence[Scenario], settings: EIBenchSettings, hashes: tuple[str, str]
-) -> None:
-    paths = {folder / _file_name(one, settings): one for one in scenarios}
-    made = [found for path, one in paths.items() if (found := _complete(path, one, hashes)) is not None]
-    if not made:
-        # Results of other scenarios, or of an older content or format of these, do not stay.
-        for name in (_RESULTS, _SUMMARY):
-            (folder / name).unlink(missing_ok=True)
-        return
-    write_whole(folder / _RESULTS, [line for line, _ in made])
-    summary = model_summary(score(scenarios, [episode for _, episode in made]))
-    for block in (summary["overall"], *summary["by_scene"].values()):
-        block["goal_score"] = None
-    text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
-    write_whole(folder / _SUMMARY, [text.encode() + b"\n"])
-
-
-def _complete(path: Path, scenario: Scenario, hashes: tuple[str, str]) -> tuple[bytes, Episode] | None:
-    """Return an episode and its line, None where it is missing, or of an older content of its scenario or settings."""
-    try:
-        made: dict[str, Any] = read_json(path)
-        if made["scenario_hash"] != fingerprint([scenario]) or made.get("config_hash", hashes[0]) not in hashes:
-            return None
-        if "config_hash" in made:
-            made["config_hash"] = hashes[0]
-        del made["run_key"]
-    except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-    line = json.dumps(made, ensure_ascii=False).encode() + b"\n"
-    try:
-        return line, Episode.model_validate_json(line)
-    except ValueError:
-        raise RunError(f"{path} is no episode; remove it, and the same command makes it again") from None

@@ -10,7 +10,7 @@ from attune_bench.benchmarks.sage.scoring import row
 from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import SamplingKeywords
-from attune_data.sage import FAILURE, SageDialogue
+from attune_data.sage import SageDialogue
 
 
 def state_recovery(
@@ -18,24 +18,8 @@ def state_recovery(
 ) -> pl.DataFrame:
     """Return how soon each model brings the emotion back after a reply that made it worse.
 
-    Parameters
-    ----------
-    scores : ScoreTable
-        Scores of this benchmark.
-    results : iterable of SageDialogue
-        The dialogues that were scored. The person left where a dialogue ended with an emotion below 10.
-    **options
-        ``resamples``, ``seed``, ``level``, ``interval``; see `attune_bench.stats.options.AnalysisOptions`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns `attune_bench.analyses.recovery.STATE_RECOVERY`.
-
-    Raises
-    ------
-    MetricInputError
-        Where an option is unknown or out of range.
+    Takes scores and dialogues; the person left where a dialogue ended with an emotion below 10. Returns and raises what
+    `recovery_of_paths` does.
 
     Examples
     --------
@@ -49,7 +33,7 @@ def state_recovery(
     paths = (
         StatePath(
             row(dialogue), "emotion", [said.emotion_point for said in dialogue.history if said.role == "user"],
-            dialogue.emo_point < FAILURE,
+            dialogue.outcome == "failure",
         )
         for dialogue in results
     )  # fmt: skip

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attune_bench.benchmarks.eibench.parsing import read_output, read_reaction
+from attune_bench.benchmarks.eibench.parsing import read_reaction
+from attune_bench.runner.episodes import read_output
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """EQ-Bench 4's tendencies and margins as scores: from role-plays, and from the board's file with its indexes."""
 
 import json
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -59,13 +60,9 @@ def test_types_of_scenarios_are_traits(scores: Scores) -> None:
 
 
 def test_margins_neither_rank_nor_compare(scores: Scores) -> None:
-    for refused in (
-        lambda: scores.rank(metrics=[ATTUNEMENT]),
-        lambda: scores.compare_all(metrics=[ATTUNEMENT]),
-        lambda: scores.compare("synthetic/even", "synthetic/hasty", metrics=[ATTUNEMENT]),
-    ):
+    for verb in (scores.rank, scores.compare_all, partial(scores.compare, "synthetic/even", "synthetic/hasty")):
         with pytest.raises(MetricInputError) as raised:
-            refused()
+            verb(metrics=[ATTUNEMENT])
         assert str(raised.value) == OWN_SCALE
     # They are shown, and a comparison of everything leaves them out.
     assert scores.summary(metrics=[ATTUNEMENT], resamples=50)["value"].null_count() == 0

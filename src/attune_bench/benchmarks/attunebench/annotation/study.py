@@ -309,9 +309,13 @@ class Study(Entry):
         return self.improving_model or self.model
 
     def asked(self) -> str:
-        """Return the questions and the model as JSON: both stay the same while a study runs."""
+        """Return what the file says of the questions and the model as JSON: both stay the same while a study runs.
+
+        What the file leaves to a default is not in it, so that a later version with another default goes on.
+        """
         served = {*Model.model_fields} - {"name", "instruction"}
-        return self.model_dump_json(exclude={"limits": True, "model": served, "improving_model": served})
+        left_out: Any = {"limits": True, "model": served, "improving_model": served}
+        return self.model_dump_json(exclude=left_out, exclude_unset=True)
 
     def untranslated(self) -> dict[str, list[str]]:
         """Return by language the values of the data that people read in English for want of other words."""

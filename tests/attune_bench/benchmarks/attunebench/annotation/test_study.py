@@ -10,7 +10,7 @@ from commands import Call
 from attune_bench.annotate import server
 from attune_bench.annotate.store import StoreError
 from attune_bench.benchmarks.attunebench.annotation.collect import begin_study
-from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, Study, read_study
+from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, Annotation, Study, read_study
 from attune_data.codebook import CodebookError
 
 
@@ -126,6 +126,22 @@ def test_values_that_people_read_as_the_data_have_them_are_named(
         "attune-bench: Pages in Deutsch show these values as the data have them, for want of words in [words.de]: "
         '"Another", "Yes".\n'
     )
+
+
+def test_a_default_of_a_later_version_changes_no_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = EXAMPLE.read_text(encoding="utf-8").partition("[annotation]")[0]
+    study, file = tmp_path / "study.toml", tmp_path / "study.db"
+    study.write_text(re.sub(r"^(attitudes|max_tokens) = .*$", "", text, flags=re.MULTILINE), encoding="utf-8")
+    monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", "sk-1")
+    begin_study(study, file, 1)[0].close()
+    later = read_study(study)
+    for of, name, value in (
+        (later, "annotation", Annotation(binary=("B1",))),
+        (later.conversation, "attitudes", ("Calm", "Tense")),
+    ):
+        of.__dict__[name] = value  # As another default would have it.
+    monkeypatch.setattr("attune_bench.benchmarks.attunebench.annotation.collect.read_study", lambda _path: later)
+    begin_study(study, file, 1)[0].close()
 
 
 @pytest.mark.parametrize(
