@@ -321,9 +321,9 @@ def planned_calls(profile: SageProfile, settings: SageSettings) -> list[Call]:
 
 
 def _answers_read(dialogue: Mapping[str, Any]) -> list[bool]:
-    """Return for each answer of the simulator whether it could be read."""
+    """Return for each answer of the simulator whether it could be read; False for what a conversation failed by."""
     judged = sum("planning" in line for line in dialogue["history"])
-    return [True] * (2 * judged) + [False] * (dialogue.get("ended_by") == "parse_failed")
+    return [True] * (2 * judged) + [False] * (dialogue.get("error") is not None)
 
 
 _FILES = EpisodeFolder(SageDialogue, "{model}_result.jsonl")

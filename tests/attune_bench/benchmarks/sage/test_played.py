@@ -283,6 +283,7 @@ def run(server: ModelServer, output: Path, settings: SageSettings = SETTINGS, pr
     return run_sync(TASK, profiles, settings, endpoint("local", base_url=server.url), output=output)
 
 
+@pytest.mark.slow
 def test_a_run_writes_results_as_published_and_goes_on(tmp_path: Path) -> None:
     with ModelServer(answer=speak) as server:
         run(server, tmp_path, profiles=DEMO[:1])
@@ -308,6 +309,7 @@ def test_a_run_writes_results_as_published_and_goes_on(tmp_path: Path) -> None:
     assert score(loaded).provenance.synthetic
 
 
+@pytest.mark.slow
 def test_models_are_compared_within_one_simulator(tmp_path: Path) -> None:
     with ModelServer(answer=answer_to) as server:
         for model, simulator in (("a", "p"), ("b", "p"), ("c", "q")):
@@ -349,6 +351,7 @@ elsewhere = pytest.mark.usefixtures("elsewhere")
 
 
 @elsewhere
+@pytest.mark.slow
 def test_the_command_runs_the_demo_and_its_results_are_scored(call: Invoke) -> None:
     with ModelServer(answer=speak) as server:
         given = ("run", "local", "vendor/model", "demo", *PERSON, "--base-url", server.url, "-o", "out")
@@ -365,6 +368,18 @@ def test_the_command_runs_the_demo_and_its_results_are_scored(call: Invoke) -> N
     status, out, _ = call("report", "scores.parquet")
     assert status == 0
     assert "simulator vendor/person" in " ".join(out.split())
+
+
+@elsewhere
+def test_the_command_says_that_nothing_could_be_read(call: Invoke) -> None:
+    with ModelServer(answer=lambda _body: "So so.") as server:
+        given = ("run", "local", "vendor/model", "demo", *PERSON, "--base-url", server.url, "-o", "out")
+        status, _, err = call(*given, "--limit", 1)
+        assert server.calls == 4
+    assert status == 1
+    assert "'So so.'" in err
+    assert call("validate", "out")[0] == 0
+    assert call("validate", "out", "--strict")[0] == 1
 
 
 @elsewhere
