@@ -25,13 +25,11 @@ from attune_bench.cli.options import (
 )
 from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings, writing
 from attune_bench.cli.scores import check_unstated, read_scores, sampling_of
+from attune_bench.report.consensus import consensus_note, consensus_tables, consensus_warnings
 from attune_bench.report.document import Document, Format, document
 from attune_bench.report.judges import (
     closeness_note,
     closeness_tables,
-    consensus_note,
-    consensus_tables,
-    consensus_warnings,
     judged_note,
     judged_tables,
     plan_note,

@@ -17,7 +17,6 @@ from attune_bench.report.columns import (
     interval_words,
     label,
     number_column,
-    p_value,
     size_column,
     text_column,
     under_condition,
@@ -25,10 +24,9 @@ from attune_bench.report.columns import (
 from attune_bench.report.tables import frame_columns, group_name, significant_words, with_frame
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant
-from attune_bench.stats.consensus import ConsensusTables
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS
 from attune_bench.stats.options import AnalysisOptions
-from attune_data.text import joined, plural, pluralize
+from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
 
 _KINDS = {
@@ -168,8 +166,8 @@ def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bo
     shifts = [
         *agreement[:2],
         _shift(),
-        number_column("of two experts", "expert_shift", _rating),
-        number_column("of two judges", "judge_shift", _rating),
+        number_column("of two experts", "expert_shift", rating_metric),
+        number_column("of two judges", "judge_shift", rating_metric),
     ]
     twos = [
         agreement[0],
@@ -180,11 +178,11 @@ def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bo
         size_column(),
     ]
     title = "Kappa of a judge with experts, and of experts among themselves"
-    tables = with_frame("judges", judges, _by_dataset("judges", title, agreement, judges))
+    tables = with_frame("judges", judges, by_dataset("judges", title, agreement, judges))
     # The first tables have their frame and footnotes already.
     moved = judges.filter(pl.col("shift").is_not_null()).with_columns(reason=pl.lit(None, dtype=pl.String))
-    tables += _by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
-    of_pairs = _by_dataset("pairs", "Kappa of every two raters", twos, pairs) if all_pairs else ()
+    tables += by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
+    of_pairs = by_dataset("pairs", "Kappa of every two raters", twos, pairs) if all_pairs else ()
     return [*tables, *with_frame("pairs", pairs, of_pairs)]
 
 
@@ -192,15 +190,17 @@ def _kappa(_: Row) -> Metric:
     return Metric(name="kappa", label="Kappa", digits=3)
 
 
-def _rating(_: Row) -> Metric:
+def rating_metric(_: Row) -> Metric:
+    """Return how a mean of ratings is shown."""
     return Metric(name="rating", label="Rating", digits=2)
 
 
 def _shift(head: str = "shift") -> Column:
-    return estimate_column(head, "shift", _rating, low="shift_low", high="shift_high", signed=True)
+    return estimate_column(head, "shift", rating_metric, low="shift_low", high="shift_high", signed=True)
 
 
-def _by_dataset(key: str, title: str, columns: list[Column], frame: pl.DataFrame) -> Iterator[Table]:
+def by_dataset(key: str, title: str, columns: list[Column], frame: pl.DataFrame) -> Iterator[Table]:
+    """Yield a table for each data set, which its title names."""
     for (dataset,), rows in frame.group_by("dataset", maintain_order=True):
         yield Table(key, title if dataset is None else f"{dataset}: {title}", columns, rows.to_dicts())
 
@@ -220,102 +220,3 @@ def closeness_note(judges: pl.DataFrame, *, weights: str | None, by: str, margin
         "score moves where the judge takes the place of an expert; of two experts, of two judges: by how much at most "
         "where one takes the place of another."
     )
-
-
-def consensus_tables(found: ConsensusTables, *, confusion: bool) -> list[Table]:
-    """Return the tables of `attune_bench.stats.consensus.judge_consensus`; matrices where asked for."""
-    dimension, judge = text_column("dimension", "dimension", is_name=True), text_column("judge", "judge", is_name=True)
-    model = [text_column("model", "model", is_name=True)] if found.models["model"].count() else []
-    of_models = [
-        dimension,
-        *model,
-        estimate_column("level", "level", _rating),
-        number_column("plain mean", "plain", _rating),
-        size_column(),
-    ]
-    of_judges = [
-        dimension,
-        judge,
-        *(number_column(name, name, _rating, signed=name == "leniency") for name in _ERRORS),
-        count_column("n", "n"),
-    ]
-    return [
-        *with_frame("models", found.models, _by_dataset("models", "Level, by agreement", of_models, found.models)),
-        *with_frame("judges", found.judges, _by_dataset("judges", "Errors of judges", of_judges, found.judges)),
-        *with_frame("confusion", found.confusion, _matrices(found.confusion) if confusion else ()),
-        *with_frame("pairs", found.pairs, ()),
-        *with_frame("units", found.units, ()),
-    ]
-
-
-_ERRORS = ("accuracy", "leniency", "spread", "slope")
-
-
-def _matrices(frame: pl.DataFrame) -> Iterator[Table]:
-    """Yield a matrix for each judge: a row a level, a column a rating."""
-    for _, rows in frame.group_by("dataset", "dimension", "judge", maintain_order=True):
-        first = rows.row(0, named=True)
-        ratings = rows["rating"].unique(maintain_order=True).to_list()
-        columns = [
-            text_column("level", "level"),
-            *(number_column(f"rated {rating:g}", f"{rating:g}", _rating) for rating in ratings),
-        ]
-        levels = [
-            {"level": f"{level:g}", **{f"{one['rating']:g}": one["probability"] for one in own.to_dicts()}}
-            for (level,), own in rows.group_by("level", maintain_order=True)
-        ]
-        title = f"{_place(first)}: how often {first['judge']} gives each rating"
-        yield Table("confusion", title, columns, levels)
-
-
-def consensus_note(found: ConsensusTables, *, level: float) -> str:
-    """Return the sentences below the tables, the most important first."""
-    over = "items" if found.models["clusters"].equals(found.models["n"]) else "clusters of items"
-    tested = (
-        "Whether two judges share errors is tested, against the others: errors that most judges share cannot show."
-        if found.pairs["p_holm"].count()
-        else "Whether judges share errors cannot be tested: that takes four judges and ten clusters."
-    )
-    return (
-        "Agreement is not truth: what all judges share, such as leniency to the weakest, is in the levels, and nothing "
-        "here shows it. The levels follow judges that err alike, as those of one family do, and intervals are then too "
-        f"narrow. {tested} Let people rate a part, and use judge correct. level: mean of the levels that the "
-        "judges' agreement makes likely, by the model of Dawid and Skene with ordered levels; in brackets "
-        f"{100 * level:g}% intervals over {over}, which count that the judges' errors are estimated. plain mean: of "
-        "the judges' ratings. accuracy: how often a rating is the level. leniency: mean of rating minus level; the "
-        "average judge has none. spread: its standard deviation. slope: by how much a judge's impression rises with a "
-        "level; 1 for the average judge."
-    )
-
-
-_NEVER_ERRS = 0.99
-
-
-def consensus_warnings(found: ConsensusTables, *, level: float) -> tuple[str, ...]:
-    """Return a sentence for each judge that is left out, falls or never errs, and for judges that share errors."""
-    said = []
-    for row in found.judges.iter_rows(named=True):
-        where = f"Warning: {_place(row)}: {row['judge']}"
-        if row["reason"] is not None:
-            said.append(f"{where} is left out: {row['reason']}.")
-        elif row["slope"] is not None and row["slope"] < 0:
-            said.append(
-                f"{where} falls where most judges rise, and is turned round; nothing shows that most are right."
-            )
-        elif row["accuracy"] >= _NEVER_ERRS:
-            said.append(f"{where} seems never to err, so that the levels are its ratings. Few judges never err.")
-    for _, pairs in found.pairs.group_by("dataset", "dimension", maintain_order=True):
-        row = pairs.sort("excess", descending=True, nulls_last=True, maintain_order=True).row(0, named=True)
-        if row["p_holm"] is not None and row["p_holm"] < 1 - level:
-            own = [row["judge_a"], row["judge_b"]]
-            others = sorted({*pairs["judge_a"], *pairs["judge_b"]} - {*own})
-            instead = f" Of four judges, {joined(others)} may be the two instead." if len(others) == 2 else ""
-            said.append(
-                f"Warning: {_place(row)}: {joined(own)} agree more than the other judges explain (correlation "
-                f"{row['excess']:+.2f}, Holm p {p_value(row['p_holm'])}): they may share errors.{instead}"
-            )
-    return tuple(said)
-
-
-def _place(row: Row) -> str:
-    return str(row["dimension"]) if row["dataset"] is None else f"{row['dataset']}: {row['dimension']}"
