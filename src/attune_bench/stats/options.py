@@ -31,6 +31,7 @@ from attune_metrics.stats.bootstrap import (
     MOST_KEPT,
     MOST_RESAMPLES,
     NO_VARIATION,
+    OF_GROUPS,
     PER_UNIT,
     PSEUDO_VALUES,
     STATISTICS,
@@ -199,7 +200,7 @@ class AnalysisOptions:
             return "depends on all models' results"
         if statistic == PSEUDO_VALUES:
             return f"fitted to all {pluralize(table.provenance.unit)} together"
-        of = "of groups' means" if statistic == "mean_of_means" else "of pooled counts"
+        of = "of groups' means" if statistic in OF_GROUPS else "of pooled counts"
         return f"{of}: each {table.provenance.unit} counts"
 
     def draws_clusters(self, table: ScoreTable) -> bool:
@@ -785,8 +786,10 @@ def direction(metric: Metric) -> int:
     Raises
     ------
     MetricInputError
-        If neither higher nor lower values are better.
+        If neither higher nor lower values are better, or values of two models are not on one scale.
     """
+    if metric.own_scale:
+        raise MetricInputError(f"{metric.name!r} cannot rank or compare models: {metric.own_scale}")
     if metric.higher_is_better is None:
         raise MetricInputError(f"{metric.name!r} cannot rank models: neither higher nor lower values of it are better")
     return metric.sign
