@@ -10,6 +10,7 @@ from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
 from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
+from attune_data.eqbench4 import ENTRY, ROLEPLAY
 from attune_data.record import Record
 from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE, PROFILE
@@ -22,6 +23,7 @@ __all__ = [
     "COMPARISON",
     "CONVERSATION",
     "DIALOGUE",
+    "ENTRY",
     "EPISODE",
     "INSTALLED",
     "ITEM",
@@ -29,6 +31,7 @@ __all__ = [
     "PREDICTION",
     "PROFILE",
     "QUESTION",
+    "ROLEPLAY",
     "RUN",
     "SCENARIO",
     "SITUATION",
@@ -43,7 +46,7 @@ __all__ = [
 
 KINDS: tuple[Kind[Any, Any], ...] = (
     *(CONVERSATION, RUN, SCENARIO, EPISODE, PROFILE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
-    *(SITUATION, TRANSCRIPT, VERDICT),
+    *(SITUATION, TRANSCRIPT, VERDICT, ROLEPLAY, ENTRY),
     *(COMPARISON, CHATLOG),
 )
 """Every kind of the library."""
