@@ -527,7 +527,9 @@ def _thresholds(parts: Floats, size: int) -> Floats:
 
 def _natural(parts: Floats) -> Floats:
     """Return shift and slope over the scale, and 1 over the scale: what logits are linear in, and so concave."""
-    return parts * np.stack([parts[:, 2], parts[:, 2], np.ones(len(parts))], axis=-1)
+    found = parts.copy()
+    found[:, :2] *= parts[:, 2:]
+    return found
 
 
 def _natural_slopes(parts: Floats) -> Floats:
@@ -549,22 +551,21 @@ def _design(size: int) -> Floats:
     return found
 
 
-def _derivatives(parts: Floats, size: int) -> tuple[Floats, Floats]:
-    """Return first (judges, levels, ratings, 3) and second derivatives (..., 3, 3) by the natural parts."""
-    steps, design = _thresholds(parts, size), _design(size)
-    below, above = np.exp(-np.logaddexp(0, -steps)), np.exp(-np.logaddexp(0, steps))
-    first = np.zeros((len(parts), size, size + 1, 3))
-    second = np.zeros((len(parts), size, size + 1, 3, 3))
-    first[:, :, : size - 1] += above[..., np.newaxis] * design
-    first[:, :, 1:size] -= below[..., np.newaxis] * design
-    curved = (below * above)[..., np.newaxis, np.newaxis] * design[..., np.newaxis] * design[..., np.newaxis, :]
-    second[:, :, : size - 1] -= curved
-    second[:, :, 1:size] -= curved
+def _scores(parts: Floats, size: int) -> Floats:
+    """Return the derivatives of `_log_confusions` by the natural parts (judges, levels, ratings, 3)."""
+    below, above = _below_and_above(parts, size)
+    found = np.zeros((len(parts), size, size + 1, 3))
+    found[:, :, : size - 1] += above[..., np.newaxis] * _design(size)
+    found[:, :, 1:size] -= below[..., np.newaxis] * _design(size)
     if size > 2:
-        inner = np.s_[:, :, 1 : size - 1]
-        first[*inner, 2] += (1 / np.expm1(parts[:, 2]))[:, np.newaxis, np.newaxis]
-        second[*inner, 2, 2] -= (1 / (4 * np.sinh(parts[:, 2] / 2) ** 2))[:, np.newaxis, np.newaxis]
-    return first, second
+        found[:, :, 1 : size - 1, 2] += (1 / np.expm1(parts[:, 2]))[:, np.newaxis, np.newaxis]
+    return found
+
+
+def _below_and_above(parts: Floats, size: int) -> tuple[Floats, Floats]:
+    """Return the probabilities that a rating is at most, and above, each level but the last."""
+    steps = _thresholds(parts, size)
+    return np.exp(-np.logaddexp(0, -steps)), np.exp(-np.logaddexp(0, steps))
 
 
 def _free_directions(judges: int, size: int) -> Floats:
@@ -631,10 +632,17 @@ def _improve(parts: Floats, rated: Floats, free: Floats, steps: int) -> Floats:
 def _slopes(parts: Floats, rated: Floats) -> tuple[Floats, Floats]:
     """Return the gradient of the ratings' likelihood, given levels, by all natural parts, and their information."""
     judges, size = rated.shape[:2]
-    first, second = _derivatives(parts, size)
-    gradient = np.einsum("jtr,jtrc->jc", rated, first[:, :, :size])
+    design = _design(size)
+    below, above = _below_and_above(parts, size)
+    gradient = np.einsum("jtk,tkc->jc", rated[:, :, :-1] * above - rated[:, :, 1:] * below, design)
+    weights = (rated[:, :, :-1] + rated[:, :, 1:]) * below * above
+    of_judges = np.einsum("jtk,tkc,tkd->jcd", weights, design, design)
+    if size > 2:
+        inner = rated[:, :, 1:-1].sum(axis=(1, 2))
+        gradient[:, 2] += inner / np.expm1(parts[:, 2])
+        of_judges[:, 2, 2] += inner / (4 * np.sinh(parts[:, 2] / 2) ** 2)
     information = np.zeros((judges, 3, judges, 3))
-    information[np.arange(judges), :, np.arange(judges)] = -np.einsum("jtr,jtrcd->jcd", rated, second[:, :, :size])
+    information[np.arange(judges), :, np.arange(judges)] = of_judges
     return gradient.ravel(), information.reshape(3 * judges, 3 * judges)
 
 
@@ -647,7 +655,7 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     size, posterior, counts = data.size, fit.posterior, data.counts
     judges = len(fit.parts)
     units = counts[..., np.newaxis] * posterior
-    first, _ = _derivatives(fit.parts, size)
+    first = _scores(fit.parts, size)
     scores = np.concatenate([first[judge][:, data.patterns[:, judge]] for judge in range(judges)], axis=-1)
     scores = scores.transpose(1, 0, 2)  # (patterns, levels, parts)
     expected = np.einsum("mpt,ptc->mpc", posterior, scores)
