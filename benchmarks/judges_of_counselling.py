@@ -226,10 +226,13 @@ def by_attribute(found: pl.DataFrame) -> Iterator[str]:
 def overall(rater: str) -> Scores:
     """Return a rater's mean rating of each answer over the attributes, as scores of the responders.
 
-    An answer without a rating on each attribute, or with one outside of the scale, has none.
+    Of the answers that every rater rated on each attribute, so that all raters are compared on the same answers.
     """
-    values = scores().values.filter(condition=rater).drop_nulls(ATTRIBUTES)
-    table = values.select("model", "unit", value=pl.mean_horizontal(ATTRIBUTES)).with_columns(metric=pl.lit("overall"))
+    answers = ["model", "unit"]
+    whole = scores().values.drop_nulls(ATTRIBUTES)
+    shared = whole.group_by(answers).len().filter(len=1 + len(JUDGES))
+    values = whole.filter(condition=rater).join(shared, on=answers, how="semi")
+    table = values.select(*answers, value=pl.mean_horizontal(ATTRIBUTES)).with_columns(metric=pl.lit("overall"))
     metrics = {"overall": {"label": "Mean rating", "low": 1, "high": 5, "digits": 2}}
     return Scores.from_table(table, metrics=metrics, about={"title": "MentalAlign", "unit": "context"})
 

@@ -101,10 +101,12 @@ def test_judges_hardly_see_safety() -> None:
 @pytest.mark.slow
 def test_a_judge_in_the_place_of_people_moves_ranks() -> None:
     found = {judge: counselling.moved(judge) for judge in JUDGES}
-    assert found["claude"][2:5] == ("Claude-3.5-Haiku", 7, 3)
-    for judge in ("gemini", "gpt-4o", "o4-mini"):
-        assert found[judge][2:5] == ("Qwen-2.5-7B", 5, 8)
-    assert [(one.reversed_pairs, one.pairs) for one in found.values()] == [(6, 41), (4, 39), (4, 39), (3, 38)]
+    moves = {judge: (one.responder, one.by_people, one.by_judge) for judge, one in found.items()}
+    assert moves == {
+        "claude": ("Claude-3.5-Haiku", 7, 3),
+        **dict.fromkeys(("gemini", "gpt-4o", "o4-mini"), ("Claude-3.5-Haiku", 7, 4)),
+    }
+    assert [(one.reversed_pairs, one.pairs) for one in found.values()] == [(6, 41), (4, 41), (3, 38), (3, 39)]
     models, _ = tiers(counselling.overall(PEOPLE))
     assert models["tier"].to_list() == [1, 2, 2, 3, 4, 5, 5, 5, 6, 7]
 
