@@ -11,9 +11,8 @@ import time
 from base64 import b64decode
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from annotating import Somebody
+from annotating import Patient
 from browsers import browsers
 from model_server import ModelServer
 
@@ -55,15 +54,6 @@ def shoot(page: Path, height: int) -> None:
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # noqa: S603 - our own page
 
 
-class Writer(Somebody):
-    """Somebody who answers no faster than a link may be used."""
-
-    def post(self, **given: Any) -> int:
-        """Send the form of the page."""
-        time.sleep(0.15)
-        return super().post(**given)
-
-
 def shoot_study(folder: Path) -> None:
     """Take pictures of the demo of annotation: a question, on a desk and on a telephone, and the administration."""
     command = [*COMMAND, "annotate", "demo", "--port", "8196"]
@@ -79,9 +69,9 @@ def shoot_study(folder: Path) -> None:
         links = re.findall(r"(http://127.0.0.1:8196)(/(?:admin/)?enter/)(\S+)", printed)
         (origin, enter, first), (_, _, second), (_, enter_admin, administrator) = links
         messages = ("I start a new job on Monday, and I keep thinking that they will find me out.", "It is a lot.")
-        Writer(origin, first, messages=messages).answer_all()
+        Patient(origin, first, messages=messages).answer_all()
         own = {"/screen/turn/1/edited#text": "Starting somewhere new is frightening. What would you fear most?"}
-        Writer(origin, second, messages=messages, **own).answer_until("/screen/turn/1/pair/0")
+        Patient(origin, second, messages=messages, **own).answer_until("/screen/turn/1/pair/0")
         for name, address, width, height in (
             ("pictures/annotate.png", f"{enter}{second}", 1280, 560),
             ("docs/assets/annotate.webp", f"{enter}{second}", 400, 760),

@@ -7,8 +7,8 @@ and return nan with `UndefinedMetricWarning` where a value is undefined.
 Everything else is imported from its module:
 
 - `attunebench`, a module for each task: `emotion`, `questions`, `preferences`, `panas`, `holistic` and `composite`.
-  `eibench`, `sage`, `emobench`, `eqbench` and `eqbench3` serve those benchmarks, `curves` describes an emotion over a
-  conversation, `turn_credit` divides a reward among turns in training.
+  `eibench`, `sage`, `emobench`, `eqbench`, `eqbench3` and `spiralbench` serve those benchmarks, `curves` describes an
+  emotion over a conversation, `turn_credit` divides a reward among turns in training.
 - `stats`: `bootstrap` (intervals by resampling), `comparison` (two models on the same units), `equivalence` (two models
   that hardly differ), `cluster_means` (shares, and means that count each cluster once), `power` (how much data a
   difference needs), `agreement` of raters, `judges` (against people), `ranking` of models, `repeats` of an evaluation,

@@ -101,7 +101,7 @@ def test_the_licence_of_a_kind_is_that_of_its_benchmark(kind: Kind[Any, Any]) ->
 @every_kind
 def test_the_demo_loads_without_an_issue_and_comes_back_equal(kind: Kind[Any, Any], tmp_path: Path) -> None:
     demo = load_records("demo", kind)
-    assert len(demo) >= 10
+    assert len(demo) >= 3
     assert demo.found == ()
     assert type(demo) is kind.collection
     assert list(loader_of(kind)("demo")) == list(demo)
@@ -212,6 +212,15 @@ TALKS: Mapping[str, tuple[Json, list[tuple[str, str]]]] = {
             ],
         },
         [("user", "I lost it."), ("assistant", "What did you lose?")],
+    ),
+    "chatlog": (
+        {
+            "prompt_id": "p",
+            "category": "c",
+            "evaluated_model": "m",
+            "transcript": [{"role": "user", "content": "37 again."}, {"role": "assistant", "content": "A number."}],
+        },
+        [("user", "37 again."), ("assistant", "A number.")],
     ),
     "transcript": (
         {

@@ -16,7 +16,19 @@ from hypothesis.strategies import SearchStrategy
 from public_names import public_functions
 
 import attune_metrics.comparisons
-from attune_metrics import CATALOG, Metric, UndefinedMetricWarning, curves, eibench, emobench, eqbench, eqbench3, sage
+from attune_metrics import (
+    CATALOG,
+    Metric,
+    UndefinedMetricWarning,
+    curves,
+    eibench,
+    emobench,
+    eqbench,
+    eqbench3,
+    eqbench4,
+    sage,
+    spiralbench,
+)
 from attune_metrics.attunebench import (
     composite,
     emotion,
@@ -31,6 +43,7 @@ from attune_metrics.attunebench.panas import Panas
 from attune_metrics.attunebench.preferences import JUDGE_DIMENSIONS, RESPONSE_LABELS
 from attune_metrics.eqbench3 import CRITERIA, STYLE
 from attune_metrics.metric import mean_over_turns
+from attune_metrics.spiralbench import PARTS
 from attune_metrics.stats.bootstrap import STATISTICS
 from attune_metrics.testing import Call, answers, calls, check_metric, perfect_calls, ratings, tags, texts
 
@@ -38,7 +51,7 @@ MODULES: dict[str, Any] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         composite, emotion, questions, preferences, panas, holistic, eibench, sage, emobench,
-        eqbench, eqbench3, attune_metrics.comparisons, curves,
+        eqbench, eqbench3, eqbench4, spiralbench, attune_metrics.comparisons, curves,
     )
 }  # fmt: skip
 # The keys of scores that have a value for each conversation, as the benchmark names them.
@@ -85,13 +98,15 @@ def test_every_entry_of_a_module_is_in_the_catalogue_once() -> None:
     assert sum(map(len, modules)) == len(set().union(*modules)), "a family is in one module"
 
 
+OF_MODELS = ("composite_z", "reward_macro", "spiralbench_score")
 # Building blocks and unchecked functions; no metrics of their own.
 NOT_METRICS = {
     "emotion_similarity", "pairwise_wins", "panas_totals", "om_reference", "hp_reference", "binary_counts",
     "emotion_scores", "response_scores", "panas_scores", "four_branch_scores", "clip_delta", "state_curve",
     "treat_failed", "scene_means", "sage_scores", "round_half_up", "majority_accuracy", "get_protocol", "tokenize",
     "jaccard", "token_jaccard", "eqbench3_task_score", "ability_scores", "win_fraction",
-    "pseudo_games", "judged_pairs", "trueskill_ratings", "anchored_ratings", "published_ratings",
+    "pseudo_games", "judged_pairs", "trueskill_ratings", "anchored_ratings", "published_ratings", "conversation_value",
+    "spiralbench_score",
 }  # fmt: skip
 
 
@@ -127,11 +142,13 @@ def test_every_key_of_scores_is_in_the_catalogue() -> None:
     shape = {"emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"}
     items = {"item_accuracy", "eu_accuracy", "ea_accuracy", "eu_emotion_accuracy", "eu_cause_accuracy"}
     judged = {f"eqbench3_{name}" for name in ("rubric", *CRITERIA["standard"], *CRITERIA["analysis"], *STYLE)}
+    seen = {f"eqbench4_{name}" for name in (*eqbench4.TENDENCIES, *eqbench4.ABILITIES)}
     pairs = {"rating", "win_rate"}
-    benchmarks = episode | dialogue | items | question | judged | pairs
+    spirals = {"spiralbench_score", *(f"spiralbench_{name.replace('-', '_')}" for name in PARTS)}
+    benchmarks = episode | dialogue | items | question | judged | seen | pairs | spirals
     assert set(CATALOG) == {*KEYS, "composite_z"} | turn_keys | components | benchmarks | shape
     assert {name for name, metric in CATALOG.items() if metric.level == "turn"} == turn_keys
-    assert {name for name, metric in CATALOG.items() if metric.level == "model"} == {"composite_z", "reward_macro"}
+    assert {name for name, metric in CATALOG.items() if metric.level == "model"} == {*OF_MODELS}
 
 
 SOURCES = {
@@ -141,7 +158,9 @@ SOURCES = {
     "eqbench": "EQ-Bench v2 (arXiv:2312.06281)",
     "comparisons": "",  # no benchmark's own
     "eqbench3": "EQ-Bench 3, repository EQ-bench/eqbench3",
+    "eqbench4": "EQ-Bench 4, repository EQ-bench/EQ-bench-site",
     "curves": "Defined in",
+    "spiralbench": "Spiral-Bench v1, repository sam-paech/spiral-bench",
 }
 
 
@@ -271,7 +290,7 @@ def test_terms_name_the_columns_that_a_statistic_takes() -> None:
         if name.startswith("pooled_"):
             counts, _, score = name.partition(".")
             assert (metric.statistic, metric.terms) == (score, tuple(f"{counts}.{cell}" for cell in cells))
-        elif name not in {"composite_z", "reward_macro"}:
+        elif name not in OF_MODELS:
             assert metric.terms == ()
             assert metric.statistic in ({"pseudo_values"} if name == "rating" else {"mean", "share"})
     assert (CATALOG["composite_z"].statistic, CATALOG["composite_z"].terms) == ("z_score", ("composite_score",))
@@ -279,6 +298,9 @@ def test_terms_name_the_columns_that_a_statistic_takes() -> None:
     assert macro.statistic == "mean_of_means"
     assert macro.terms[:4] == ("reward.support", "n.support", "reward.defense", "n.defense")
     assert len(macro.terms) == 2 * len(eibench.SCENES) == 8
+    spiral = CATALOG["spiralbench_score"]
+    assert (spiral.statistic, spiral.terms[:2]) == ("mean_of_clipped_means", ("part.off_rails", "weight.off_rails"))
+    assert len(spiral.terms) == 2 * len(PARTS) == 24
 
 
 def test_how_episodes_and_dialogues_are_shown() -> None:

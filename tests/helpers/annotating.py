@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from html.parser import HTMLParser
+from time import sleep
 from typing import Any
 
 import httpx2
@@ -139,3 +140,16 @@ class Somebody:
     def text(self) -> str:
         """What the page says, without its tags."""
         return " ".join(unescape(re.sub(r"<[^>]+>", " ", self.page)).split())
+
+    def close(self) -> None:
+        """Close the connection to the server."""
+        self.client.close()
+
+
+class Patient(Somebody):
+    """Somebody who answers no faster than a link may be used."""
+
+    def post(self, **given: Any) -> int:
+        """Send the form of the page."""
+        sleep(0.15)
+        return super().post(**given)

@@ -22,14 +22,19 @@ def browsers() -> Iterator[Callable[..., Any]]:
         browser = opened[script]
         browser.get("about:blank")
         browser.get_log("browser")
-        # The window of a headless browser is not narrower than 500 pixels; what the page sees can be.
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        resize(browser, width)
         return browser
 
     yield start
     for browser in opened.values():
         browser.quit()
+
+
+def resize(browser: Any, width: int) -> None:
+    """Let pages see a window of a width."""
+    # The window of a headless browser is not narrower than 500 pixels; what the page sees can be.
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 
 def choose_scheme(browser: Any, scheme: str) -> None:

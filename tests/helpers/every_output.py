@@ -24,11 +24,13 @@ from attune_bench.scores.table import metrics_per_unit
 from attune_data import load, load_records, load_runs, load_scenarios
 from attune_data.kinds import (
     ANSWER,
+    CHATLOG,
     COMPARISON,
     DIALOGUE,
     EPISODE,
     ITEM,
     QUESTION,
+    ROLEPLAY,
     RUN,
     SCENARIO,
     SITUATION,
@@ -62,7 +64,9 @@ def write_inputs(folder: Path) -> None:
         "eqbench": (load_records("demo", QUESTION), load_records("demo", ANSWER)),
         "eqbench3": (load_records("demo", SITUATION), load_records("demo", TRANSCRIPT)),
         "comparisons": (load_records("demo", COMPARISON),),
+        "spiralbench": (load_records("demo", CHATLOG),),
         "eqbench3_pairs": (load_records("demo", VERDICT),),
+        "eqbench4": (load_records("demo", ROLEPLAY),),
     }
     for benchmark in BENCHMARKS:
         own = folder / benchmark.name
@@ -122,6 +126,7 @@ def write_outputs(folder: Path) -> None:
     _call(
         "judges", "judges", _RATINGS, "--expert", "expert1", "expert2", "expert3", "--judge", "gpt", "claude", *_QUICK
     )
+    _call("consensus", "judge", "consensus", _RATINGS)
     tables = [f"{benchmark.name}/scores.parquet" for benchmark in BENCHMARKS]
     _call("leaderboard", "leaderboard", "build", *tables, "-o", "site", *_QUICK)
 

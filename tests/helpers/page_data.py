@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from eqbench4_files import write_site
+from synthetic.roleplays import roleplays
 
 from attune_data import load, load_codebook, load_episodes, load_records, load_runs, load_sage, load_scenarios
-from attune_data.kinds import ANSWER, COMPARISON, ITEM, QUESTION, SITUATION, TRANSCRIPT, VERDICT
+from attune_data.kinds import ANSWER, CHATLOG, COMPARISON, ITEM, QUESTION, SITUATION, TRANSCRIPT, VERDICT
 
 __all__ = ["lay_out"]
 
@@ -98,6 +100,25 @@ def _eqbench3(folder: Path) -> None:
     _at(folder, "elo_results_eqbench3.json").write_text(json.dumps(content), encoding="utf-8")
 
 
+def _spiralbench(folder: Path) -> None:
+    """Write the demonstration data in the form of the repository's files, a model a file."""
+    by_model: dict[str, dict[str, Any]] = {}
+    for one in load_records("demo", CHATLOG):
+        chunks = {}
+        for chunk in one.judgements:
+            quoted: dict[str, list[Any]] = {name: [] for name in chunk.values}
+            for span in chunk.spans:
+                quoted[span.behaviour].append([span.text, span.intensity])
+            about = {"metrics": dict(chunk.values), "full_metrics": quoted, "assistant_turn_indexes": chunk.replies}
+            chunks[chunk.name] = about
+        content = json.loads(one.to_line()) | {"judgements": chunks}
+        by_model.setdefault(one.evaluated_model, {})[one.prompt_id] = [content]
+    for model, conversations in by_model.items():
+        about = {"__meta__": {"scoring_summary": [{"score_0_100": 50.0}]}}
+        path = _at(folder, f"res_v0.2/{model.rpartition('/')[2]}.json")
+        path.write_text(json.dumps({"1": {"eval_prompts_v0.2.json": conversations, **about}}), encoding="utf-8")
+
+
 def _publishing(folder: Path) -> None:
     load("demo").to_jsonl(_at(folder, "Sample200/conversations.jsonl"))
 
@@ -116,6 +137,8 @@ _LAYOUTS: dict[str, Callable[[Path], None]] = {
     "comparisons.md": _comparisons,
     "eqbench3.md": _eqbench3,
     "eqbench3-pairs.md": _eqbench3,
+    "eqbench4.md": lambda folder: write_site(folder / "eqbench4", roleplays(seed=1)),
+    "spiralbench.md": _spiralbench,
     "publishing.md": _publishing,
     "scale.md": _scale,
 }

@@ -275,9 +275,9 @@ class Application:
 
     def _error(self, request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        texts = Texts(self.job.languages[0])
+        person = self.store.person_of(request.cookies.get(self._cookie, "")) if status < 500 else None
+        texts = Texts(person.language if person else self.job.languages[0])
         key = {403: "no_link", 404: "no_page"}.get(status, "failed")
-        del request
         return self.page("message.html", texts, status=status, title=texts(f"{key}_title"), text=texts(key))
 
     # Pages.

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from math import isfinite, nan
+from pathlib import Path
 
 from attune_bench.benchmarks import attunebench, eibench, sage
 from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option, role_options
@@ -134,6 +135,32 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         ),
     ),
     Benchmark(
+        name="eqbench4",
+        title="EQ-Bench 4",
+        docs="eqbench4.md",
+        results="attune_data.kinds:ROLEPLAY",
+        cluster="scenario_id",
+        score="attune_bench.benchmarks.eqbench4:score",
+        row="attune_bench.benchmarks.eqbench4:row",
+        comparability_keys={
+            "pointwise_judge_model": "judge of the tendencies",
+            "persona_model": "model that plays the person",
+        },
+        options=(
+            Option(
+                name="index",
+                help="For the file of the board: the folder with <slug>/index.json, which says the scenarios.",
+                verbs=("score",),
+                kind=Path,
+            ),
+        ),
+        limits=(
+            "A tendency says how strong something is as one judge sees it; neither more nor less of it is better.",
+            "A margin is against a model's neighbours on the board, and says nothing of any other model.",
+            "Each model has one role-play of a scenario, so nothing says how much another role-play would differ.",
+        ),
+    ),
+    Benchmark(
         name="comparisons",
         title="Comparisons in pairs",
         docs="comparisons.md",
@@ -169,6 +196,24 @@ BENCHMARKS: tuple[Benchmark, ...] = (
         limits=(
             "A rating says how often a model wins against these models, by one judge; it is no quality as such.",
             "New models are judged against their neighbours only, so that a rating rests on those.",
+        ),
+    ),
+    Benchmark(
+        name="spiralbench",
+        title="Spiral-Bench",
+        docs="spiralbench.md",
+        results="attune_data.kinds:CHATLOG",
+        score="attune_bench.benchmarks.spiralbench:score",
+        row="attune_bench.benchmarks.spiralbench:row",
+        comparability_keys={
+            "user_model": "model that plays the person",
+            "prompt_file": "prompts",
+            "instruction_file": "instructions of the person",
+        },
+        limits=(
+            "A score is one judge's, and the files do not name the judge.",
+            "One model plays the person, and its words differ from one conversation to the next.",
+            "Caps and weights are the author's; a part beyond its cap changes the score no more.",
         ),
     ),
 )

@@ -338,6 +338,7 @@ def _statistic(table: ScoreTable, metric: Metric, options: AnalysisOptions) -> s
         "mean": f"mean over {units}",
         "share": f"share of {units}",
         "mean_of_means": f"mean of the means over groups of {units}",
+        "mean_of_clipped_means": f"weighted mean of parts, each a mean over {units} that is clipped to 0 to 1",
         "z_score": "standard score among the models",
         PSEUDO_VALUES: f"fitted to all {units} together",
     }.get(metric.statistic, pooled if metric.statistic in STATISTICS else metric.statistic)

@@ -181,9 +181,11 @@ def transcript_section(page: "PageScores", records: ScoredRecords, folder: Trans
         Where transcripts go that are too large for the page; without it they all go on the page.
     """
     table = page.table
-    metric = table.metric(table.primary)
-    if metric.statistic not in PER_UNIT:
-        return Section(_TITLE, left_out=f"{metric.label} has no value of each {table.provenance.unit}")
+    of_units = [one for one in (table.primary, *table.headline) if table.metric(one).statistic in PER_UNIT]
+    if not of_units:
+        label_of = table.metric(table.primary).label
+        return Section(_TITLE, left_out=f"{label_of} has no value of each {table.provenance.unit}")
+    metric = table.metric(of_units[0])
     reasons = withheld_reasons(table, records, small_cells=page.small_cells)
     picks = [one for group in page.numbers for one in _picks(table, metric, group, reasons)]
     counts, made = Counter(filter(None, reasons.values())), records.made

@@ -39,7 +39,7 @@ from attune_data.record import panics_as_errors
 from attune_data.text import did_you_mean, plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
-from attune_metrics.stats.bootstrap import PER_UNIT, PSEUDO_VALUES, STATISTICS
+from attune_metrics.stats.bootstrap import OF_GROUPS, PER_UNIT, PSEUDO_VALUES, STATISTICS
 
 _COUNTED = ("coverage.", "calls.", "failed.")
 _OF_ONE = (*PER_UNIT, PSEUDO_VALUES, "z_score")
@@ -68,8 +68,8 @@ def check_scores(table: ScoreTable) -> None:
             known = did_you_mean(metric.statistic, STATISTICS)
             raise MetricInputError(f"metrics.{metric.name}.statistic: no {metric.statistic!r}; {known}")
         terms = len(metric.terms) if metric.statistic == "z_score" else len(term_columns(metric))
-        expected = 1 if metric.statistic in _OF_ONE else terms if metric.statistic == "mean_of_means" else 4
-        if terms != expected or (metric.statistic == "mean_of_means" and terms % 2):
+        expected = 1 if metric.statistic in _OF_ONE else terms if metric.statistic in OF_GROUPS else 4
+        if terms != expected or (metric.statistic in OF_GROUPS and terms % 2):
             raise MetricInputError(f"metrics.{metric.name}.terms: {metric.statistic} of {plural(terms, 'term')}")
     for name in filter(None, (*table.provenance.headline, table.provenance.primary)):
         table.metric(name)
@@ -162,9 +162,10 @@ def _ranges(table: ScoreTable, count: Kind) -> Iterator[Range]:
         columns = term_columns(metric)
         if metric.statistic in (*PER_UNIT, PSEUDO_VALUES):
             yield columns[0], metric.low, metric.high, "trial" if metric.statistic == "share" else "score"
-        elif metric.statistic == "mean_of_means":
+        elif metric.statistic in OF_GROUPS:
+            of_weights: Kind = count if metric.statistic == "mean_of_means" else "score"
             for place, column in enumerate(columns):
-                yield (column, 0, inf, count) if place % 2 else (column, -inf, inf, "score")
+                yield (column, 0, inf, of_weights) if place % 2 else (column, -inf, inf, "score")
         else:
             for column in columns:
                 yield (column, 0, inf, count) if metric.statistic in STATISTICS else (column, -inf, inf, "score")

@@ -31,6 +31,7 @@ from attune_metrics.stats.bootstrap import (
     MOST_KEPT,
     MOST_RESAMPLES,
     NO_VARIATION,
+    OF_GROUPS,
     PER_UNIT,
     PSEUDO_VALUES,
     STATISTICS,
@@ -199,7 +200,7 @@ class AnalysisOptions:
             return "depends on all models' results"
         if statistic == PSEUDO_VALUES:
             return f"fitted to all {pluralize(table.provenance.unit)} together"
-        of = "of groups' means" if statistic == "mean_of_means" else "of pooled counts"
+        of = "of groups' means" if statistic in OF_GROUPS else "of pooled counts"
         return f"{of}: each {table.provenance.unit} counts"
 
     def draws_clusters(self, table: ScoreTable) -> bool:
@@ -785,8 +786,10 @@ def direction(metric: Metric) -> int:
     Raises
     ------
     MetricInputError
-        If neither higher nor lower values are better.
+        If neither higher nor lower values are better, or values of two models are not on one scale.
     """
+    if metric.own_scale:
+        raise MetricInputError(f"{metric.name!r} cannot rank or compare models: {metric.own_scale}")
     if metric.higher_is_better is None:
         raise MetricInputError(f"{metric.name!r} cannot rank models: neither higher nor lower values of it are better")
     return metric.sign
@@ -811,7 +814,8 @@ def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> 
     series = ScoreSeries(table)
     metric = table.metric(table.primary)
     values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
-    known = [group for group in series.groups if values[group] is not None]
+    # Values on scales of their own are in no order: models are sorted by name.
+    known = [group for group in series.groups if values[group] is not None and not metric.own_scale]
     means = metric.sign * np.array([values[group] for group in known], dtype=np.float64)
     # Models that differ only by rounding are sorted by name.
     ranks = dict(zip(known, average_ranks(-means, rounding_of(means)).tolist(), strict=True))

@@ -1,13 +1,16 @@
-"""SAGE: dialogues in which the emotion of a simulated person moves turn by turn; records, rules, tables, texts."""
+"""SAGE: dialogues in which the emotion of a simulated person moves turn by turn, and the profiles of such people.
+
+Records, rules, tables, texts.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, Strict
 
-from attune_data.collection import Collection, Kind, Place
+from attune_data.collection import Collection, Kind, Place, record_kind
 from attune_data.columns import (
     Column,
     Columns,
@@ -86,6 +89,9 @@ class SageDialogue(SnakeCaseRecord):
     topic: Text = Field("", description="What the conversation is about.")
     task: Text = Field("", description="What the person says they want.")
     history: Items[SageMessage] = Field(description="The messages, the person first.")
+    error: str | None = Field(
+        None, description="What failed, so that the conversation has no score; absent in published files."
+    )
 
     @property
     def id(self) -> str:
@@ -99,7 +105,9 @@ class SageDialogue(SnakeCaseRecord):
 
     @property
     def outcome(self) -> str:
-        """``success`` at an emotion of 100, ``failure`` below 10, else ``neither``."""
+        """``success`` at an emotion of 100, ``failure`` below 10, else ``neither``; ``error`` where there is one."""
+        if self.error is not None:
+            return "error"
         if self.emo_point >= SUCCESS:
             return "success"
         return "failure" if self.emo_point < FAILURE else "neither"
@@ -149,7 +157,7 @@ class SageTables(Frames):
 
     @cached_property
     def episodes(self) -> "pl.DataFrame":
-        """One row a dialogue: scenario, model, final emotion, ``success``, ``failure`` or ``neither``."""
+        """One row a dialogue: scenario, model, final emotion, ``success``, ``failure``, ``neither`` or ``error``."""
         return self._build("episodes")
 
     @cached_property
@@ -180,7 +188,9 @@ class SageTables(Frames):
             "episodes": {
                 **keys,
                 **{name: dialogue[name] for name in ("topic", "emo_point", "emo_state")},
-                "outcome": Column("`success` at an emotion of 100, `failure` below 10, else `neither`."),
+                "outcome": Column(
+                    "`success` at an emotion of 100, `failure` below 10, else `neither`; `error` where it failed."
+                ),
                 "n_turns": Column("Number of replies of the person to the model.", kind=int),
             },
             "turns": {
@@ -266,7 +276,9 @@ def describe_dialogues(dialogues: Collection[SageDialogue]) -> dict[str, Any]:
         of={"scenarios": lambda part: len({dialogue.scenario_id for dialogue in part})},
         traits={
             "model": grouped(dialogues, lambda dialogue: dialogue.model),
-            "outcome": grouped(dialogues, lambda dialogue: dialogue.outcome, ("success", "neither", "failure")),
+            "outcome": grouped(
+                dialogues, lambda dialogue: dialogue.outcome, ("success", "neither", "failure", "error")
+            ),
             "emo_state": grouped(dialogues, lambda dialogue: dialogue.emo_state, _ENDS),
         },
         counts={
@@ -280,7 +292,10 @@ fix_dialogue: Fix = fix_of(SageDialogue, {SageMessage: {"emotion-point": number(
 
 
 def check_dialogue(dialogue: SageDialogue, findings: IssueCollector) -> None:
-    """Report what contradicts the final emotion, the changes or the order of the messages."""
+    """Report a failure, and what contradicts the final emotion, the changes or the order of the messages."""
+    if dialogue.error is not None:
+        message = "the record says that the conversation failed"
+        findings.add("$", "failed-episode", "warning", dialogue.error, message, "kept; not scored")
     if dialogue.emo_state != emotion_state(dialogue.emo_point):
         message = f"an emotion of {dialogue.emo_point} is {emotion_state(dialogue.emo_point)}"
         findings.add("$.emo_state", "emotion-state", "warning", dialogue.emo_state, message, "kept; not scored")
@@ -318,6 +333,7 @@ def dialogue_parts(dialogue: SageDialogue) -> Iterator[Part]:
         facts=[
             ("topic", dialogue.topic),
             ("at the end", f"emotion {dialogue.emo_point}{state}, {dialogue.outcome}"),
+            ("error", dialogue.error or ""),
             ("task", dialogue.task),
             ("target", dialogue.target),
         ]
@@ -390,4 +406,74 @@ DIALOGUE: Kind[SageDialogue, Dialogues] = Kind(
     messages=lambda dialogue: [(message.role, message.content) for message in dialogue.history],
     describe=describe_dialogues,
     documents="attune_data.sage.loading:dialogue_documents",
+)
+
+
+_NEEDED = ("player", "scene", "first_talk")
+
+
+class SageProfile(SnakeCaseRecord):
+    """A person to be played, as SAGE's file ``simulator_profile_withfirsttalk.jsonl`` has them.
+
+    Examples
+    --------
+    >>> from attune_data import load_records
+    >>> from attune_data.sage import PROFILE
+    >>> load_records("demo", PROFILE)[0].first_talk
+    'So. They have given the plot away. My plot, more or less.'
+    """
+
+    column_names: ClassVar[Mapping[str, str]] = {"main_cha": "character", "cha_group": "traits"}
+
+    id: str = Field(min_length=1, description="Id of the scenario, which the results of every model have.")
+    player: Text = Field("", description="Who the person is: facts, habits, style of speech.")
+    scene: Text = Field(
+        "", description="What has happened, how the person reacts at each level of emotion, and the hidden topic."
+    )
+    main_cha: Text = Field("", description="What the person is like.")
+    cha_group: Items[str] = Field((), description="Traits of the character.")
+    topic: Text = Field("", description="What the conversation is about; the published profiles do not say it.")
+    task: Text = Field("", description="The hidden topic: what the person wants of the model.")
+    first_talk: Text = Field("", description="What the person says first.")
+    synthetic: Annotated[bool, Strict()] = Field(False, description="Whether it is invented for demonstration.")
+
+
+def _check_profile(profile: SageProfile, findings: IssueCollector) -> None:
+    """Report what a simulator lacks."""
+    for name in _NEEDED:
+        if not getattr(profile, name).strip():
+            hint = "; simulator_profile_withfirsttalk.jsonl has it" if name == "first_talk" else ""
+            message = f"a profile needs this text to be played{hint}"
+            findings.add(f"$.{name}", "missing-text", "warning", getattr(profile, name), message, "kept; not played")
+    if profile.scene.strip() and profile.task.strip() not in profile.scene:
+        message = "expected it in the scene, from which alone the simulator learns the hidden topic"
+        findings.add("$.task", "missing-text", "warning", profile.task, message, "kept; played without it")
+
+
+def missing_text(profile: SageProfile) -> str:
+    """Return why a profile cannot be played; an empty text where it can.
+
+    Examples
+    --------
+    >>> missing_text(SageProfile(id="p1", player="Ida, 40", scene="A lost key."))
+    "profile 'p1' has no first_talk to be played from"
+    """
+    missing = [name for name in _NEEDED if not getattr(profile, name).strip()]
+    return f"profile {profile.id!r} has no {' and no '.join(missing)} to be played from" if missing else ""
+
+
+PROFILE = record_kind(
+    SageProfile,
+    noun="profile",
+    plural="profiles",
+    keys=frozenset(("main_cha", "cha_group", "first_talk")),
+    docs="sage.md",
+    check=_check_profile,
+    prefer="*_withfirsttalk.jsonl",
+    demo="sage/demo_profiles.jsonl",
+    overview={
+        "id": lambda profile: profile.id,
+        "character": lambda profile: profile.main_cha,
+        "task": lambda profile: profile.task,
+    },
 )

@@ -14,6 +14,8 @@ Statistics
   units; 0 where the denominator is 0, as `attune_metrics.attunebench.questions.BinaryCounts` defines it.
 - ``mean_of_means``: the mean of the groups' means, from two terms for each group, the sum over its units and their
   number; nan if a group is empty.
+- ``mean_of_clipped_means``: the weighted mean of the groups' means, each clipped to 0 to 1, from two terms for each
+  group, the sum of weight times value and the sum of the weights; nan if a group has no weight.
 
 Conventions: resampling
 -----------------------
@@ -136,10 +138,42 @@ def mean_of_means(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the s
     np.float64(2.5)
     """
     means = ratio(sums[..., 0::2], sums[..., 1::2])
-    # Rounded once, so that the order of the groups does not show in the last bit.
-    total = np.array([fsum(row) for row in means.reshape(-1, means.shape[-1]).tolist()])
-    mean: Floats = total.reshape(means.shape[:-1]) / means.shape[-1]
+    mean: Floats = _rounded_once(means) / means.shape[-1]
     return mean
+
+
+def mean_of_clipped_means(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the signature of every statistic
+    """Return the weighted mean of the means of groups, each clipped to 0 to 1.
+
+    Parameters
+    ----------
+    sums : array of float, shape (..., 2 * groups)
+        For each group, the sum of weight times value over its units, then the sum of the weights, 0 or more.
+    n : array of float, shape (...)
+        Numbers of units; not used.
+
+    Returns
+    -------
+    array of float, shape (...)
+        0 to 1; nan where a group has no weight.
+
+    Examples
+    --------
+    Two units with the values 2 and 1 in a group of weight 1, and 0 and 0.5 in a group of weight 3:
+
+    >>> import numpy as np
+    >>> mean_of_clipped_means(np.array([3.0, 2.0, 1.5, 6.0]), np.array(2.0))  # (1 * 1 + 3 * 0.25) / 4
+    np.float64(0.4375)
+    """
+    totals, weights = sums[..., 0::2], sums[..., 1::2]
+    value = ratio(_rounded_once(np.clip(totals, 0, weights)), _rounded_once(weights))
+    return np.where((weights > 0).all(axis=-1), value, np.nan)
+
+
+def _rounded_once(values: Floats) -> Floats:
+    """Return the sums over the last axis, rounded once, so that the order of groups does not show in the last bit."""
+    total = np.array([fsum(row) for row in values.reshape(-1, values.shape[-1]).tolist()])
+    return total.reshape(values.shape[:-1])
 
 
 PSEUDO_VALUES = "pseudo_values"
@@ -151,6 +185,7 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
         "share": mean_of_sums,
         PSEUDO_VALUES: mean_of_sums,
         "mean_of_means": mean_of_means,
+        "mean_of_clipped_means": mean_of_clipped_means,
         "accuracy": _of_counts(lambda c: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn)),
         "precision": _of_counts(lambda c: (c.tp, c.tp + c.fp)),
         "recall": _of_counts(lambda c: (c.tp, c.tp + c.fn)),
@@ -167,6 +202,9 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
 
 PER_UNIT = ("mean", "share")
 """Names of the statistics for which each unit has a value of its own."""
+
+OF_GROUPS = ("mean_of_means", "mean_of_clipped_means")
+"""Names of the statistics of two terms for each group."""
 
 
 def point_estimate(values: ArrayLike, *, statistic: Statistic = mean_of_sums) -> Floats:

@@ -2,16 +2,20 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
+from random import Random
 from typing import Any
 from uuid import UUID
 
 import pytest
-from annotating import ORIGIN, Somebody
+from annotating import ORIGIN, Patient, Somebody
+from commands import Call
 from model_server import Json, ModelServer, reply
+from reading import started
 
 from attune_bench import score
 from attune_bench.annotate import LOG
@@ -534,3 +538,44 @@ def test_answers_come_line_by_line_to_a_script(setting: Setting) -> None:
     data |= {"turn": "1"}
     told = person.client.post("/screen/talk", data=data, headers={"accept": "application/json"})
     assert json.loads(told.text.splitlines()[-1])["message"].startswith("No answer came.")
+
+
+def test_what_people_made_is_scored_judged_and_corrected_by_other_people(
+    setting: Setting, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(setting.folder)
+    for _ in range(5):  # No fewer are shown on a page.
+        setting.somebody().answer_all()
+
+    def done(line: str) -> str:
+        status, out, err = call(*line.split())
+        assert not status, err
+        return out
+
+    done("validate conversations --strict")
+    with ModelServer() as models:
+        for model in ("large", "small"):
+            done(f"run local {model} conversations --base-url {models.url} --judge-model referee")
+    done("score --data conversations --results results -o scores.json")
+    done("report scores.json --html page.html")
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert all(model in page for model in ("large", "small"))
+    metric = "--metric avg_draft_judge_score"
+    done(f"judge draw scores.json {metric} --n 4 -o sheet.csv")
+    rate = f"rate sheet.csv --results results --data conversations {metric} --people 3 --file ratings.db -o ratings"
+    with started(setting.folder, *rate.split()) as (process, origin, links):
+        random, read = Random(0), ""
+        for link in links:
+            rater = Patient(origin, link.rpartition("/")[2])
+            while rater.place != "/done":
+                rater.answers["rating"] = str(random.randint(2, 6))
+                rater.answer()
+                read += rater.text
+            rater.close()
+        process.terminate()
+        process.wait()
+    assert all(message in read for message in MESSAGES)
+    assert not any(word in read for word in ("large", "small", "referee"))
+    told = done(f"judge correct scores.json --labels ratings/labels.csv {metric}")
+    assert len(re.findall(r"^(large|small) +(judge|people|corrected) +0\.\d", told, re.MULTILINE)) == 6
+    done("judge agree ratings/ratings.csv --expert rater-1 rater-2 --judge rater-3")

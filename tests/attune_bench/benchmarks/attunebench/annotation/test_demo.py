@@ -8,10 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
-from typing import Any
 
 import pytest
-from annotating import Somebody
+from annotating import Patient
 from documentation import SERVER, blocks_of
 from model_server import ModelServer
 
@@ -27,15 +26,6 @@ PAGE = (ROOT / "docs" / "collecting.md").read_text(encoding="utf-8")
 TRY, BEGIN, AFTER = (block.text for block in blocks_of("collecting.md") if block.language == "sh")
 MESSAGES = ("We moved last week.", "It is quiet here.")
 Demo = tuple["subprocess.Popen[str]", str]
-
-
-class Patient(Somebody):
-    """Somebody who does not answer faster than a link may be used."""
-
-    def post(self, **given: Any) -> int:
-        """Send the form of the page."""
-        sleep(0.15)
-        return super().post(**given)
 
 
 @pytest.fixture
@@ -81,7 +71,7 @@ def test_the_demo_leads_from_a_link_to_scores(served: Demo, tmp_path: Path, monk
     person = Patient(*links[0], messages=MESSAGES)
     assert "A demo: a stand-in answers, not a model" in person.text
     person.answer_all()
-    person.client.close()
+    person.close()
     rest = stopped(process)
     in_first = [place for place in {*person.seen} if place.startswith("/screen/turn/1/")]
     others = [place for place in {*person.seen} if not place.startswith("/screen/turn/")]

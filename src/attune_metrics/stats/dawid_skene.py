@@ -1,0 +1,776 @@
+"""Several judges rated the same units and nobody knows the truth: what their agreement says of units and of judges.
+
+Dawid and Skene [1]_ give every unit an unknown true level and every judge a confusion matrix: how likely each rating is
+at each level. Judges err independently once the level is known. So two judges who often agree are probably both near
+the level, and the expectation-maximisation algorithm (EM) finds levels and matrices together: from the matrices it
+computes how likely each level of each unit is (E-step), and from these the matrices (M-step).
+
+A free matrix of five levels has 20 numbers, too many for 50 units. Ratings have an order, so here a judge has three:
+a unit at level ``t`` makes an impression ``m + slope (t - m) + shift`` plus logistic noise of a scale, m being the
+middle of the scale, and the rating is the level nearest to the impression. This is the graded response model [2]_ with
+levels in place of a continuous trait. Each model (or whatever the units are of) has its own shares of levels.
+
+What ratings cannot show, however many there are [3]_:
+
+- With one judge nothing, and with two not which of the two errs: at least three judges have to follow each other.
+- Which end of the scale is the good one: most judges are taken to rise with the level.
+- The zero and the unit of the scale. Both are set by the average judge: shifts have the mean 0, slopes the mean 1. So
+  if all judges are lenient, the levels are too high.
+- Errors that judges share, such as those of one family of models: the levels then follow the majority.
+
+References
+----------
+.. [1] Dawid, Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied
+   Statistics 28, 20-28.
+.. [2] Samejima (1969), Estimation of latent ability using a response pattern of graded scores, Psychometrika Monograph
+   17. Raykar et al. (2010), Learning from crowds, Journal of Machine Learning Research 11, 1297-1322, section 6, has
+   ordinal ratings by one binary model for each threshold.
+.. [3] Goodman (1974), Exploratory latent structure analysis using both identifiable and unidentifiable models,
+   Biometrika 61, 215-231: with two judges the latent classes are not identified.
+.. [4] Louis (1982), Finding the observed information matrix when using the EM algorithm, Journal of the Royal
+   Statistical Society B 44, 226-233.
+.. [5] Spearman (1904), General intelligence, American Journal of Psychology 15, 201-293: with one common cause, the
+   covariance of two variables follows from those with any other two (tetrads).
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import atanh, nan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attune_metrics.metric import MetricInputError, check_level
+from attune_metrics.stats.bootstrap import Interval
+from attune_metrics.stats.cluster_means import t_ends
+from attune_metrics.stats.comparison import holm
+from attune_metrics.stats.sums import (
+    ROUNDING,
+    Floats,
+    as_floats,
+    check_array,
+    cluster_index,
+    coefficient_of_variation,
+    effective_freedom,
+    jackknife_error,
+    ratio,
+)
+
+MIN_JUDGES = 3
+"""Fewer judges that follow each other do not show who errs."""
+
+MIN_CLUSTERS = 10
+"""With fewer clusters a mean has no interval."""
+
+MOST_LEVELS = 21
+"""A scale with more levels is refused."""
+
+FOLLOWS = 2.5
+"""A judge follows the others where its correlation with their mean is so many standard errors above 0."""
+
+_RIDGE = 1e-4  # keeps the numbers of a judge that never errs finite
+_AVERAGE = np.array([0.0, 1.0, 0.0])
+_PERFECT = 1 - 1e-9
+_MOST_STEPS, _NEAR, _CONVERGED, _DIGITS = 10_000, 1e-4, 1e-10, 8
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JudgeErrors:
+    """How one judge errs, by the estimated levels of the units.
+
+    Attributes
+    ----------
+    accuracy : float
+        Probability that a rating is the level, 0 to 1.
+    leniency : float
+        Mean of the rating minus the level, in points of the scale; above 0 the judge is more lenient than the average
+        judge.
+    spread : float
+        Standard deviation of the rating minus the level, in points of the scale.
+    slope : float
+        By how many points the judge's impression rises with a level: 1 for the average judge, below 1 for a judge that
+        tells good from bad less, below 0 for one that falls where the others rise; nan of two levels.
+    confusion : array of float, shape (levels, levels)
+        Probability of each rating (column) at each level (row).
+    reason : str or None
+        Why the judge is left out; its numbers are nan.
+    """
+
+    accuracy: float
+    leniency: float
+    spread: float
+    slope: float
+    confusion: Floats
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedErrors:
+    """Whether two judges agree with each other more than the others explain.
+
+    Attributes
+    ----------
+    one, other : int
+        The judges, as columns of the ratings.
+    excess : float
+        Correlation of their ratings minus the correlation that the other judges lead to expect.
+    p, p_holm : float
+        One-sided, that the excess is no more than chance; corrected for the number of pairs.
+    """
+
+    one: int
+    other: int
+    excess: float
+    p: float
+    p_holm: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Consensus:
+    """What several judges say together.
+
+    Attributes
+    ----------
+    levels : array of float, shape (levels,)
+        The scale: evenly spaced, from the lowest rating to the highest.
+    judges : tuple of JudgeErrors
+        In the order of the ratings' columns.
+    models : tuple
+        Labels of the models, sorted.
+    means : tuple of Interval
+        Mean level of each model.
+    plain_means : array of float, shape (models,)
+        Mean over units of the mean rating, by the judges that are not left out, for comparison.
+    shares : array of float, shape (models, levels)
+        Share of each model's units at each level.
+    unit_levels : array of float, shape (units,)
+        Expected level of each unit, given its ratings; nan where no judge rated it that is not left out.
+    pairs : tuple of SharedErrors
+        Of judges that are not left out; none where these are three, which always explain each other.
+    log_likelihood : float
+        Of the ratings.
+    steps : int
+        How many steps EM took.
+    reason : str or None
+        Why nothing is estimated: all numbers are nan.
+    """
+
+    levels: Floats
+    judges: tuple[JudgeErrors, ...]
+    models: tuple[Hashable, ...]
+    means: tuple[Interval, ...]
+    plain_means: Floats
+    shares: Floats
+    unit_levels: Floats
+    pairs: tuple[SharedErrors, ...]
+    log_likelihood: float
+    steps: int
+    reason: str | None = None
+
+
+def ordinal_consensus(
+    ratings: ArrayLike,
+    clusters: Iterable[Hashable],
+    *,
+    models: Iterable[Hashable] | None = None,
+    level: float = 0.95,
+) -> Consensus:
+    """Estimate the level of each unit, the mean level of each model and the errors of each judge, without any truth.
+
+    With the rating r of a judge at the level t, both counted from the middle of the scale, and F logistic::
+
+        P(r at most k | t) = F((k + 1/2 - slope t - shift) / scale)
+
+    The likelihood of a unit is the sum over levels of its model's share of the level times the product of these over
+    the judges that rated it. EM maximises it, from several starts: the mean of the judges as the levels, and each judge
+    alone. A step never lowers the likelihood.
+
+    Parameters
+    ----------
+    ratings : array of float, shape (units, judges)
+        On an evenly spaced scale of at most 21 levels; nan where a judge did not rate a unit.
+    clusters : iterable of str or int
+        The label of each unit's cluster; for independent units the id of the unit.
+    models : iterable of str or int, optional
+        The label of each unit's model; by default all units are of one.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    Consensus
+        `means` have Student's t, on a logit scale, of how each cluster moves the mean level in one Newton step from the
+        estimate (the information is Louis' [4]_), so that the interval counts that judges' errors are estimated too.
+        The ends are nan, and ``reason`` says why, with fewer than ten clusters, and where all units of a model are at
+        one end of the scale. `pairs` compare the covariance of two judges with those of all others [5]_, minus the
+        same from the estimated model; p is from how the clusters move it.
+
+    Raises
+    ------
+    MetricInputError
+        If the ratings are not on such a scale or infinite, labels are not one for each unit or one is missing, or the
+        level is out of range.
+
+    Notes
+    -----
+    A judge is left out that gives all units one rating, or does not follow the others: its correlation with their mean
+    is less than 2.5 standard errors above 0. Where fewer than three judges are left, or half of them fall where the
+    others rise, nothing is estimated and ``reason`` says so. A judge that falls is turned round. On a scale of two
+    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift, slope minus
+    1 and one over the scale keeps a judge that never errs finite. docs/judges.md simulates coverage.
+
+    Examples
+    --------
+    Three judges see the level with an error of 0.4, 0.6 and 0.8; the first rates 0.5 too high, the third 0.5 too low:
+
+    >>> generator = np.random.default_rng(1)
+    >>> levels = generator.integers(1, 6, size=200)
+    >>> seen = levels[:, np.newaxis] + generator.normal([0.5, 0, -0.5], [0.4, 0.6, 0.8], size=(200, 3))
+    >>> found = ordinal_consensus(np.clip(np.rint(seen), 1, 5), range(200))
+    >>> [round(judge.accuracy, 2) for judge in found.judges], [round(judge.leniency, 2) for judge in found.judges]
+    ([0.52, 0.66, 0.46], [0.48, 0.09, -0.5])
+    >>> [round(float(mean), 1) for mean in (levels.mean(), found.means[0].estimate, found.plain_means[0])]
+    [3.1, 3.1, 3.1]
+    """
+    check_level(level)
+    given, index = check_array(ratings, "ratings", "units", "judges"), cluster_index(clusters)
+    labels = [0] * len(given) if models is None else [*models]
+    of_models, names = cluster_index(labels), tuple(sorted(set(labels)))  # type: ignore[type-var]
+    if len(index) != len(given) or len(labels) != len(given):
+        raise MetricInputError(
+            f"ratings of shape {given.shape} for {len(index)} labels of clusters and {len(labels)} of models; "
+            "expected (units, judges) with one label for each unit"
+        )
+    if np.isinf(given).any():
+        raise MetricInputError("a rating is infinite; expected finite numbers, or nan where a judge did not rate")
+    levels = rating_levels(given)
+    signs, reasons = _directions(given)
+    if reason := _why_unknown(signs, reasons):
+        reasons = [one or (_FALLS if sign < 0 else None) for one, sign in zip(reasons, signs.tolist(), strict=True)]
+        return _unknown(levels, reasons, names, (len(given), level), reason)
+    kept = np.flatnonzero(signs)
+    places = np.rint((given[:, kept] - levels[0]) / (levels[1] - levels[0]))
+    turned = np.where(signs[kept] < 0, len(levels) - 1 - places, places)
+    data = _tally(turned, of_models, len(names), len(levels))
+    fits = (_maximize(data, *_start(data, start), _NEAR) for start in _starts(data))
+    best = max(fits, key=lambda fit: round(fit.objective, 3))
+    fit = _maximize(data, best.parts, best.shares, _CONVERGED)
+
+    matrices: Floats = np.exp(_log_confusions(fit.parts, len(levels))[:, :, :-1]).round(_DIGITS)
+    shares: Floats = fit.shares.round(_DIGITS)
+    overall: Floats = (data.counts.sum(axis=1, keepdims=True) * shares).sum(axis=0) / data.counts.sum()
+    errors = [_no_errors(levels, reason) for reason in reasons]
+    for judge, matrix, part in zip(kept, matrices, fit.parts, strict=True):
+        slope = float(signs[judge] * part[1]) if len(levels) > 2 else nan
+        turned_back = matrix[:, ::-1] if signs[judge] < 0 else matrix
+        errors[judge] = _errors(levels, overall, turned_back, round(slope, _DIGITS))
+
+    rated = data.of_units >= 0
+    unit_levels = np.full(len(given), nan)
+    expected = (fit.posterior * levels).sum(axis=-1)
+    unit_levels[rated] = np.round(expected[of_models[rated], data.of_units[rated]], _DIGITS)
+    of_units, index, of_models = given[rated][:, kept], index[rated], of_models[rated]
+    moves = _influences(data, fit) * (levels[1] - levels[0])
+    means, plain_means = [], np.full(len(names), nan)
+    for model in range(len(names)):
+        own_units = of_models == model
+        means.append(_mean(levels, shares[model], moves[:, model], index, own_units, level))
+        if own_units.any():
+            plain_means[model] = np.nanmean(of_units[own_units], axis=1).mean()
+    pairs = _shared_errors(turned[rated], index, matrices, overall) if len(kept) > MIN_JUDGES else []
+    return Consensus(
+        levels, tuple(errors), names, tuple(means), plain_means, shares, unit_levels,
+        tuple(SharedErrors(int(kept[one]), int(kept[other]), *rest) for one, other, *rest in pairs),
+        round(fit.log_likelihood, _DIGITS), fit.steps,
+    )  # fmt: skip
+
+
+_METHOD = "one-step jackknife-t"
+_NO_RATING, _FALLS = "no rating", "falls where others rise"
+
+
+def _why_unknown(signs: NDArray[np.int64], reasons: list[str | None]) -> str | None:
+    """Return why the ratings say nothing of levels, if so."""
+    kept, falling = np.count_nonzero(signs), np.count_nonzero(signs < 0)
+    rating = sum(reason != _NO_RATING for reason in reasons)
+    if rating == 1:
+        return f"one judge rated; with one, nothing shows how often it errs: at least {MIN_JUDGES} are needed"
+    if kept < MIN_JUDGES:
+        usable = f"{kept or 'none'} of {rating} judges can be used" if kept < rating else "two judges rated"
+        return f"{usable}; with two, nothing shows which of them errs: at least {MIN_JUDGES} are needed"
+    if 2 * falling == kept:
+        return f"{falling} of {kept} judges fall where the others rise; nothing shows which half is right"
+    return None
+
+
+def _unknown(
+    levels: Floats, reasons: list[str | None], names: tuple[Hashable, ...], about: tuple[int, float], reason: str
+) -> Consensus:
+    """Return that nothing is known of so many units, at a level."""
+    units, level = about
+    return Consensus(
+        levels, tuple(_no_errors(levels, one) for one in reasons), names,
+        tuple(Interval(nan, nan, nan, level, _METHOD, 0, 0, reason) for _ in names), np.full(len(names), nan),
+        np.full((len(names), len(levels)), nan), np.full(units, nan), (), nan, 0, reason,
+    )  # fmt: skip
+
+
+def _no_errors(levels: Floats, reason: str | None) -> JudgeErrors:
+    return JudgeErrors(nan, nan, nan, nan, np.full((len(levels), len(levels)), nan), reason)
+
+
+def rating_levels(ratings: ArrayLike) -> Floats:
+    """Return the levels of a scale: evenly spaced, from the lowest rating to the highest, with those that nobody gave.
+
+    The step is the smallest difference of two ratings.
+
+    Parameters
+    ----------
+    ratings : array of float
+        nan where there is none.
+
+    Raises
+    ------
+    MetricInputError
+        If there is no rating, ratings are not evenly spaced, or there are more than 21 levels.
+
+    Examples
+    --------
+    >>> rating_levels([1, 2, 5, 4]), rating_levels([0.5, 1.5, 1])
+    (array([1., 2., 3., 4., 5.]), array([0.5, 1. , 1.5]))
+    """
+    given = as_floats(ratings, "ratings")
+    values: Floats = np.unique(given[~np.isnan(given)])
+    if not len(values):
+        raise MetricInputError("no rating; expected at least one number")
+    if len(values) == 1:
+        return values
+    gaps = (values - values[0]) / np.diff(values).min()
+    if np.abs(gaps - np.rint(gaps)).max() > 1e-6 or gaps[-1] > MOST_LEVELS - 1:
+        listed = ", ".join(f"{value:g}" for value in values[:5])
+        raise MetricInputError(
+            f"{len(values)} different ratings, {listed}{', ...' if len(values) > 5 else ''}; expected an evenly spaced "
+            f"scale of at most {MOST_LEVELS} levels: round the ratings"
+        )
+    return np.linspace(values[0], values[-1], int(np.rint(gaps[-1])) + 1)
+
+
+def _directions(ratings: Floats) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Return of each judge 1 where it rises with the others, -1 where it falls, 0 where it is left out, and why.
+
+    Each judge is compared with the mean of the others' standardized ratings of the units that it rated; the one that
+    falls most is turned round, then the one that follows least is left out, until all that are left follow.
+    """
+    judges = ratings.shape[1]
+    signs = np.ones(judges, dtype=np.int64)
+    reasons: list[str | None] = [None] * judges
+    given = ~np.isnan(ratings)
+    standard = np.full(ratings.shape, nan)
+    for judge in range(judges):
+        own = ratings[given[:, judge], judge]
+        if not len(own):
+            signs[judge], reasons[judge] = 0, _NO_RATING
+        elif np.ptp(own) == 0:
+            signs[judge], reasons[judge] = 0, "the same rating for every unit, which says nothing about the level"
+        else:
+            standard[given[:, judge], judge] = (own - own.mean()) / own.std()
+    for _ in range(2 * judges * judges):
+        used = np.flatnonzero(signs)
+        if len(used) < 2:
+            for alone in used:
+                signs[alone], reasons[alone] = 0, "no other judge to compare with"
+            break
+        found = [_with_others(standard[:, used] * signs[used], place) for place in range(len(used))]
+        # Fisher's transformation: standard errors from 0.
+        follows = np.array([atanh(correlation) * sqrt(max(units - 3, 0)) for correlation, units in found])
+        last = int(follows.argmin())
+        if follows[last] >= FOLLOWS:
+            break
+        judge = int(used[last])
+        if follows[last] <= -FOLLOWS:
+            signs[judge] *= -1
+            continue
+        correlation, units = found[last]
+        signs[judge], reasons[judge] = (
+            0,
+            (
+                f"does not follow the other judges beyond chance: r = {correlation:.2f} with their mean, {units} units"
+                if units
+                else "fewer than four units that another judge rated too"
+            ),
+        )
+    if 2 * np.count_nonzero(signs < 0) > np.count_nonzero(signs):
+        signs = -signs
+    return signs, reasons
+
+
+def _with_others(standard: Floats, place: int) -> tuple[float, int]:
+    """Return the correlation of a judge with the mean of the others, and of how many units; 0 and 0 of fewer than 4."""
+    others = np.delete(standard, place, axis=1)
+    both = ~np.isnan(standard[:, place]) & ~np.isnan(others).all(axis=1)
+    if np.count_nonzero(both) < 4:
+        return 0.0, 0
+    own, mean = standard[both, place], np.nanmean(others[both], axis=1)
+    own, mean = own - own.mean(), mean - mean.mean()
+    size = sqrt(float((own**2).sum() * (mean**2).sum()))
+    found = float((own * mean).sum()) / size if size > ROUNDING else 0.0
+    return min(max(found, -_PERFECT), _PERFECT), int(np.count_nonzero(both))
+
+
+class _Tally(NamedTuple):
+    """Units with the same ratings are counted together.
+
+    Attributes
+    ----------
+    patterns : array of int, shape (patterns, judges)
+        Different rows of ratings, as places on the scale; its number of levels where a judge did not rate.
+    counts : array of float, shape (models, patterns)
+        How many units of each model have these ratings.
+    of_units : array of int, shape (units,)
+        The pattern of each unit; -1 without a rating.
+    of_models : array of int, shape (units,)
+        The model of each unit.
+    size : int
+        How many levels the scale has.
+    """
+
+    patterns: NDArray[np.int64]
+    counts: Floats
+    of_units: NDArray[np.int64]
+    of_models: NDArray[np.intp]
+    size: int
+
+
+class _Fit(NamedTuple):
+    """Estimates: parts (judges, 3), shares (models, levels), posterior (models, patterns, levels)."""
+
+    parts: Floats
+    shares: Floats
+    posterior: Floats
+    log_likelihood: float
+    objective: float
+    steps: int
+
+
+def _tally(places: Floats, of_models: NDArray[np.intp], models: int, size: int) -> _Tally:
+    filled = np.where(np.isnan(places), size, places).astype(np.int64)
+    rated = (filled < size).any(axis=1)
+    patterns, index = np.unique(filled[rated], axis=0, return_inverse=True)
+    counts = np.zeros((models, len(patterns)))
+    np.add.at(counts, (of_models[rated], index.ravel()), 1)
+    of_units = np.full(len(places), -1)
+    of_units[rated] = index.ravel()
+    return _Tally(patterns, counts, of_units, of_models, size)
+
+
+def _starts(data: _Tally) -> list[Floats]:
+    """Return levels (patterns,) to begin with: the mean of the judges, and each judge's own where it rated."""
+    known = np.where(data.patterns < data.size, data.patterns, nan)
+    mean = np.nanmean(known, axis=1)
+    return [mean, *(np.where(np.isnan(own), mean, own) for own in known.T)]
+
+
+def _start(data: _Tally, places: Floats) -> tuple[Floats, Floats]:
+    """Return parts and shares where each pattern is mostly at a place (patterns,) on the scale."""
+    posterior = np.full((len(data.counts), len(data.patterns), data.size), 0.1 / data.size)
+    posterior[:, np.arange(len(data.patterns)), np.rint(places).astype(int)] += 0.9
+    judges = data.patterns.shape[1]
+    rated, shares = _expected(data, posterior)
+    free = _free_directions(judges, data.size)
+    return _improve(np.tile([0.0, 1.0, 1.0 if data.size == 2 else 2.0], (judges, 1)), rated, free, steps=20), shares
+
+
+def _maximize(data: _Tally, parts: Floats, shares: Floats, tolerance: float) -> _Fit:
+    """Maximise the likelihood by EM until no probability moves by more than the tolerance."""
+    free = _free_directions(len(parts), data.size)
+    matrices = np.exp(_log_confusions(parts, data.size))
+    steps = 0
+    while True:
+        steps += 1
+        posterior, log_likelihood = _posterior(data, parts, shares)
+        objective = log_likelihood - _penalty(parts)
+        rated, new_shares = _expected(data, posterior)
+        new = _improve(parts, rated, free, steps=1)
+        new_matrices = np.exp(_log_confusions(new, data.size))
+        moved = max(np.abs(new_matrices - matrices).max(), np.abs(new_shares - shares).max())
+        if moved < tolerance or steps == _MOST_STEPS:
+            return _Fit(parts, shares, posterior, log_likelihood, objective, steps)
+        parts, shares, matrices = new, new_shares, new_matrices
+
+
+def _penalty(parts: Floats) -> float:
+    return _RIDGE / 2 * float(((parts - _AVERAGE) ** 2).sum())
+
+
+def _log_confusions(parts: Floats, size: int) -> Floats:
+    """Return the log-probability of each rating at each level (judges, levels, ratings); last 0 for no rating.
+
+    Parts are shift, slope and 1 over the scale. ``F(u) - F(v) = F(u) F(-v) (1 - exp(v - u))`` loses no digits.
+    """
+    steps = _thresholds(parts, size)
+    found = np.zeros((len(parts), size, size + 1))
+    found[:, :, : size - 1] -= np.logaddexp(0, -steps)
+    found[:, :, 1:size] -= np.logaddexp(0, steps)
+    if size > 2:
+        found[:, :, 1 : size - 1] += np.log(-np.expm1(-parts[:, 2]))[:, np.newaxis, np.newaxis]
+    return found
+
+
+def _thresholds(parts: Floats, size: int) -> Floats:
+    """Return the logits that a rating is at most each level but the last (judges, levels, levels - 1)."""
+    found: Floats = (_natural(parts)[:, np.newaxis, np.newaxis] * _design(size)).sum(axis=-1)
+    return found
+
+
+def _natural(parts: Floats) -> Floats:
+    """Return shift and slope over the scale, and 1 over the scale: what logits are linear in, and so concave."""
+    return parts * np.stack([parts[:, 2], parts[:, 2], np.ones(len(parts))], axis=-1)
+
+
+def _natural_slopes(parts: Floats) -> Floats:
+    """Return the derivatives of `_natural` by the parts, a matrix with a block for each judge."""
+    judges = len(parts)
+    found = np.zeros((judges, 3, judges, 3))
+    for judge, (shift, slope, precision) in enumerate(parts.tolist()):
+        found[judge, :, judge] = [[precision, 0, shift], [0, precision, slope], [0, 0, 1]]
+    return found.reshape(3 * judges, 3 * judges)
+
+
+@cache
+def _design(size: int) -> Floats:
+    """Return what each natural part is multiplied by in `_thresholds`, of shape (levels, levels - 1, 3)."""
+    middle = (size - 1) / 2
+    found = np.full((size, size - 1, 3), -1.0)
+    found[..., 1] = middle - np.arange(size)[:, np.newaxis]
+    found[..., 2] = np.arange(size - 1) + 0.5 - middle
+    return found
+
+
+def _derivatives(parts: Floats, size: int) -> tuple[Floats, Floats]:
+    """Return first (judges, levels, ratings, 3) and second derivatives (..., 3, 3) by the natural parts."""
+    steps, design = _thresholds(parts, size), _design(size)
+    below, above = np.exp(-np.logaddexp(0, -steps)), np.exp(-np.logaddexp(0, steps))
+    first = np.zeros((len(parts), size, size + 1, 3))
+    second = np.zeros((len(parts), size, size + 1, 3, 3))
+    first[:, :, : size - 1] += above[..., np.newaxis] * design
+    first[:, :, 1:size] -= below[..., np.newaxis] * design
+    curved = (below * above)[..., np.newaxis, np.newaxis] * design[..., np.newaxis] * design[..., np.newaxis, :]
+    second[:, :, : size - 1] -= curved
+    second[:, :, 1:size] -= curved
+    if size > 2:
+        inner = np.s_[:, :, 1 : size - 1]
+        first[*inner, 2] += (1 / np.expm1(parts[:, 2]))[:, np.newaxis, np.newaxis]
+        second[*inner, 2, 2] -= (1 / (4 * np.sinh(parts[:, 2] / 2) ** 2))[:, np.newaxis, np.newaxis]
+    return first, second
+
+
+def _free_directions(judges: int, size: int) -> Floats:
+    """Return orthogonal directions (judges * 3, free) in which parts may move: those that keep both means."""
+    fixed = np.zeros((2, judges, 3))
+    fixed[0, :, 0] = 1
+    fixed[1, :, 1] = 1
+    if size == 2:  # one threshold, in the middle: no unit, and shifts are free
+        fixed = np.zeros((judges, judges, 3))
+        fixed[np.arange(judges), np.arange(judges), 2] = 1
+    flat = fixed.reshape(len(fixed), -1)
+    return np.linalg.qr(flat.T, mode="complete")[0][:, len(flat) :]
+
+
+def _posterior(data: _Tally, parts: Floats, shares: Floats) -> tuple[Floats, float]:
+    """Return how likely each level is (models, patterns, levels), and the log-likelihood: the E-step."""
+    logs = _log_confusions(parts, data.size)
+    by_judge = [logs[judge][:, data.patterns[:, judge]] for judge in range(len(parts))]
+    with np.errstate(divide="ignore"):
+        joint = np.log(shares)[:, np.newaxis] + np.sum(by_judge, axis=0).T
+    top = joint.max(axis=-1, keepdims=True)
+    relative = np.exp(joint - top)
+    total = relative.sum(axis=-1, keepdims=True)
+    return relative / total, float((data.counts * (top + np.log(total))[..., 0]).sum())
+
+
+def _expected(data: _Tally, posterior: Floats) -> tuple[Floats, Floats]:
+    """Return how often each judge gives each rating at each level (judges, levels, ratings), and shares of levels."""
+    units = data.counts[..., np.newaxis] * posterior
+    of_patterns = units.sum(axis=0)
+    is_rating = data.patterns.T[:, :, np.newaxis] == np.arange(data.size)
+    rated = np.einsum("pt,jpr->jtr", of_patterns, is_rating)
+    of_models = units.sum(axis=1)
+    total = of_models.sum(axis=-1, keepdims=True)
+    return rated, np.divide(of_models, total, out=np.full_like(of_models, 1 / data.size), where=total > 0)
+
+
+def _improve(parts: Floats, rated: Floats, free: Floats, steps: int) -> Floats:
+    """Return parts that make the ratings likelier: Newton steps, halved until each gains: the M-step."""
+    size = rated.shape[1]
+
+    def gain(at: Floats) -> float:
+        if size > 2 and at[:, 2].min() <= 0:
+            return -np.inf
+        return float((rated * _log_confusions(at, size)[:, :, :size]).sum()) - _penalty(at)
+
+    now = gain(parts)
+    for _ in range(steps):
+        gradient, information = _slopes(parts, rated)
+        turn = _natural_slopes(parts)
+        # Without the curvature of the natural parts, so that the step is always one upwards.
+        information = turn.T @ information @ turn + _RIDGE * np.eye(parts.size)
+        gradient = turn.T @ gradient - _RIDGE * (parts - _AVERAGE).ravel()
+        move = (free @ np.linalg.solve(free.T @ information @ free, free.T @ gradient)).reshape(parts.shape)
+        length = 1.0
+        while (then := gain(parts + length * move)) < now and length > 1e-9:
+            length /= 2
+        if then < now:
+            break
+        parts, now = parts + length * move, then
+    return parts
+
+
+def _slopes(parts: Floats, rated: Floats) -> tuple[Floats, Floats]:
+    """Return the gradient of the ratings' likelihood, given levels, by all natural parts, and their information."""
+    judges, size = rated.shape[:2]
+    first, second = _derivatives(parts, size)
+    gradient = np.einsum("jtr,jtrc->jc", rated, first[:, :, :size])
+    information = np.zeros((judges, 3, judges, 3))
+    information[np.arange(judges), :, np.arange(judges)] = -np.einsum("jtr,jtrcd->jcd", rated, second[:, :, :size])
+    return gradient.ravel(), information.reshape(3 * judges, 3 * judges)
+
+
+def _influences(data: _Tally, fit: _Fit) -> Floats:
+    """Return how each rated unit moves the mean place of each model (units, models): one Newton step.
+
+    The information of the ratings is the information of ratings and levels together, minus the part that is lost as
+    levels are not known (Louis). Shares are logits here; each model's are eliminated before the parts are solved for.
+    """
+    size, posterior, counts = data.size, fit.posterior, data.counts
+    judges = len(fit.parts)
+    units = counts[..., np.newaxis] * posterior
+    first, _ = _derivatives(fit.parts, size)
+    scores = np.concatenate([first[judge][:, data.patterns[:, judge]] for judge in range(judges)], axis=-1)
+    scores = scores.transpose(1, 0, 2)  # (patterns, levels, parts)
+    expected = np.einsum("mpt,ptc->mpc", posterior, scores)
+    rated, _ = _expected(data, posterior)
+    slopes, of_parts = _slopes(fit.parts, rated)
+    of_parts -= np.einsum("pt,ptc,ptd->cd", units.sum(axis=0), scores, scores, optimize=True)
+    of_parts += np.einsum("mp,mpc,mpd->cd", counts, expected, expected, optimize=True)
+    of_both = np.einsum("mpt,mpc->mct", units, expected) - np.einsum("mpt,ptc->mct", units, scores)
+    of_shares = np.einsum("mpt,mpu->mtu", units, posterior)
+    of_shares -= (
+        counts.sum(axis=1)[:, np.newaxis, np.newaxis] * fit.shares[:, :, np.newaxis] * fit.shares[:, np.newaxis]
+    )
+    inverse = _inverse(of_shares)
+    eliminated = of_both @ inverse
+    rest = of_parts - np.einsum("mct,mdt->cd", eliminated, of_both)
+    moved = posterior - fit.shares[:, np.newaxis]
+    turn = _natural_slopes(fit.parts)
+    rest = turn.T @ rest @ turn - _curvature(slopes.reshape(judges, 3)) + _RIDGE * np.eye(3 * judges)
+    free = _free_directions(judges, size)
+    solved = turn @ free @ _inverse(free.T @ rest @ free) @ free.T @ turn.T
+    of_patterns = (expected - np.einsum("mct,mpt->mpc", eliminated, moved)) @ solved
+    places = np.arange(size)
+    gradient = fit.shares * (places - (fit.shares @ places)[:, np.newaxis])
+    through_shares = np.einsum("mt,mtu->mu", gradient, inverse)
+    found = -np.einsum("gpc,mct,mt->gpm", of_patterns, of_both, through_shares, optimize=True)
+    models = np.arange(len(counts))
+    found[models, :, models] += np.einsum("mt,mpt->mp", through_shares, moved)
+    known = data.of_units >= 0
+    return np.asarray(found[data.of_models[known], data.of_units[known]])
+
+
+def _curvature(slopes: Floats) -> Floats:
+    """Return what the curvature of the natural parts adds to second derivatives, from slopes (judges, 3) by them."""
+    judges = len(slopes)
+    found = np.zeros((judges, 3, judges, 3))
+    for judge, (shift, slope, _) in enumerate(slopes.tolist()):
+        found[judge, :, judge] = [[0, 0, shift], [0, 0, slope], [shift, slope, 0]]
+    return found.reshape(3 * judges, 3 * judges)
+
+
+def _inverse(information: Floats) -> Floats:
+    """Return the inverse of symmetric matrices (..., n, n), 0 in directions of which the ratings say nothing."""
+    values, vectors = np.linalg.eigh(information)
+    inverse = np.divide(1, values, out=np.zeros_like(values), where=values > 1e-6)
+    found: Floats = (vectors * inverse[..., np.newaxis, :]) @ np.swapaxes(vectors, -1, -2)
+    return found
+
+
+def _mean(
+    levels: Floats, shares: Floats, moves: Floats, clusters: NDArray[np.intp], own: NDArray[np.bool_], level: float
+) -> Interval:
+    """Return the mean level of a model from its shares, and the interval from how units move it."""
+    sizes = np.bincount(clusters[own])
+    held = int(np.count_nonzero(sizes))
+    estimate = float((levels * shares).sum()) if held else nan
+    reason = None
+    if not held:
+        reason = "no unit that a judge rated"
+    elif held < MIN_CLUSTERS:
+        reason = f"fewer than {MIN_CLUSTERS} clusters"
+    elif not levels[0] < round(estimate, 6) < levels[-1]:
+        reason = "every unit is at one end of the scale"
+    ends = nan, nan
+    if reason is None:
+        by_cluster = np.bincount(clusters, weights=moves)[np.bincount(clusters) > 0]
+        count = len(by_cluster)
+        error = jackknife_error((by_cluster - by_cluster.mean()) * count / (count - 1))
+        freedom = effective_freedom(held, coefficient_of_variation(sizes.astype(float)))
+        ends = t_ends(estimate, round(error, _DIGITS), freedom, levels[0], levels[-1], level)
+    return Interval(estimate, *ends, level, _METHOD, int(np.count_nonzero(own)), held, reason)
+
+
+def _errors(levels: Floats, shares: Floats, confusion: Floats, slope: float) -> JudgeErrors:
+    """Return how a judge errs, in the mix of levels of all units."""
+    joint = shares[:, np.newaxis] * confusion
+    error = levels - levels[:, np.newaxis]
+    leniency = float((joint * error).sum())
+    spread = sqrt(max(float((joint * error**2).sum()) - leniency**2, 0.0))
+    return JudgeErrors(float(joint.trace()), leniency, spread, slope, confusion)
+
+
+def _shared_errors(
+    places: Floats, clusters: NDArray[np.intp], matrices: Floats, shares: Floats
+) -> list[tuple[int, int, float, float, float]]:
+    """Return of every two judges the excess of their correlation, its p-value, and the p-value corrected by Holm."""
+    from scipy.special import ndtr
+
+    given = (~np.isnan(places)).astype(np.float64)
+    moved = np.nan_to_num(places - np.nanmean(places, axis=0))
+    groups = clusters.max() + 1
+    judges = places.shape[1]
+    sums, sizes = np.zeros((groups, judges, judges)), np.zeros((groups, judges, judges))
+    np.add.at(sums, clusters, moved[:, :, np.newaxis] * moved[:, np.newaxis])
+    np.add.at(sizes, clusters, given[:, :, np.newaxis] * given[:, np.newaxis])
+    total, size = sums.sum(axis=0), sizes.sum(axis=0)
+    observed = ratio(total, size)
+    impressions = matrices @ np.arange(len(shares))
+    centred = impressions - (impressions @ shares)[:, np.newaxis]
+    modelled = np.einsum("t,jt,kt->jk", shares, centred, centred)
+    beyond = _beyond_others(observed)
+    moves = _beyond_others(ratio(total - sums, size - sizes))[np.bincount(clusters) > 0] - beyond
+    excess, spread = beyond - _beyond_others(modelled), np.sqrt(observed.diagonal())
+    rows = []
+    for one, other in combinations(range(judges), 2):
+        error = jackknife_error(moves[:, one, other])
+        known_error = len(moves) >= MIN_CLUSTERS and error > 0
+        p = float(ndtr(-excess[one, other] / error)) if known_error else nan
+        correlation = float(excess[one, other] / (spread[one] * spread[other]))
+        rows.append((one, other, round(correlation, _DIGITS), round(p, _DIGITS)))
+    corrected = holm([row[3] for row in rows])
+    return [(*row, float(value)) for row, value in zip(rows, corrected, strict=True)]
+
+
+def _beyond_others(covariances: Floats) -> Floats:
+    """Return covariances (..., judges, judges) minus what all other judges lead to expect of each pair.
+
+    For judges i and j and any others k and l, ``c_ij = c_ik c_jl / c_kl`` where one cause explains all. Products and
+    divisors are summed over all k and l before they are divided.
+    """
+    judges = covariances.shape[-1]
+    apart = covariances * (1 - np.eye(judges))
+    sums = apart.sum(axis=-1)
+    one, other = sums[..., :, np.newaxis] - apart, sums[..., np.newaxis, :] - apart
+    products = one * other - apart @ apart
+    divisors = apart.sum(axis=(-1, -2))[..., np.newaxis, np.newaxis] - 2 * one - 2 * other - 2 * apart
+    return apart - ratio(products, divisors)
