@@ -6,7 +6,7 @@ from pathlib import Path
 import judges_of_counselling as counselling
 import polars as pl
 import pytest
-from judges_of_counselling import ATTRIBUTES, JUDGES, PEOPLE
+from judges_of_counselling import ATTRIBUTES, JUDGES, PEOPLE, TOGETHER
 
 from attune_bench.stats.rank import tiers
 
@@ -123,11 +123,13 @@ def test_how_often_intervals_should_cover_these_contexts() -> None:
 def test_correcting_judges_by_100_ratings() -> None:
     found = counselling.frame(counselling.draws(100, 35, population=True))
     table = counselling.summary(found, "judge")
-    assert table["judge"].to_list() == [*JUDGES]
+    assert {*table["judge"]} == {*JUDGES, TOGETHER}
     for row in table.iter_rows(named=True):
         # The judge is off by several times as much as people's 100 ratings; corrected it is off by no more than these.
-        assert row["judge_distance"] > 4 * row["people_distance"]
+        if row["judge"] != TOGETHER:
+            assert row["judge_distance"] > 4 * row["people_distance"]
+            assert row["judge_off"] > 0.2
         assert row["distance"] < 1.05 * row["people_distance"]
-        assert abs(row["off"]) < 0.02 < row["judge_off"]
+        assert abs(row["off"]) < 0.02
         assert 0.92 < row["covered"] < 0.98
-        assert 0.94 < row["width"] < 0.99
+        assert 0.9 < row["width"] < 0.99
