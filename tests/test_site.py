@@ -197,6 +197,17 @@ def test_search_finds_a_method(browser: Open, site: Path, address: str, by: str)
     assert "bootstrap" in titles
 
 
+@pytest.mark.slow
+def test_headings_link_to_themselves(browser: Open, address: str) -> None:
+    opened = browser()
+    opened.get(f"{address}/reference/attune_metrics/stats/bootstrap.html")
+    links = opened.execute_script(
+        "return [...document.querySelectorAll('article [id] > .headerlink')].map(a => [a.parentElement.id, a.hash])"
+    )
+    assert ["attune_metrics.stats.bootstrap.bootstrap", "#attune_metrics.stats.bootstrap.bootstrap"] in links
+    assert all(link == f"#{name}" for name, link in links)
+
+
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return axe_script(tmp_path_factory.mktemp("axe"))

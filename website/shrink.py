@@ -1,10 +1,11 @@
 """Make a built site smaller: ``python -m website.shrink site``, the last step of ``make docs``.
 
 Most bytes of a built page say nothing to a reader: the indentation of templates, a span around every name, operator and
-punctuation mark of code, the titles of links that repeat their address or their sign, how every icon is drawn, quotes
-and end tags that HTML does not need. Figures have names for scripts and many digits. The index of the search has
-markup, the code of every example, and the address and the path of the page at each of its headings; and it is there
-twice: as a script for pages that are read as files, and as JSON for others, which take the script as well.
+punctuation mark of code, the titles of links that repeat their address, how every icon is drawn, quotes and end tags
+that HTML does not need, and the configuration of the site, which its script takes once. Figures have names for scripts
+and many digits. The index of the search has markup, the code of every example, and the address and the path of the page
+at each of its headings; and it is there twice: as a script for pages that are read as files, and as JSON for others,
+which take the script as well.
 """
 
 import json
@@ -18,7 +19,7 @@ from urllib.parse import quote
 
 _KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL)
 _PLAIN = re.compile(r'<span class="(?:n|o|p|w|x)">([^<]*)</span>')
-_TITLE = re.compile(r'(<a class="autorefs[^"]*"| class="headerlink"(?: href="[^"]*")?) title="[^"]*"')
+_TITLE = re.compile(r'(<a class="autorefs[^"]*") title="[^"]*"')
 _UNSEEN = re.compile(r'(?<= class="lucide) lucide-[\w-]+|<meta name="generator"[^>]*>')
 """Names of icons, which no style has, and with what the site was built."""
 _ICON = (
@@ -53,6 +54,12 @@ _FIGURE = (
 """What figures of Vega say to scripts and styles, which an image does not have, and digits below a tenth of a pixel."""
 _GROUP = re.compile(r"<g>((?:(?!</?g\b).)*)</g>|<g [^>]*></g>", re.DOTALL)
 """A group that changes nothing, or draws nothing."""
+
+_CONFIG = re.compile(r'(?<=<script id="__config" type="application/json">).+?(?=</script>)')
+_OWN = ("base", "search")
+"""What the configuration of a page has of its own; the script of the site has the rest, once."""
+_CONFIGURED = re.compile(r"JSON\.parse\(\w+\.textContent\)")
+"""Where that script reads the configuration of a page."""
 
 _REFERENCE = "reference/"
 _LINK = re.compile(
@@ -133,7 +140,7 @@ def figure(text: str) -> str:
 def index(text: str) -> str:
     """Return the script of an index of the search: without markup, and in the reference without code of examples.
 
-    The script has the address and the path of each page once, and what the addresses of its headings begin with.
+    The script has the path of each page, and what the addresses of its headings begin with, once.
 
     Examples
     --------
@@ -150,7 +157,8 @@ def index(text: str) -> str:
         is_cut = of_reference and not item["location"].startswith(_METHODS) and len(text) > _MOST
         item["text"] = text[:_MOST].rpartition(" ")[0] if is_cut else text
     pages = []
-    for (_, path), items in groupby(found["items"], lambda item: (item["location"].partition("#")[0], item["path"])):
+    # The page itself has no place in it: its headings share more of their addresses without it.
+    for (_, path), items in groupby(found["items"], lambda item: (item["location"].partition("#")[:2], item["path"])):
         rows = [(item["location"], item["level"], item["title"], item["text"]) for item in items]
         begin = commonprefix([location for location, *_ in rows])  # noqa: RUF071 - of characters
         pages.append((begin, path, [(location.removeprefix(begin), *others) for location, *others in rows]))
@@ -163,7 +171,7 @@ def index(text: str) -> str:
 
 def shrink(site: Path) -> None:
     """Rewrite pages, figures and the index of the search of a site in place; scripts and icons become own files."""
-    scripts, icons = dict[str, int](), dict[str, int]()
+    scripts, icons, shared = dict[str, int](), dict[str, int](), set[str]()
     for path in sorted(site.rglob("*.html")):
         text = page(path.read_text(encoding="utf-8"))
         of = path.relative_to(site).parts
@@ -171,6 +179,10 @@ def shrink(site: Path) -> None:
             text = pattern.sub(by, text)
         text = _LINK.sub(r"\1\2\3", text)
         root = "../" * (len(of) - 1)
+        config = json.loads(_CONFIG.findall(text)[0])
+        own = json.dumps({name: config.pop(name) for name in _OWN})
+        shared.add(json.dumps(config))
+        text = own.join(_CONFIG.split(text))
         for found in dict.fromkeys(_SCRIPT.findall(text)):
             source = f"{root}assets/script-{scripts.setdefault(found, len(scripts))}.js"
             text = text.replace(f"<script>{found}</script>", f"<script src={source}></script>")
@@ -190,6 +202,9 @@ def shrink(site: Path) -> None:
     script = bundle.read_text(encoding="utf-8")
     if script.count(_LOADED) != 1:
         raise ValueError(f"{bundle.name} does not say once from where the index of the search comes: {_LOADED}")
+    if not len(_CONFIGURED.findall(script)) == len(shared) == 1:
+        raise ValueError(f"{bundle.name} does not read a configuration once, or pages have {len(shared)} of them")
+    script = _CONFIGURED.sub(lambda found: f"Object.assign({next(iter(shared))},{found[0]})", script)
     bundle.write_text(script.replace(_LOADED, "true?"), encoding="utf-8")
     (site / "search.js").write_text(index((site / "search.json").read_text(encoding="utf-8")), encoding="utf-8")
     (site / "search.json").unlink()

@@ -10,9 +10,11 @@ from attune_data.eibench.kinds import EPISODE, SCENARIO
 from attune_data.emobench import ITEM, PREDICTION
 from attune_data.eqbench import ANSWER, QUESTION
 from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
+from attune_data.eqbench4 import ENTRY, ROLEPLAY
 from attune_data.record import Record
 from attune_data.references import EntryPoints
 from attune_data.sage import DIALOGUE
+from attune_data.sage.profiles import PROFILE
 from attune_data.spiralbench import CHATLOG
 from attune_data.text import columns_of_terminal
 
@@ -22,12 +24,15 @@ __all__ = [
     "COMPARISON",
     "CONVERSATION",
     "DIALOGUE",
+    "ENTRY",
     "EPISODE",
     "INSTALLED",
     "ITEM",
     "KINDS",
     "PREDICTION",
+    "PROFILE",
     "QUESTION",
+    "ROLEPLAY",
     "RUN",
     "SCENARIO",
     "SITUATION",
@@ -41,8 +46,8 @@ __all__ = [
 ]
 
 KINDS: tuple[Kind[Any, Any], ...] = (
-    *(CONVERSATION, RUN, SCENARIO, EPISODE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
-    *(SITUATION, TRANSCRIPT, VERDICT),
+    *(CONVERSATION, RUN, SCENARIO, EPISODE, PROFILE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
+    *(SITUATION, TRANSCRIPT, VERDICT, ROLEPLAY, ENTRY),
     *(COMPARISON, CHATLOG),
 )
 """Every kind of the library."""

@@ -21,7 +21,7 @@ _LICENCE_KEY, _CANARY_KEY = re.compile("(data)?licen[cs]e"), re.compile(".*canar
 _WITHOUT_KEYS = {str, int, float, bool, type(None)}
 """Types of nearly all values of a record."""
 
-Demand = Literal["notice", "attribution", "non-commercial", "share-alike", "no-derivatives"]
+Demand = Literal["notice", "attribution", "non-commercial", "share-alike", "no-derivatives", "permission"]
 Reference = Annotated[Text, RefersTo("licences")]
 
 
@@ -44,7 +44,7 @@ class Licence(Entry):
 
     def allows(self, other: "Licence") -> bool:
         """Tell whether data under this licence, and tables made from them, may be published under another licence."""
-        if "no-derivatives" in self.demands:
+        if self.demands & {"no-derivatives", "permission"}:
             return False
         if "share-alike" in self.demands:
             return other.id in (self.id, *self.also)
@@ -172,6 +172,12 @@ def permitted(
 def _check(own: Licence, benchmark: Benchmark | None, wanted: Licence) -> None:
     if "no-derivatives" in own.demands:
         raise PublishError(f"{own.id} allows nothing but the unchanged work, and a publication is made from it")
+    if "permission" in own.demands:
+        of = f"the data of {benchmark.name} have" if benchmark else "it has"
+        raise PublishError(
+            f"{of} no stated licence, so that publishing it needs the author's permission; with that, let each record"
+            ' state the licence that it is published under: "licence": "..."'
+        )
     if not own.allows(wanted):
         said, mend = "it is under", ""
         if benchmark:
@@ -185,6 +191,8 @@ def _check(own: Licence, benchmark: Benchmark | None, wanted: Licence) -> None:
 
 def refusal(record: Record, *, needs_licence: bool = False) -> str:
     """Return why a record's texts may be passed on under no licence, by the rule of `permitted`.
+
+    Texts whose owner states no licence are no refusal: a page of a user's own copy has them, and says so.
 
     Parameters
     ----------
@@ -212,6 +220,7 @@ def refusal(record: Record, *, needs_licence: bool = False) -> str:
     closed = [own.id for own in under if "no-derivatives" in own.demands]
     if closed:
         return f"{closed[0]} allows nothing but the unchanged work"
+    under = [own for own in under if "permission" not in own.demands]
     fits_all = any(all(own.allows(other) for own in under) for other in licences().values())
     return "" if fits_all else f"no one licence fits both {' and '.join(own.id for own in under)}"
 
@@ -276,8 +285,14 @@ def named_licences(records: Iterable[Record]) -> list[str]:
     for record in records:
         stated = _stated(record)
         found |= dict.fromkeys(item if isinstance(item, str) else shown(item) for item in stated)
-        found |= dict.fromkeys(f"{one.licence.title}, the licence of {one.name}" for one in _benchmarks(record, stated))
+        found |= {_of_benchmark(one): None for one in _benchmarks(record, stated)}
     return list(found)
+
+
+def _of_benchmark(one: Benchmark) -> str:
+    if "permission" in one.licence.demands:
+        return f"none stated by {one.name}, so that they may not be passed on without its author's permission"
+    return f"{one.licence.title}, the licence of {one.name}"
 
 
 def canary(records: Sequence[Record]) -> Canary:

@@ -7,7 +7,7 @@ Each module declares its entries in ``METRICS``; here they are joined, in the or
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attune_metrics import comparisons, curves, eibench, emobench, eqbench, eqbench3, sage, spiralbench
+from attune_metrics import comparisons, curves, eibench, emobench, eqbench, eqbench3, eqbench4, sage, spiralbench
 from attune_metrics.attunebench import composite, emotion, holistic, panas, preferences, questions
 from attune_metrics.metric import Metric
 
@@ -23,6 +23,7 @@ _MODULES = (
     emobench,
     eqbench,
     eqbench3,
+    eqbench4,
     spiralbench,
     comparisons,
     curves,

@@ -190,11 +190,16 @@ class Metric:
         source states one.
     smallest_difference_source : str
         Citation of that; empty where there is none.
+    relative_to : str
+        What each model is measured against where that differs from model to model, such as ``its neighbours on the
+        board``: a value then says nothing of other models, so that the metric neither ranks nor compares models. Empty
+        where all models are measured on one scale.
 
     Raises
     ------
     ValueError
-        If a smallest difference is not finite and above 0, or is given without its source, or a source without it.
+        If a smallest difference is not finite and above 0, or is given without its source, or a source without it; if a
+        metric that is relative has a better direction.
 
     Examples
     --------
@@ -225,11 +230,19 @@ class Metric:
     source: str = ""
     smallest_difference: float | None = None
     smallest_difference_source: str = ""
+    relative_to: str = ""
 
     @property
     def sign(self) -> Literal[-1, 1]:
         """-1 where lower values are better, else 1: what a value is multiplied by for the greatest to be the best."""
         return -1 if self.higher_is_better is False else 1
+
+    @property
+    def own_scale(self) -> str:
+        """Why values of two models are not on one scale, as a clause; empty where they are."""
+        if not self.relative_to:
+            return ""
+        return f"{self.label} is relative to {self.relative_to}, so that values of two models are not on one scale"
 
     @property
     def meaning(self) -> str:
@@ -242,6 +255,8 @@ class Metric:
             raise ValueError(f"{self.name}: smallest_difference {stated} is not a finite number above 0")
         if (stated is None) == bool(self.smallest_difference_source):
             raise ValueError(f"{self.name}: a smallest_difference and its source go together; give both or none")
+        if self.relative_to and self.higher_is_better is not None:
+            raise ValueError(f"{self.name}: relative_to {self.relative_to!r} needs higher_is_better = neither")
 
 
 def mean_over_turns(

@@ -60,7 +60,7 @@ def test_other_licences(of_the_work: str, other: str, allowed: bool) -> None:
 def test_the_codebook_is_whole() -> None:
     data = tomllib.loads(CODEBOOK.read_text(encoding="utf-8"))
     spelt: set[str] = set()
-    described = {"notice", "attribution", "non-commercial", "share-alike", "no-derivatives"}
+    described = {"notice", "attribution", "non-commercial", "share-alike", "no-derivatives", "permission"}
     for name, licence in licences().items():
         assert name == name.lower()
         assert licence.title

@@ -25,6 +25,7 @@ from attune_metrics import (
     emobench,
     eqbench,
     eqbench3,
+    eqbench4,
     sage,
     spiralbench,
 )
@@ -50,7 +51,7 @@ MODULES: dict[str, Any] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         composite, emotion, questions, preferences, panas, holistic, eibench, sage, emobench,
-        eqbench, eqbench3, spiralbench, attune_metrics.comparisons, curves,
+        eqbench, eqbench3, eqbench4, spiralbench, attune_metrics.comparisons, curves,
     )
 }  # fmt: skip
 # The keys of scores that have a value for each conversation, as the benchmark names them.
@@ -141,9 +142,10 @@ def test_every_key_of_scores_is_in_the_catalogue() -> None:
     shape = {"emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"}
     items = {"item_accuracy", "eu_accuracy", "ea_accuracy", "eu_emotion_accuracy", "eu_cause_accuracy"}
     judged = {f"eqbench3_{name}" for name in ("rubric", *CRITERIA["standard"], *CRITERIA["analysis"], *STYLE)}
+    seen = {f"eqbench4_{name}" for name in (*eqbench4.TENDENCIES, *eqbench4.ABILITIES)}
     pairs = {"rating", "win_rate"}
     spirals = {"spiralbench_score", *(f"spiralbench_{name.replace('-', '_')}" for name in PARTS)}
-    benchmarks = episode | dialogue | items | question | judged | pairs | spirals
+    benchmarks = episode | dialogue | items | question | judged | seen | pairs | spirals
     assert set(CATALOG) == {*KEYS, "composite_z"} | turn_keys | components | benchmarks | shape
     assert {name for name, metric in CATALOG.items() if metric.level == "turn"} == turn_keys
     assert {name for name, metric in CATALOG.items() if metric.level == "model"} == {*OF_MODELS}
@@ -156,6 +158,7 @@ SOURCES = {
     "eqbench": "EQ-Bench v2 (arXiv:2312.06281)",
     "comparisons": "",  # no benchmark's own
     "eqbench3": "EQ-Bench 3, repository EQ-bench/eqbench3",
+    "eqbench4": "EQ-Bench 4, repository EQ-bench/EQ-bench-site",
     "curves": "Defined in",
     "spiralbench": "Spiral-Bench v1, repository sam-paech/spiral-bench",
 }

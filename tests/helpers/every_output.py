@@ -30,6 +30,7 @@ from attune_data.kinds import (
     EPISODE,
     ITEM,
     QUESTION,
+    ROLEPLAY,
     RUN,
     SCENARIO,
     SITUATION,
@@ -65,6 +66,7 @@ def write_inputs(folder: Path) -> None:
         "comparisons": (load_records("demo", COMPARISON),),
         "spiralbench": (load_records("demo", CHATLOG),),
         "eqbench3_pairs": (load_records("demo", VERDICT),),
+        "eqbench4": (load_records("demo", ROLEPLAY),),
     }
     for benchmark in BENCHMARKS:
         own = folder / benchmark.name

@@ -21,6 +21,7 @@ Fault = Callable[[int, Json], bytes | str | float | None]
 """Given the number of the call, from 1, and its body: None for an answer, a number of seconds for a late one, "reset",
 "stall" or "trickle" for none, raw bytes for another."""
 
+_SAGE = ("Content", "TargetCompletion", "Activity", "Analyse", "Thinking", "Origin", "Change", "Response")
 _WORDS = "I hear how much this weighs on you and it makes sense that you feel torn about what comes next".split()
 
 
@@ -50,7 +51,7 @@ def events(text: str, **usage: Any) -> list[str]:
 
 
 def answer_to(body: Json) -> str:
-    """Return the answer to a request: of its schema, or of any form where it has none; of EQ-Bench, of its form."""
+    """Return the answer to a request: of its schema, else of the form of EQ-Bench or SAGE, else of any form."""
     digest = sha256(json.dumps([body["model"], body["messages"]]).encode()).digest()
     number = iter(range(1_000_000))
 
@@ -76,6 +77,11 @@ def answer_to(body: Json) -> str:
         ratings = {name: pick([*range(11)]) for name in re.findall(r"^(\w+): <rating>", prompt, re.MULTILINE)}
         rated = "\n".join(f"{name}: {rating}" for name, rating in ratings.items())
         return f"First pass scores:\n{rated}\n\nCritique: It depends.\n\nRevised scores:\n{rated}\n"
+    if labels := [label for label in _SAGE if f"\n{label}:\n" in prompt]:
+        texts = {label: fill({"type": "string"}) for label in labels}
+        if "Response" not in labels:
+            texts["Change"] = f"{pick([*range(-12, 13)]):+}"
+        return "\n".join(f"{label}:\n{text}" for label, text in texts.items())
     asked = re.findall(r"^- (B\d+):", prompt, re.MULTILINE)
     yes_no = {"enum": ["yes", "no"]}
     pair = {"type": "object", "properties": {"observed": yes_no, "preferred": yes_no}}

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from eqbench4_files import write_site
+from synthetic.roleplays import roleplays
 
 from attune_data import load, load_codebook, load_episodes, load_records, load_runs, load_sage, load_scenarios
 from attune_data.kinds import ANSWER, CHATLOG, COMPARISON, ITEM, QUESTION, SITUATION, TRANSCRIPT, VERDICT
@@ -135,6 +137,7 @@ _LAYOUTS: dict[str, Callable[[Path], None]] = {
     "comparisons.md": _comparisons,
     "eqbench3.md": _eqbench3,
     "eqbench3-pairs.md": _eqbench3,
+    "eqbench4.md": lambda folder: write_site(folder / "eqbench4", roleplays(seed=1)),
     "spiralbench.md": _spiralbench,
     "publishing.md": _publishing,
     "scale.md": _scale,

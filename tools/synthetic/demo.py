@@ -14,6 +14,7 @@ from synthetic.comparisons import comparisons
 from synthetic.conversations import conversations
 from synthetic.judged import Player, transcripts, verdicts
 from synthetic.predictions import answers_of
+from synthetic.roleplays import MODELS, entries, roleplays
 from synthetic.runs import SimulatedModel, runs
 from synthetic.spirals import chatlogs
 from synthetic.talks import dialogues, episodes
@@ -54,6 +55,9 @@ _PLAYERS = (
 )
 
 
+_ROLEPLAYERS = {**MODELS, **{f"synthetic/model-{name}": 5 + 0.25 * place for place, name in enumerate("abcdefg")}}
+
+
 def demo_records() -> Mapping[str, Iterable[Record]]:
     """Generate the records of each file, by its path below `attune_data`: in all of them the first model is better.
 
@@ -74,6 +78,8 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
         ],
         "eqbench3/demo_transcripts.jsonl": played,
         "eqbench3/demo_verdicts.jsonl": verdicts(situations, played, _PLAYERS, seed=5),
+        "eqbench4/demo_roleplays.jsonl": roleplays(seed=1),
+        "eqbench4/demo_entries.jsonl": entries(roleplays(_ROLEPLAYERS, seed=1)),
         "comparisons/demo.jsonl": comparisons(seed=4),
         "spiralbench/demo_chatlogs.jsonl": chatlogs({"synthetic/attentive": 0.75, "synthetic/hasty": 0.3}, seed=6),
     }

@@ -59,7 +59,7 @@ class BenchmarkUnits:
     def __init__(self, benchmark: str, source: str) -> None:
         self.benchmark = benchmark_named(benchmark)
         self.task: Task[Any, Any] = resolve(self.benchmark.task)
-        loaded = load_records(source, resolve(self.benchmark.data))
+        loaded = load_records(source, resolve(self.benchmark.units))
         self._files: Mapping[str, str] = loaded.files
         self.units: dict[str, Any] = {unit.id: unit for unit in askable(self.task, loaded)}
         clusters = [getattr(unit, self.benchmark.cluster) for unit in self.units.values()]
@@ -103,8 +103,10 @@ class BenchmarkUnits:
 
         Units without a result are not expected to have one.
         """
-        units = [self.units[unit] for unit in results]
-        return score_records(self.benchmark, units, list(results.values()), **options)
+        made = list(results.values())
+        if self.benchmark.data is None:
+            return score_records(self.benchmark, made, None, **options)
+        return score_records(self.benchmark, [self.units[unit] for unit in results], made, **options)
 
     def values(self, unit: str, result: Record, **options: Any) -> dict[str, float]:
         """Return the scores of one unit on the metrics of the board that have values of units, nan where undefined."""

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from math import isfinite, nan
+from pathlib import Path
 
 from attune_bench.benchmarks import attunebench, eibench, sage
 from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Option, role_options
@@ -131,6 +132,32 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             "A score is one judge's: another judge gives the same models other scores, and another order.",
             "The messages of the user are fixed, so that a model cannot change the course of a situation.",
             "An answer without the headings that were asked for is judged as empty.",
+        ),
+    ),
+    Benchmark(
+        name="eqbench4",
+        title="EQ-Bench 4",
+        docs="eqbench4.md",
+        results="attune_data.kinds:ROLEPLAY",
+        cluster="scenario_id",
+        score="attune_bench.benchmarks.eqbench4:score",
+        row="attune_bench.benchmarks.eqbench4:row",
+        comparability_keys={
+            "pointwise_judge_model": "judge of the tendencies",
+            "persona_model": "model that plays the person",
+        },
+        options=(
+            Option(
+                name="index",
+                help="For the file of the board: the folder with <slug>/index.json, which says the scenarios.",
+                verbs=("score",),
+                kind=Path,
+            ),
+        ),
+        limits=(
+            "A tendency says how strong something is as one judge sees it; neither more nor less of it is better.",
+            "A margin is against a model's neighbours on the board, and says nothing of any other model.",
+            "Each model has one role-play of a scenario, so nothing says how much another role-play would differ.",
         ),
     ),
     Benchmark(

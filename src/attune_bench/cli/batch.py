@@ -111,7 +111,7 @@ def export(
         raise UserError(f"{output} is the data; choose another --output")
     if again is not None and output.resolve().is_relative_to(again.resolve()):
         raise UserError(f"{output} is in {again}, and every file there is read as a result; choose another folder")
-    chosen = benchmark_of(benchmark, data, "data")
+    chosen = benchmark_of(benchmark, data, "units")
     with usage_errors():
         check_batch(task_of(chosen))
     own = own_options(ctx, chosen, given)

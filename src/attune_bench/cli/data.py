@@ -268,7 +268,7 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
         return named_benchmark(name)
     if (found := benchmark_of_kind(kind, "data")) is not None:
         return found
-    raise UserError(f"no results are made of {kind.plural}; give the data that models were asked about as SOURCE")
+    raise UserError(f"no results are scored against {kind.plural}; give the data that models answered as SOURCE")
 
 
 @verb("score --results demo --data demo", own="score")

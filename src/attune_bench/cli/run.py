@@ -253,7 +253,7 @@ def load_units(source: str, benchmark: Benchmark, limit: int | None = None, **tr
     UserError
         Where there is none.
     """
-    kind, see = kind_of(benchmark.data), f"see: {validate_command([source], benchmark=benchmark)}"
+    kind, see = kind_of(benchmark.units), f"see: {validate_command([source], benchmark=benchmark)}"
     units = load(kind, [source])
     if left_out := count_severities(units.found)["error"]:
         warn(f"{plural(left_out, 'error')} in the files{first_issue(units.found)}; {see}")
@@ -441,7 +441,8 @@ def ask(
         report(outcome)
     elif outcome.finished and not outcome.is_unreadable and benchmark is not None:
         forced = {} if benchmark in BENCHMARKS else {"--benchmark": ctx.params["benchmark"]}
-        line = command_line("score", (), {"--results": outcome.folder, "--data": source, **forced})
+        data = None if benchmark.data is None else source
+        line = command_line("score", (), {"--results": outcome.folder, "--data": data, **forced})
         emit(f"next: {line}")
     return status
 
@@ -602,7 +603,7 @@ def run(
     The same command again goes on where it was stopped; nothing that was answered is asked for again. Exits with 1
     where something could not be finished.
     """
-    chosen = benchmark_of(benchmark, data, "data")
+    chosen = benchmark_of(benchmark, data, "units")
     own = own_options(ctx, chosen, given)
     task = task_of(chosen)
     made = kind_of(chosen.results)
@@ -711,7 +712,8 @@ def _write_report(
             text = scored.scores.report(format="html", data=scored.data, results=scored.made, progress=begin)
     except ValueError as error:
         flags = {"--baselines": baselines, "--small-cells": "--small-cells" in str(error)}
-        options: dict[str, Any] = {"--results": folder, "--data": data, "--benchmark": name, "--html": html}
+        reference = None if scored.data is None else data
+        options: dict[str, Any] = {"--results": folder, "--data": reference, "--benchmark": name, "--html": html}
         options |= {flag: () for flag, is_needed in flags.items() if is_needed}
         other = f"try {command_line('report', (), options)}"
         if outcome.skipped:

@@ -49,7 +49,7 @@ from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
 from attune_metrics.metric import MetricInputError
 
-Side = Literal["data", "results"]
+Side = Literal["data", "units", "results"]
 
 kind_option = option(
     "--kind",
@@ -79,8 +79,8 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
         if name is not None:
             raise UserError("--kind says what the records are, so leave --benchmark out")
         return next(kind for kind in KINDS if kind.noun == noun)
-    sides = () if name is None else (named_benchmark(name).data, named_benchmark(name).results)
-    kinds = [kind_of(one) for one in sides if one is not None] or None
+    of = None if name is None else named_benchmark(name)
+    kinds = None if of is None else [kind_of(one) for one in (of.data, of.results, of.units) if one is not None]
     try:
         return recognise(source, kinds)
     except SourceError as error:
@@ -185,7 +185,7 @@ def benchmark_of(name: str | None, source: str, side: Side) -> Benchmark:
         known = (getattr(benchmark, side) for benchmark in BENCHMARKS)
         expected = ", ".join(kind_of(one).plural for one in known if one is not None)
         mend = "or name a benchmark with --benchmark"
-        if benchmark_of_kind(kind, "data", "results") is not None:
+        if benchmark_of_kind(kind, "units", "results") is not None:
             ctx = click.get_current_context(silent=True)
             takes_both = ctx is not None and {"results", "data"} <= ctx.params.keys()
             swapped = "; are --results and --data swapped?" if takes_both else ""
@@ -232,7 +232,7 @@ def check_usable(kind: Kind[Any, Any], sources: Sequence[str], found: Collection
     """Raise a UserError where sources have no usable record."""
     check_kind(kind, sources, found)
     if not found:
-        of_kind = benchmark_of_kind(kind, "data", "results")
+        of_kind = benchmark_of_kind(kind, "units", "results")
         see = validate_command(sources[:1], benchmark=of_kind)
         raise UserError(f"no usable {kind.noun} in {', '.join(sources)}{first_issue(found.found)}; see: {see}")
 
@@ -384,7 +384,7 @@ def score_sources(
     results : sequence of str
         Where the results are.
     data : str, optional
-        Where the data are.
+        Where the data are; not read for a benchmark without data.
     phase : callable
         Begins a phase of the progress.
     name : str, optional
@@ -401,7 +401,7 @@ def score_sources(
     """
     if baselines:
         check_baselines(benchmark)
-    given = None if data is None else read(kind_of(benchmark.data), [data], phase)
+    given = None if data is None or benchmark.data is None else read(kind_of(benchmark.data), [data], phase)
     found = read(kind_of(benchmark.results), results, phase)
     predicted = _baselines(benchmark, given, found) if baselines else []
     made = [*found, *predicted] if predicted else found

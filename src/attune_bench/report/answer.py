@@ -334,6 +334,8 @@ def answers(page: PageScores) -> list[str]:
 
 
 def _no_direction(metric: Metric) -> str:
+    if metric.own_scale:
+        return f"No model can be said to lead: {metric.own_scale}"
     return f"No model is the best: neither higher nor lower values of {metric.label} are better"
 
 

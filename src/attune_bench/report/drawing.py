@@ -121,8 +121,8 @@ def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, me
 
 
 def best_first(rows: Rows, key: str, metric: Metric) -> Rows:
-    """Return rows, the best value first; the greatest where no direction is better."""
-    return sorted(rows, key=lambda row: (-metric.sign * row[key], row["model"]))
+    """Return rows, the best value first; the greatest where no direction is better; by name where none is greater."""
+    return sorted(rows, key=lambda row: (0 if metric.own_scale else -metric.sign * row[key], row["model"]))
 
 
 def scaled(rows: Rows, metric: Metric, *keys: str) -> Rows:

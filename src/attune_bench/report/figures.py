@@ -107,7 +107,7 @@ def scores(
     of, found = _of_metric(summary, scores, metric, frame, options)
     plot = score_plot(scores, found, of.name, condition=condition, levels=levels)
     x = drawing.axis("X", "at", _with_interval(label(of), plot, frame, options))
-    return _row_chart(plot, x, note=_overlap_note(scores, plot))
+    return _row_chart(plot, x, note="" if of.own_scale else _overlap_note(scores, plot))
 
 
 _ENDS = ("value", "low", "high")
@@ -139,7 +139,7 @@ def score_plot(
 def _overlap_note(table: ScoreTable, plot: RowPlot) -> str:
     """Return that models can differ although their intervals overlap; nothing where no intervals do."""
     overlaps = any_overlap((mark.low, mark.high) for row in plot.rows for mark in row.marks[0])
-    return OVERLAP.format(pluralize(table.provenance.unit)) if overlaps else ""
+    return OVERLAP.format(pluralize(table.provenance.unit)) if overlaps and table.units.height > 1 else ""
 
 
 def _row_chart(

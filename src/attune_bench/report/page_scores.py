@@ -101,6 +101,8 @@ class PageScores:
             return "need two models"
         if metric.statistic not in STATISTICS:
             return f"{metric.label} depends on all models' results"
+        if metric.own_scale:
+            return metric.own_scale
         if metric.higher_is_better is None:
             return f"neither higher nor lower values of {metric.label} are better"
         if why := self.chosen.lacks_weight(self.table, metric.name):
@@ -117,8 +119,8 @@ class PageScores:
     @cached_property
     def pairs(self) -> pl.DataFrame:
         """The comparisons by the primary metric, as `compared` gives them."""
-        table = self.table
-        if table.metric(table.primary).statistic not in STATISTICS or self.chosen.lacks_weight(table, table.primary):
+        table, metric = self.table, self.table.metric(self.table.primary)
+        if metric.statistic not in STATISTICS or metric.own_scale or self.chosen.lacks_weight(table, metric.name):
             empty = dict.fromkeys(("p", "p_min", "family"), pl.Float64)
             return pl.DataFrame(schema={"condition": pl.String, **empty})
         return self.compared(table.primary, margin=self.margin)

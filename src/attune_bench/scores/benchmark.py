@@ -117,6 +117,31 @@ PROMPTS_OPTION = Option(
 """The option of a benchmark that takes templates of prompts from a folder, as `attune_bench.runner.task` reads them."""
 
 
+EPISODE_OPTIONS = (
+    *role_options("simulator", "The model that plays the person and judges each reply.", required=True),
+    Option(
+        name="simulator_temperature",
+        help="Sent with the calls of the simulator, or server for the server's own; by default 0.7.",
+        verbs=("run",),
+        kind=temperature,
+    ),
+    Option(
+        name="max_rounds",
+        help="The most rounds of a conversation; by default the benchmark's own number.",
+        verbs=("run",),
+        kind=int,
+    ),
+    Option(
+        name="language",
+        help="Of our instructions to both sides; by default Chinese for a scenario in Chinese, else English.",
+        verbs=("run",),
+        values=("en", "zh"),
+    ),
+    PROMPTS_OPTION,
+)
+"""The options of a benchmark in which the model talks with a simulated person (`attune_bench.runner.episodes`)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """A choice that the scores depend on, made when they are analysed.
@@ -230,6 +255,8 @@ class Benchmark:
         Its page under ``docs/``.
     data : Reference, optional
         The kind of record that holds the reference; None if the results hold everything that scoring needs.
+    units : Reference, optional
+        The kind of record that `task` asks about; by default `data`.
     results : Reference
         The kind of record that is scored.
     cluster : str
@@ -289,6 +316,7 @@ class Benchmark:
     title: str
     docs: str | None = None
     data: Reference = None
+    units: Reference = None
     results: Reference
     cluster: str = "id"
     score: Reference
@@ -309,3 +337,7 @@ class Benchmark:
     annotation: tuple[Command, ...] = ()
     limits: tuple[str, ...] = ()
     scores_format: ScoresFormat | None = None
+
+    def __post_init__(self) -> None:
+        if self.units is None:
+            object.__setattr__(self, "units", self.data)

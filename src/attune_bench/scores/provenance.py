@@ -186,6 +186,31 @@ def sent_where_set(given: Mapping[str, Any]) -> dict[str, str]:
     return texts | ({"token_limit": "of the server"} if of_server(given, "max_tokens") else {})
 
 
+EPISODE_SETTINGS: Mapping[str, str] = {
+    "prompt_version": "version of the simulator's instructions",
+    "prompt_hash": "instructions",
+    "simulator": "simulator",
+    "max_rounds": "number of rounds",
+    "temperature": "temperature",
+    "answer_format": "answer format",
+    "config_hash": "configuration",
+}
+"""The settings of conversations with a simulated person in which models that are compared may not differ, and what they
+are called; the last is a hash of all others but the temperature, and of what ``_configuration.json`` beside the results
+lists."""
+
+
+def episode_settings(episode: Record) -> dict[str, Any]:
+    """Return the settings of a conversation with a simulated person: None for one that the record does not tell."""
+    given = episode.model_extra or {}
+    settings = {name: getattr(episode, name, given.get(name)) for name in EPISODE_SETTINGS}
+    # A temperature that is null was left to the server.
+    if of_server(given, "temperature"):
+        settings["temperature"] = "of the server"
+    others = ("provider", "simulator_provider", "simulator_temperature", "seed", "language")
+    return settings | {name: given[name] for name in others if name in given} | sent_where_set(given)
+
+
 def group_settings(runs: Iterable[tuple[str, str | None, Mapping[str, Any]]]) -> tuple[GroupSettings, ...]:
     """Return the settings of the runs of models, by model and condition; people and baselines have none.
 

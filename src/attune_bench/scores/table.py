@@ -49,6 +49,7 @@ class _Entry(BaseModel):
     source: str = ""
     smallest_difference: float | None = None
     smallest_difference_source: str = ""
+    relative_to: str = ""
 
 
 def metric_entries(given: Mapping[str, Any], *, place: str = "metrics") -> dict[str, Metric]:
@@ -59,7 +60,7 @@ def metric_entries(given: Mapping[str, Any], *, place: str = "metrics") -> dict[
     given : mapping of str to Metric or mapping
         By the name of the metric: an entry, or its fields, which are all optional: ``label, short, low, high,
         higher_is_better, scale, digits, statistic, terms, coverage, depends_on, group, source, smallest_difference,
-        smallest_difference_source``.
+        smallest_difference_source, relative_to``.
     place : str
         Where they stand, for errors.
 

@@ -16,6 +16,7 @@ import polars as pl
 from attune_bench.scores.provenance import NOT_RECORDED, SENT_WHERE_SET, kind_of_group, setting_text
 from attune_bench.scores.table import ScoreTable, term_columns
 from attune_data.text import plural
+from attune_metrics.metric import MetricInputError
 
 T = TypeVar("T", bound=ScoreTable)
 Group = tuple[str, str | None]
@@ -97,7 +98,13 @@ def check_comparable(
 def check_within_conditions(
     table: ScoreTable, metrics: Sequence[str] | None = None, *, groups: Iterable[Group] | None = None
 ) -> None:
-    """Do as `check_comparable` for the models of each condition, where no two conditions are compared."""
+    """Do as `check_comparable` for the models of each condition, where no two conditions are compared.
+
+    A metric of which each model has a scale of its own, `attune_metrics.metric.Metric.relative_to`, is an error.
+    """
+    for metric in map(table.metric, table.metrics if metrics is None else metrics):
+        if metric.own_scale:
+            raise MetricInputError(f"{metric.name!r} cannot rank or compare models: {metric.own_scale}")
     chosen = list(table.groups if groups is None else groups)
     for condition in dict.fromkeys(condition for _, condition in chosen):
         check_comparable(table, groups=[group for group in chosen if group[1] == condition], metrics=metrics)

@@ -830,8 +830,10 @@ def compare_pairs(
     sides = np.array([(place[a, one], place[b, one]) for a, b, one in pairs], dtype=np.intp).reshape(-1, 2)
     families = [f"{family_of_pairs(table, condition)}{within}" for *_, condition in pairs]
     rows: dict[tuple[str | None, str], list[tuple[Any, ...]]] = {}
-    # A metric that depends on all models' results has no units to compare on; it is refused if it is asked for by name.
-    comparable = [name for name, metric in table.metrics.items() if metric.statistic in STATISTICS]
+    # A metric that depends on all models' results has no units to compare on, one that is relative no common scale;
+    # both are refused if they are asked for by name.
+    shared = (one for one in table.metrics.values() if one.statistic in STATISTICS and not one.own_scale)
+    comparable = [metric.name for metric in shared]
     names = options.names_of_means(table, comparable)
     compared = [(model, condition) for *both, condition in pairs for model in both]
     check_within_conditions(table, names, groups=compared)

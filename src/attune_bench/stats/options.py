@@ -786,8 +786,10 @@ def direction(metric: Metric) -> int:
     Raises
     ------
     MetricInputError
-        If neither higher nor lower values are better.
+        If neither higher nor lower values are better, or values of two models are not on one scale.
     """
+    if metric.own_scale:
+        raise MetricInputError(f"{metric.name!r} cannot rank or compare models: {metric.own_scale}")
     if metric.higher_is_better is None:
         raise MetricInputError(f"{metric.name!r} cannot rank models: neither higher nor lower values of it are better")
     return metric.sign

@@ -164,7 +164,7 @@ def benchmark_of(data: Sequence[Any], results: Sequence[Any] | None) -> Benchmar
 
 
 def _has(benchmark: Benchmark, record: object) -> bool:
-    kinds = [resolve(reference) for reference in (benchmark.data, benchmark.results) if reference is not None]
+    kinds = [resolve(reference) for reference in (benchmark.units, benchmark.results) if reference is not None]
     return any(isinstance(record, kind.model) for kind in kinds)
 
 

@@ -170,6 +170,11 @@ class Runs(Collection[Run]):
 _CONVERSATION_ONLY = frozenset(("participant_profile", "prePanas", "postPanas", "conversationWideQuestions"))
 
 
+def _is_foreign(document: Mapping[str, Any]) -> bool:
+    """Tell whether turns are of another benchmark, which names a scenario and no conversation."""
+    return "scenario_id" in document and not document.keys() & {"conversationId", "conversation_id"}
+
+
 def _later_run(first: Run, second: Run) -> Duplicate:
     """Return that the later of two runs counts, then the one that was read later."""
     before, after = _instant(first.run_timestamp), _instant(second.run_timestamp)
@@ -215,7 +220,9 @@ CONVERSATION: Kind[Conversation, Conversations] = Kind(
     loader="load",
     keys=frozenset(("conversationId", "turns")),
     docs="attunebench.md",
-    is_other=lambda document: isinstance(document.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(document),
+    is_other=lambda document: (
+        _is_foreign(document) or (isinstance(document.get("em_model"), str) and _CONVERSATION_ONLY.isdisjoint(document))
+    ),
     other_files=(
         ForeignFile("a file of scores", frozenset(("conversations", "aggregates")), "attune-bench report reads it"),
     ),
@@ -255,7 +262,9 @@ RUN: Kind[Run, Runs] = Kind(
     loader="load_runs",
     keys=frozenset(("conversationId", "em_model", "turns")),
     docs="attunebench.md",
-    is_other=lambda document: "em_model" not in document and not _CONVERSATION_ONLY.isdisjoint(document),
+    is_other=lambda document: (
+        _is_foreign(document) or ("em_model" not in document and not _CONVERSATION_ONLY.isdisjoint(document))
+    ),
     fix=fix_run,
     is_old=run_is_old,
     check=check_run,

@@ -283,7 +283,7 @@ Choice = Callable[[list[str]], list[str]]
 def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
     """Yield the records of an open file: one a line of JSONL or a row of Parquet, else one.
 
-    A text is the record of one key, ``text``.
+    A text is the record of one key, ``text``; a script is the JSON value that it assigns to a constant.
     """
     lower = name.lower()
     if lower.endswith(".json"):
@@ -291,6 +291,8 @@ def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
     elif lower.endswith(".json.gz"):
         with gzip.open(stream) as unpacked:
             yield document(name, _whole(budget.bounded(cast("IO[bytes]", unpacked))))
+    elif lower.endswith(".js"):
+        yield document(name, _assigned(_whole(stream)))
     elif lower.endswith(".txt"):
         text = _whole(stream).decode("utf-8-sig", "replace")
         yield document(name, json.dumps({"text": text}).encode())
@@ -307,6 +309,12 @@ def _whole(stream: IO[bytes]) -> bytes:
     """Return a file up to the limit of one record, and a byte more where it is longer."""
     data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
     return data if len(data) < _USUAL else data + stream.read(RECORD_LIMIT + 1 - _USUAL)
+
+
+def _assigned(script: bytes) -> bytes:
+    """Return the JSON value of a script that only assigns it, as ``const DATA = {...};``; any other script as it is."""
+    found = re.match(rb"(?:\s*//[^\n]*\n)*\s*(?:const|let|var)\s+\w+\s*=\s*", script)
+    return script[found.end() :].rstrip(b"; \t\r\n") if found else script
 
 
 def _in_memory(stream: IO[bytes]) -> IO[bytes]:

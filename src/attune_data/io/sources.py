@@ -219,7 +219,7 @@ def documents(
         from attune_data.io.archives import members
 
         yield from members(path, choose, prefer)
-    elif path.name.lower().endswith(FILES) or any(map(PurePosixPath(path.name.lower()).match, prefer)):
+    elif path.name.lower().endswith((*FILES, ".js")) or any(map(PurePosixPath(path.name.lower()).match, prefer)):
         yield from _file(path, shown_name(path.name), Budget())
     elif path.name.lower().endswith(OTHER_ARCHIVES):
         raise SourceError(

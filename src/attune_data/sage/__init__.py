@@ -86,6 +86,9 @@ class SageDialogue(SnakeCaseRecord):
     topic: Text = Field("", description="What the conversation is about.")
     task: Text = Field("", description="What the person says they want.")
     history: Items[SageMessage] = Field(description="The messages, the person first.")
+    error: str | None = Field(
+        None, description="What failed, so that the conversation has no score; absent in published files."
+    )
 
     @property
     def id(self) -> str:
@@ -99,7 +102,9 @@ class SageDialogue(SnakeCaseRecord):
 
     @property
     def outcome(self) -> str:
-        """``success`` at an emotion of 100, ``failure`` below 10, else ``neither``."""
+        """``success`` at an emotion of 100, ``failure`` below 10, else ``neither``; ``error`` where there is one."""
+        if self.error is not None:
+            return "error"
         if self.emo_point >= SUCCESS:
             return "success"
         return "failure" if self.emo_point < FAILURE else "neither"
@@ -149,7 +154,7 @@ class SageTables(Frames):
 
     @cached_property
     def episodes(self) -> "pl.DataFrame":
-        """One row a dialogue: scenario, model, final emotion, ``success``, ``failure`` or ``neither``."""
+        """One row a dialogue: scenario, model, final emotion, ``success``, ``failure``, ``neither`` or ``error``."""
         return self._build("episodes")
 
     @cached_property
@@ -180,7 +185,9 @@ class SageTables(Frames):
             "episodes": {
                 **keys,
                 **{name: dialogue[name] for name in ("topic", "emo_point", "emo_state")},
-                "outcome": Column("`success` at an emotion of 100, `failure` below 10, else `neither`."),
+                "outcome": Column(
+                    "`success` at an emotion of 100, `failure` below 10, else `neither`; `error` where it failed."
+                ),
                 "n_turns": Column("Number of replies of the person to the model.", kind=int),
             },
             "turns": {
@@ -266,7 +273,9 @@ def describe_dialogues(dialogues: Collection[SageDialogue]) -> dict[str, Any]:
         of={"scenarios": lambda part: len({dialogue.scenario_id for dialogue in part})},
         traits={
             "model": grouped(dialogues, lambda dialogue: dialogue.model),
-            "outcome": grouped(dialogues, lambda dialogue: dialogue.outcome, ("success", "neither", "failure")),
+            "outcome": grouped(
+                dialogues, lambda dialogue: dialogue.outcome, ("success", "neither", "failure", "error")
+            ),
             "emo_state": grouped(dialogues, lambda dialogue: dialogue.emo_state, _ENDS),
         },
         counts={
@@ -280,7 +289,10 @@ fix_dialogue: Fix = fix_of(SageDialogue, {SageMessage: {"emotion-point": number(
 
 
 def check_dialogue(dialogue: SageDialogue, findings: IssueCollector) -> None:
-    """Report what contradicts the final emotion, the changes or the order of the messages."""
+    """Report a failure, and what contradicts the final emotion, the changes or the order of the messages."""
+    if dialogue.error is not None:
+        message = "the record says that the conversation failed"
+        findings.add("$", "failed-episode", "warning", dialogue.error, message, "kept; not scored")
     if dialogue.emo_state != emotion_state(dialogue.emo_point):
         message = f"an emotion of {dialogue.emo_point} is {emotion_state(dialogue.emo_point)}"
         findings.add("$.emo_state", "emotion-state", "warning", dialogue.emo_state, message, "kept; not scored")
@@ -318,6 +330,7 @@ def dialogue_parts(dialogue: SageDialogue) -> Iterator[Part]:
         facts=[
             ("topic", dialogue.topic),
             ("at the end", f"emotion {dialogue.emo_point}{state}, {dialogue.outcome}"),
+            ("error", dialogue.error or ""),
             ("task", dialogue.task),
             ("target", dialogue.target),
         ]

@@ -85,6 +85,7 @@ def dialogue_documents() -> "SearchStrategy[Json]":
             "emo_point": st.just(point),
             "emo_state": st.just(emotion_state(point)),
             "history": st.just(history),
+            "error": st.none(),
         }
         return draw(from_model(SageDialogue, fields))
 

@@ -194,6 +194,7 @@ CHATLOG = record_kind(
     noun="chatlog",
     plural="chatlogs",
     keys=frozenset(("evaluated_model", "final_judgement")),
+    is_other=lambda document: "scenario_id" in document,
     docs="spiralbench.md",
     unpack=_chatlogs,
     check=_check,

@@ -47,7 +47,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("validate", "data", "--results", "episodes"),
         "episodes contains episodes and no run",
     ),
-    "validate-swapped": (("validate", "runs", "--results", "data"), "no results are made of runs; give the data that"),
+    "validate-swapped": (
+        ("validate", "runs", "--results", "data"),
+        "no results are scored against runs; give the data",
+    ),
     "validate-unknown-benchmark": (("validate", "data", "--benchmark", "eibenhc"), "did you mean 'eibench'?"),
     "validate-no-module": (("validate", "data", "--benchmark", "no_such_module:X"), "no module 'no_such_module'"),
     # show, describe, schema.
@@ -120,7 +123,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "score-swapped": (
         ("score", "--results", "data", "--ground-truth", "runs"),
         "data contains conversations; expected runs, episodes, dialogues, predictions, answers, transcripts, "
-        "comparisons, verdicts, and conversations are data; are --results and --data swapped?",
+        "comparisons, verdicts, chatlogs, and conversations are data; are --results and --data swapped?",
     ),
     "score-no-overlap": (("score", "--results", "other", "--ground-truth", "data"), "none of the 1 run in other"),
     "score-data-of-another": (
@@ -321,14 +324,21 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "run-simulator-of-conversations": (
         ("run", "local", "m", "data", "--simulator-model", "s"),
-        "--simulator-model is an option of EIBench, and this is AttuneBench; leave it out",
+        "--simulator-model is an option of EIBench and SAGE, and this is AttuneBench; leave it out",
     ),
     "run-of-results": (
         ("run", "local", "m", "episodes"),
-        "episodes contains episodes; expected conversations, scenarios, items, questions, situations, and episodes "
-        "are the results of models\n",
+        "episodes contains episodes; expected conversations, scenarios, profiles, items, questions, situations, and "
+        "episodes are the results of models\n",
     ),
-    "run-of-sage": (("run", "local", "m", "data", "--benchmark", "sage"), "SAGE cannot be run"),
+    "run-of-comparisons": (
+        ("run", "local", "m", "data", "--benchmark", "comparisons"),
+        "Comparisons in pairs cannot be run",
+    ),
+    "run-of-no-profiles": (
+        ("run", "local", "m", "data", "--benchmark", "sage", "--simulator-model", "p", "--dry-run"),
+        "data contains 2 conversations and no profile",
+    ),
 }
 
 

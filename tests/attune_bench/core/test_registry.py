@@ -38,15 +38,16 @@ from attune_metrics.stats.bootstrap import STATISTICS
 
 ROOT = Path(__file__).parents[3]
 NO_TASK = {
-    "sage": "its simulator and the scenarios in full are not published; only results are scored",
     "spiralbench": "played and judged by the repository's own code; only its result files are scored",
     "eqbench3_pairs": "judged by the repository's own code, which writes files of comparisons; only these are scored",
+    "eqbench4": "its scenarios may not be passed on; only role-plays of the site are scored",
     "comparisons": "its verdicts are of anybody's judges; only comparisons are scored",
 }
 OF_WHOEVER_RAN = {
     "run": "a run is made by whoever asked the model, under a licence of their own",
     "comparison": "a comparison is made by whoever judged, under a licence of their own",
 }
+NOT_SCORED = {"entry": "what a board says of a model; its values are scored as role-plays"}
 MISSING = Path("no-such-file.json")
 
 NO_RULE = {field.name: field.default for field in fields(Kind)}["check"]
@@ -59,12 +60,16 @@ run = pytest.mark.parametrize(
 
 
 def kinds_of(benchmark: Benchmark) -> list[Kind[Any, Any]]:
+    return [resolve(reference) for reference in (benchmark.units, benchmark.results) if reference is not None]
+
+
+def scored_kinds(benchmark: Benchmark) -> list[Kind[Any, Any]]:
     return [resolve(reference) for reference in (benchmark.data, benchmark.results) if reference is not None]
 
 
 def demo_of(benchmark: Benchmark) -> list[Any]:
     """Return what `score` takes: the reference, where there is one, and the results."""
-    return [load_records("demo", kind) for kind in kinds_of(benchmark)]
+    return [load_records("demo", kind) for kind in scored_kinds(benchmark)]
 
 
 def scored(benchmark: Benchmark, /, **options: Any) -> Scores:
@@ -119,7 +124,7 @@ def test_an_entry_has_a_title_and_a_page(benchmark: Benchmark) -> None:
 def test_its_records_are_kinds_with_a_demo_tables_and_rules(benchmark: Benchmark) -> None:
     for kind in kinds_of(benchmark):
         assert kind in KINDS
-        assert len(load_records("demo", kind)) >= 10
+        assert len(load_records("demo", kind)) >= (10 if kind in scored_kinds(benchmark) else 3)
         assert kind.check is not NO_RULE
 
 
@@ -130,7 +135,8 @@ def test_the_licence_of_its_data_is_known(benchmark: Benchmark) -> None:
     if not records:
         return
     row = known[benchmark.title]
-    assert row["records"] == records
+    unscored = {kind.model.__name__ for kind in KINDS if kind.noun in NOT_SCORED}
+    assert [name for name in row["records"] if name not in unscored] == records
     assert row["licence"] in licences()
     assert row["attribution"]
 
@@ -140,7 +146,7 @@ def test_no_two_benchmarks_are_taken_for_one_another() -> None:
         assert len({getattr(benchmark, attribute) for benchmark in BENCHMARKS}) == len(BENCHMARKS), attribute
     kinds = [kind for benchmark in BENCHMARKS for kind in kinds_of(benchmark)]
     assert len(set(kinds)) == len(kinds)
-    assert set(kinds) == set(KINDS)
+    assert set(kinds) == {kind for kind in KINDS if kind.noun not in NOT_SCORED}
     own = [benchmark.scores_format.keys for benchmark in BENCHMARKS if benchmark.scores_format]
     assert not any(a <= b or b <= a for a, b in combinations(own, 2))
 
@@ -267,8 +273,9 @@ def test_a_benchmark_without_calls_has_a_reason() -> None:
 def test_its_task_asks_about_a_unit_of_the_demo(benchmark: Benchmark, tmp_path: Path) -> None:
     task = task_of(benchmark)
     assert task.name == benchmark.name
-    unit = load_records("demo", resolve(benchmark.data))[0]
-    assert task.unit == resolve(benchmark.data).noun == scored(benchmark).provenance.unit
+    unit = load_records("demo", resolve(benchmark.units))[0]
+    assert task.unit == resolve(benchmark.units).noun
+    assert benchmark.data is None or task.unit == scored(benchmark).provenance.unit
     (settings,) = settings_of(benchmark)
     planned = task.calls(unit, settings, None)
     assert len({call.id for call in planned}) == len(planned) > 0
@@ -289,7 +296,7 @@ def test_its_task_asks_about_a_unit_of_the_demo(benchmark: Benchmark, tmp_path: 
 @pytest.mark.parametrize("text", ["", "{}", "I see."], ids=["nothing", "an empty object", "words"])
 def test_whatever_is_answered_its_task_makes_a_record_that_is_scored(benchmark: Benchmark, text: str) -> None:
     task = task_of(benchmark)
-    unit = load_records("demo", resolve(benchmark.data))[0]
+    unit = load_records("demo", resolve(benchmark.units))[0]
     (settings,) = settings_of(benchmark)
     asked: list[str] = []
 
@@ -301,7 +308,7 @@ def test_whatever_is_answered_its_task_makes_a_record_that_is_scored(benchmark: 
     record = asyncio.run(task.make(unit, complete, settings))
     assert {name.partition("#")[0] for name in asked} <= {call.id for call in task.calls(unit, settings, None)}
     assert isinstance(record, resolve(benchmark.results).model)
-    scores = score([unit], [record])
+    scores = score([record]) if benchmark.data is None else score([unit], [record])
     assert (scores.provenance.benchmark, scores.models) == (benchmark.name, ("vendor/model",))
     assert scores.values["unit"].to_list() == [unit.id]
 

@@ -1,6 +1,6 @@
 """EIBench: models in conversation with simulated people, scored by where it led."""
 
-from attune_bench.scores.benchmark import PROMPTS_OPTION, Benchmark, Choice, Option, role_options, temperature
+from attune_bench.scores.benchmark import EPISODE_OPTIONS, Benchmark, Choice, Option
 
 _ROOM = "attune_bench.benchmarks.eibench"
 
@@ -13,30 +13,12 @@ BENCHMARK = Benchmark(
     score=f"{_ROOM}.scoring:score",
     row=f"{_ROOM}.scoring:row",
     options=(
-        *role_options("simulator", "The model that plays the person and judges each reply.", required=True),
-        Option(
-            name="simulator_temperature",
-            help="Sent with the calls of the simulator, or server for the server's own; by default 0.7.",
-            verbs=("run",),
-            kind=temperature,
-        ),
-        Option(
-            name="max_rounds",
-            help="How often the person judges and answers at most; by default 8.",
-            verbs=("run",),
-            kind=int,
-        ),
+        *EPISODE_OPTIONS,
         Option(
             name="judge_all",
             help="Judge the last reply of charm episodes too, which the benchmark leaves unjudged.",
             verbs=("run",),
             kind=bool,
-        ),
-        Option(
-            name="language",
-            help="Of our instructions to both sides; by default Chinese for a scenario in Chinese, else English.",
-            verbs=("run",),
-            values=("en", "zh"),
         ),
         Option(
             name="published",
@@ -45,7 +27,6 @@ BENCHMARK = Benchmark(
             verbs=("score",),
             kind=bool,
         ),
-        PROMPTS_OPTION,
     ),
     task=f"{_ROOM}.task:TASK",
     choices=(

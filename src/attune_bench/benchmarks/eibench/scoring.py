@@ -7,7 +7,7 @@ a model has one episode for each, or several with repeats. An episode *failed* i
 result, if an answer of either side was missing or unreadable, or if it has no final state.
 
 Numbers are comparable within one simulator and one version of its instructions only: models are not compared if their
-episodes differ in these or in another of the settings `DECISIVE`; see `attune_bench.stats.comparability`.
+episodes differ in these or in another of the settings `EPISODE_SETTINGS`; see `attune_bench.stats.comparability`.
 """
 
 import warnings
@@ -21,7 +21,13 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from attune_bench.scores.provenance import fingerprint, group_settings, of_server, results_fingerprint, sent_where_set
+from attune_bench.scores.provenance import (
+    EPISODE_SETTINGS,
+    episode_settings,
+    fingerprint,
+    group_settings,
+    results_fingerprint,
+)
 from attune_bench.scores.table import KEYS, REPEAT, Provenance, ScoreTable, over_repeats
 from attune_bench.stats.summary import summary
 from attune_data.eibench.kinds import EPISODE
@@ -36,18 +42,6 @@ NUMBERS = ("reward", "anger_score", "trust_score", "final_anger", "final_trust")
 """What an episode has a number of."""
 
 FAILURES = ("error", "parse_failed", "empty_reply", "empty_simulator_reply", "no_final_state")
-DECISIVE: Mapping[str, str] = {
-    "prompt_version": "version of the simulator's instructions",
-    "prompt_hash": "instructions",
-    "simulator": "simulator",
-    "max_rounds": "number of rounds",
-    "temperature": "temperature",
-    "answer_format": "answer format",
-    "config_hash": "configuration",
-}
-"""The settings in which models that are compared may not differ, and what they are called; the last is a hash of all
-of the others but the temperature, and of what ``_configuration.json`` beside the results lists."""
-
 _START = 50.0
 _RULES: tuple[Rule, ...] = get_args(Rule)
 _TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
@@ -129,8 +123,8 @@ def score(
         data=fingerprint(known[unit] for unit in played),
         runs=results_fingerprint(held, EPISODE),
         notes=(*_notes(held, given), *_notes_on_anchors(held, given, published)),
-        settings=group_settings((one.model, None, _settings(one)) for one in scored),
-        comparability_keys=dict(DECISIVE),
+        settings=group_settings((one.model, None, episode_settings(one)) for one in scored),
+        comparability_keys=dict(EPISODE_SETTINGS),
     )
     units = pl.DataFrame(
         {"unit": played, "cluster": [None] * len(played), "scene": [known[unit].scene for unit in played]},
@@ -144,17 +138,6 @@ def score(
 def row(episode: Episode) -> tuple[str, None, str]:
     """Return the model, no condition, and the scenario of an episode: its row in the scores."""
     return episode.model, None, episode.scenario_id
-
-
-def _settings(episode: Episode) -> dict[str, Any]:
-    """Return the settings of one episode: None for one it does not record."""
-    given = episode.model_extra or {}
-    settings = {name: getattr(episode, name, given.get(name)) for name in DECISIVE}
-    # A temperature that is null was left to the server.
-    if of_server(given, "temperature"):
-        settings["temperature"] = "of the server"
-    others = ("provider", "simulator_provider", "simulator_temperature", "seed", "language")
-    return settings | {name: given[name] for name in others if name in given} | sent_where_set(given)
 
 
 def check_episodes(episodes: Sequence[Episode]) -> None:

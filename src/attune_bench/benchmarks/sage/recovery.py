@@ -10,7 +10,7 @@ from attune_bench.benchmarks.sage.scoring import row
 from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import SamplingKeywords
-from attune_data.sage import FAILURE, SageDialogue
+from attune_data.sage import SageDialogue
 
 
 def state_recovery(
@@ -33,7 +33,7 @@ def state_recovery(
     paths = (
         StatePath(
             row(dialogue), "emotion", [said.emotion_point for said in dialogue.history if said.role == "user"],
-            dialogue.emo_point < FAILURE,
+            dialogue.outcome == "failure",
         )
         for dialogue in results
     )  # fmt: skip

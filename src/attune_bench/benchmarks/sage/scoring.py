@@ -2,17 +2,22 @@
 
 Conventions
 -----------
-The unit is the scenario; a model has one dialogue in each. The score is the final emotion, 0 to 100, higher is better.
+The unit is the scenario; a model has one dialogue in each. The score is the final emotion, 0 to 100, higher is better;
+a dialogue with an ``error`` has none.
+
+Published files do not say who played the person. Dialogues of a run do, and are compared where simulator, instructions
+and the other settings `EPISODE_SETTINGS` are the same; see `attune_bench.stats.comparability`.
 """
 
 from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from attune_bench.scores.provenance import results_fingerprint
+from attune_bench.scores.provenance import EPISODE_SETTINGS, episode_settings, group_settings, results_fingerprint
 from attune_bench.scores.table import KEYS, Provenance, ScoreTable
 from attune_bench.stats.summary import summary
 from attune_data.sage import DIALOGUE, SageDialogue
+from attune_data.text import plural
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
@@ -50,15 +55,15 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
     [('s1', 100.0, 1.0, 0.0), ('s2', 57.0, 0.0, 0.0), ('s3', 8.0, 0.0, 1.0)]
     """
     held = list(dialogues)
-    finals = [float(one.emo_point) for one in held]
+    finals = [None if one.error is not None else float(one.emo_point) for one in held]
     values = pl.DataFrame(
         {
             "model": [row(one)[0] for one in held],
             "condition": [None] * len(held),
             "unit": [one.scenario_id for one in held],
             "emo_point": finals,
-            "success": [sage_success(final) for final in finals],
-            "failure": [sage_failure(final) for final in finals],
+            "success": [None if final is None else sage_success(final) for final in finals],
+            "failure": [None if final is None else sage_failure(final) for final in finals],
         },
         schema={**dict.fromkeys(KEYS, pl.String), **dict.fromkeys(_METRICS, pl.Float64)},
     )
@@ -68,6 +73,9 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
     if progress:
         progress(len(held))
     units = values.select("unit", pl.lit(None, dtype=pl.String).alias("cluster")).unique("unit").sort("unit")
+    failed = finals.count(None)
+    settings = [(*row(one)[:2], episode_settings(one)) for one in held]
+    is_run = any(own["simulator"] is not None for *_, own in settings)
     provenance = Provenance(
         benchmark="sage",
         title="SAGE",
@@ -77,6 +85,9 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         headline=_METRICS,
         synthetic=any(dialogue.synthetic for dialogue in held),
         runs=results_fingerprint(held, DIALOGUE),
+        notes=(f"Left out: {plural(failed, 'dialogue')} that failed.",) if failed else (),
+        settings=group_settings(settings) if is_run else (),
+        comparability_keys=dict(EPISODE_SETTINGS) if is_run else {},
     )
     metrics = {name: CATALOG[name] for name in _METRICS}
     return ScoreTable(values=values, units=units, metrics=metrics, provenance=provenance)

@@ -1,0 +1,347 @@
+"""Playing SAGE: a model talks with a simulated person, whose emotion each of its replies moves.
+
+The requests of a conversation
+------------------------------
+The person begins with the profile's ``first_talk`` at an emotion of 40. A round is a reply of the model; before each
+but the first the simulator is asked twice, in one message each: how the person takes the last reply (``planning``: four
+texts and the change of the emotion), then what the person says (``reply``), in view of these texts and of the band of
+the emotion. The last reply is not judged. So there are at most 10 calls of the model and 18 of the simulator.
+
+The model sees its instructions and what was said, nothing else: neither profile nor emotion, and of its own replies the
+words without the thinking. The simulator sees the profile's ``player`` and ``scene``, which has the hidden topic, and
+what was said.
+
+The end of a conversation
+-------------------------
+It ends after words of the person with a goodbye in them, at an emotion of 100 or below 10, and after the last round.
+``ended_by`` is ``simulator_stop``, ``max_rounds``; ``parse_failed`` where no answer of the simulator could be read in
+three tries, ``error`` where the model's reply ended early twice. The last two have an ``error`` and no score.
+
+The protocol follows SAGE's released code; ``docs/comparability.md`` has the differences, call by call.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from attune_bench.runner.calls import Call, Complete, IncompleteAnswerError, message
+from attune_bench.runner.episodes import (
+    TRIES,
+    EpisodeFolder,
+    EpisodeSettings,
+    Language,
+    Steps,
+    calls_of,
+    play,
+    read_output,
+    read_reply_to,
+    reply_to,
+    without_thinking,
+)
+from attune_bench.runner.task import AnswerFormat, Task
+from attune_data.sage import FAILURE, SUCCESS, SageDialogue, emotion_state
+from attune_data.sage.profiles import SageProfile, missing_text
+from attune_data.text import without_surrogates
+
+START = 40
+MAX_ROUNDS = 10
+_MOST = 10  # a change, up or down
+
+# What the person is called in the JSON of a conversation, and what a goodbye is.
+_PERSON: Mapping[Language, str] = {"zh": "你", "en": "you"}
+_GOODBYE: Mapping[Language, re.Pattern[str]] = {
+    "zh": re.compile("再见|拜拜"),
+    "en": re.compile(r"\b(?:good)?bye\b", re.IGNORECASE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SageSettings(EpisodeSettings):
+    """Who talks with whom, and how.
+
+    Parameters
+    ----------
+    **settings
+        As of `attune_bench.runner.episodes.EpisodeSettings`. Answers are free text with labels, as published.
+
+    Examples
+    --------
+    >>> from attune_data import load_records
+    >>> from attune_data.sage.profiles import PROFILE
+    >>> settings = SageSettings("vendor/model", "vendor/person")
+    >>> [settings.language_of(profile) for profile in load_records("demo", PROFILE)]
+    ['en', 'en', 'zh']
+    """
+
+    bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks.sage", "sage-v1")
+
+    max_rounds: int = MAX_ROUNDS
+    answer_format: AnswerFormat = "free"
+
+    def language_of(self, profile: SageProfile) -> Language:
+        """Return the language of the instructions for a profile."""
+        return self.language_for((profile.player, profile.scene, profile.first_talk))
+
+
+# A colon may be a wide one. No more digits than are needed to see that a number is beyond the greatest change.
+_LABEL = r"(?<![A-Za-z])({})[^\w\n:\uff1a]{{0,9}}[:\uff1a][ \t*]*"
+_PLANNING, _REPLY = (
+    re.compile(_LABEL.format(labels))
+    for labels in ("Content|Target ?Completion|Activity|Analyse|Change", "Thinking|Response")
+)
+_NUMBER = re.compile(r"([+\-\u2212\uff0d]?)(\d{1,3})")
+_ECHO = re.compile(r"\A\[[^\]\n]*\]\s*\n")
+
+
+def _sections(answer: str, labels: re.Pattern[str]) -> dict[str, str]:
+    """Return the texts behind labels; thinking between proper tags is left out, and a repeated label counts last."""
+    parts = labels.split(without_thinking(answer)[0])
+    texts = (_ECHO.sub("", text.strip("#* \n")).strip("[] \n") for text in parts[2::2])
+    return {label.replace(" ", ""): text for label, text in zip(parts[1::2], texts, strict=True)}
+
+
+def read_planning(answer: str) -> dict[str, Any] | None:
+    r"""Read how the person takes a reply: the texts behind the labels, and the change of the emotion.
+
+    Parameters
+    ----------
+    answer : str
+        Whatever the simulator wrote.
+
+    Returns
+    -------
+    dict or None
+        ``content``, ``TargetCompletion``, ``activity``, ``analyse``, empty where a label is missing, and ``change``:
+        the first whole number behind its label, clipped to -10..10. None where there is no such number.
+
+    Examples
+    --------
+    >>> read_planning("Content: She asks.\n**Analyse**: Too soon.\nChange:\n[-12]")
+    {'content': 'She asks.', 'TargetCompletion': '', 'activity': '', 'analyse': 'Too soon.', 'change': -10}
+    >>> read_planning("I would say 5.") is None
+    True
+    """
+    found = _sections(answer, _PLANNING)
+    number = _NUMBER.search(found.get("Change", ""))
+    if number is None:
+        return None
+    change = min(int(number[2]), _MOST) * (-1 if number[1] not in ("", "+") else 1)
+    labels = {
+        "content": "Content",
+        "TargetCompletion": "TargetCompletion",
+        "activity": "Activity",
+        "analyse": "Analyse",
+    }
+    return {name: found.get(label, "") for name, label in labels.items()} | {"change": change}
+
+
+def read_reply(answer: str) -> tuple[str, str] | None:
+    r"""Read what the person says, behind the label ``Response``, and what was thought before.
+
+    Returns
+    -------
+    tuple of str or None
+        Words and thinking; None where there are no words.
+
+    Examples
+    --------
+    >>> read_reply("Thinking:\nShort.\nOrigin:\nNo.\nResponse:\n\u201cNo, thanks.\u201d")
+    ('No, thanks.', 'Short.\nOrigin:\nNo.')
+    >>> read_reply("No, thanks.") is None
+    True
+    """
+    found = _sections(answer, _REPLY)
+    words = found.get("Response", "").strip("\u201c\u201d")
+    return (words, found.get("Thinking", "")) if words else None
+
+
+class _Dialogue:
+    """The state of a conversation on its way."""
+
+    def __init__(self, profile: SageProfile, settings: SageSettings) -> None:
+        if why := missing_text(profile):
+            raise ValueError(why)
+        self._profile = profile
+        self._settings = settings
+        self._language = settings.language_of(profile)
+        self._emotion = START
+        first = {"role": "user", "content": profile.first_talk, "emotion-point": START}
+        self._history: list[dict[str, Any]] = [first]
+        self._error: str | None = None
+
+    def play(self) -> Steps[str]:
+        """Play the rounds; return what ended them."""
+        for number in range(1, self._settings.max_rounds + 1):
+            if number > 1 and (ended_by := (yield from self._answer(number - 1))):
+                return ended_by
+            raw = yield from reply_to(self._call_model(number))
+            words, thinking = read_output(raw)
+            thought = {"think": thinking} if thinking else {}
+            self._history.append({"role": "assistant", "content": words, **thought})
+        return "max_rounds"
+
+    def _answer(self, number: int) -> Steps[str | None]:
+        """Let the person take in the last reply and answer it; return what ends the conversation then."""
+        template = {"emotion": str(self._emotion), "dialogue": self._quoted(self._history)}
+        planning = yield from self._read(f"planning-{number}", "planning", read_planning, template)
+        if planning is None:
+            return "parse_failed"
+        emotion = min(max(self._emotion + planning["change"], 0), SUCCESS)
+        template = {
+            "emotion": emotion_state(emotion),
+            "dialogue": self._quoted(self._history[:-2]),
+            "latest": self._quoted(self._history[-2:]),
+            "completion": planning["TargetCompletion"],
+            "activity": planning["activity"],
+            "analyse": planning["analyse"],
+        }
+        said = yield from self._read(f"person-{number}", "reply", read_reply, template)
+        if said is None:
+            return "parse_failed"
+        # As in the published files, the change that the emotion had room for.
+        planning["change"], self._emotion = emotion - self._emotion, emotion
+        words, thinking = said
+        state = {"emotion-point": emotion, "planning": planning}
+        self._history.append({"role": "user", "content": words, "thinking": thinking, **state})
+        is_over = _GOODBYE[self._language].search(words) or not FAILURE <= emotion < SUCCESS
+        return "simulator_stop" if is_over else None
+
+    def _read(self, name: str, template: str, read: Any, values: Mapping[str, str]) -> Steps[Any]:
+        """Ask the simulator with a template; return what was read, None where nothing could be."""
+        text = self._render(
+            template, purpose=self._render("purpose"), person=self._profile.player, scene=self._profile.scene, **values
+        )
+        call = Call(name, self._settings.simulator, "simulator", (message("user", text),), schema_name=template)
+        found, _, answer = yield from read_reply_to(call, lambda answer: read(without_surrogates(answer)))
+        if found is None:
+            begins = " ".join(without_surrogates(answer).split())[:100]
+            self._error = f"{name}: no answer of the simulator could be read; the last one begins {begins!r}"
+        return found
+
+    def _call_model(self, number: int) -> Call:
+        said = [message(line["role"], line["content"]) for line in self._history]
+        messages = (message("system", self._render("model")), *said)
+        return Call(f"reply-{number}", self._settings.model, "model", messages, schema_name="reply")
+
+    def _quoted(self, history: Sequence[Mapping[str, Any]]) -> str:
+        """Return messages as JSON, which no text within can end."""
+        names = {"user": _PERSON[self._language], "assistant": "NPC"}
+        said = [{"role": names[line["role"]], "content": line["content"]} for line in history]
+        return json.dumps(said, ensure_ascii=False, indent=2)
+
+    def _render(self, name: str, **values: str) -> str:
+        return self._settings.prompts.render(f"{self._language}/{name}", **values)
+
+    def record(self, ended_by: str, error: str | None = None) -> SageDialogue:
+        """Return the record of what was played."""
+        profile, settings, error = self._profile, self._settings, error or self._error
+        return SageDialogue.model_validate(
+            {
+                "id": profile.id,
+                "model": settings.model,
+                "emo_point": self._emotion,
+                "emo_state": emotion_state(self._emotion),
+                "target": "eq",
+                "player": profile.player,
+                "scene": profile.scene,
+                "character": profile.main_cha,
+                "topic": profile.topic,
+                "task": profile.task,
+                "history": self._history,
+                **({"error": error} if error is not None else {}),
+                "ended_by": ended_by,
+                "language": self._language,
+                **settings.recorded(),
+                **({"synthetic": True} if profile.synthetic else {}),
+            }
+        )
+
+
+async def run_dialogue(profile: SageProfile, complete: Complete, settings: SageSettings) -> SageDialogue:
+    """Let a model talk with the person of a profile.
+
+    Parameters
+    ----------
+    profile : SageProfile
+        The person.
+    complete : callable
+        Makes a call and returns the text of its answer, see `attune_bench.runner.Complete`. One call is made at a time;
+        an answer of the simulator that cannot be read, or ended early, is asked for up to three times in all, a reply
+        of the model that ended early twice.
+    settings : SageSettings
+        Who talks with whom, and how.
+
+    Returns
+    -------
+    SageDialogue
+        The record, but for the configuration and what it cost, which the caller knows.
+
+    Raises
+    ------
+    CallFailedError
+        As `complete` raised it; there is no result then.
+    ValueError
+        The profile lacks a text from which the person is played.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from attune_data import load_records
+    >>> from attune_data.sage.profiles import PROFILE
+    >>> async def complete(call, attempt):
+    ...     said = {"planning": "Change: +10", "reply": "Response: Bye!" if call.role == "simulator" else "Oh no."}
+    ...     return said[call.schema_name]
+    >>> settings = SageSettings("vendor/model", "vendor/person")
+    >>> dialogue = asyncio.run(run_dialogue(load_records("demo", PROFILE)[0], complete, settings))
+    >>> dialogue.emo_point, dialogue.history[-1].content, len(dialogue.history)
+    (50, 'Bye!', 3)
+    """
+    dialogue = _Dialogue(profile, settings)
+    try:
+        return dialogue.record(await play(dialogue.play(), complete))
+    except IncompleteAnswerError as error:
+        return dialogue.record("error", str(error))
+
+
+def planned_calls(profile: SageProfile, settings: SageSettings) -> list[Call]:
+    """Return the calls of the longest conversation, if no answer has to be asked for again.
+
+    Examples
+    --------
+    >>> from attune_data import load_records
+    >>> from attune_data.sage.profiles import PROFILE
+    >>> calls = planned_calls(load_records("demo", PROFILE)[0], SageSettings("vendor/model", "vendor/person"))
+    >>> len(calls), [call.id for call in calls[:4]]
+    (28, ['reply-1', 'planning-1', 'person-1', 'reply-2'])
+    """
+    answer = "Change: 0 Response: ."  # of either side
+    return [] if missing_text(profile) else calls_of(_Dialogue(profile, settings).play(), answer)
+
+
+def _answers_read(dialogue: Mapping[str, Any]) -> list[bool]:
+    """Return for each answer of the simulator whether it could be read; False for what a conversation failed by."""
+    judged = sum("planning" in line for line in dialogue["history"])
+    return [True] * (2 * judged) + [False] * (dialogue.get("error") is not None)
+
+
+_FILES = EpisodeFolder(SageDialogue, "{model}_result.jsonl")
+
+TASK: Task[SageProfile, SageSettings] = Task(
+    name="sage",
+    calls=lambda profile, settings, _: planned_calls(profile, settings),
+    play=run_dialogue,
+    tries=lambda _: TRIES,
+    answers_read=_answers_read,
+    unusable=missing_text,
+    settings=lambda model, *, simulator_model, **options: SageSettings(model, simulator_model, **options),
+    unit="profile",
+    file_name=_FILES.file_name,
+    folder=_FILES.folder,
+    fields=_FILES.fields,
+    recorded=lambda *_: {},  # A folder takes one configuration.
+    results=_FILES.kept,
+    repeatable=False,
+)
+"""Profiles, and the conversations in which a model talks with the person of each."""
