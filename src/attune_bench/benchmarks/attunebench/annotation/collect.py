@@ -393,7 +393,7 @@ class _Pages:
                 lead=self.t("improving_lead"),
                 talk=said,
                 page="talk.html",
-                given={"pending": True, "turn": number, "speaker": self.t("improving"), "may_write": False, "may_end": False},
+                given={"pending": True, "turn": number, "speaker": self.t("improving")},
                 send=self.improve(number),
                 waits=self.t("answer_is_missing"),
             )  # fmt: skip
