@@ -78,8 +78,8 @@ def score(
         notes.append(f"Not scored: {plural(beyond, 'value')} beyond the scale.")
     if margins := sum(bool(metric.relative_to) for metric in known.values()):
         notes.append(
-            f"The margins of {plural(margins, 'ability', 'abilities')} are shown, and neither rank nor compare models:"
-            " each is relative to the model's neighbours on the board."
+            f"The margins of {plural(margins, 'ability', 'abilities')} neither rank nor compare models: each is"
+            " relative to the model's neighbours on the board."
         )
     if index is None and any(one.slug is not None for one in given):
         notes.append(

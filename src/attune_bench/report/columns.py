@@ -480,6 +480,7 @@ def profiled(table: ScoreTable, *, one_axis: bool = False) -> tuple[str, ...]:
         for name, metric in table.metrics.items()
         if isfinite(metric.high - metric.low)
         and metric.statistic in STATISTICS
+        and not metric.own_scale
         and (metric.group or not grouped)
         and (not one_axis or (metric.low, metric.high, metric.scale) == (0, 1, 1))
     )

@@ -760,7 +760,8 @@ def profile_plot(
     if any(random for *_, random in found):
         key.append((Mark(at=0, text="", colour=drawing.MUTED, shape="cross"), RANDOM_ANSWERS))
     ticks = tuple((place / 4, f"{25 * place}%") for place in range(5))
-    axis = Axis(low=0, high=1, ticks=ticks, title="part of the range, the better end at the right")
+    has_better = any(of.higher_is_better is not None for of, *_ in found)
+    axis = Axis(low=0, high=1, ticks=ticks, title=f"part of the range{', the better end at the right' * has_better}")
     return RowPlot(rows=rows, axes=[axis], key=key, step=max(24, 12 + step * len(models)))
 
 

@@ -40,7 +40,8 @@ def ranking_element(answer: "Answer", meanings: Mapping[str, str]) -> Html:
     heads.append(element("th", *key, top, scope="col", class_="bar"))
     unit = answer.page.table.provenance.unit
     body = element("tbody", *(_row(unit, row, metric, axis, lines, tiers) for row in rows))
-    caption = element("caption", f"Ranking by {label(metric)}{words_under(answer.page.table, answer.condition)}")
+    shown = "Values of" if metric.higher_is_better is None else "Ranking by"
+    caption = element("caption", f"{shown} {label(metric)}{words_under(answer.page.table, answer.condition)}")
     drawn = element("table", caption, element("thead", element("tr", *heads)), body, class_="ranking")
     said = [element("p", " ".join(_said(answer, axis)), class_="quiet")]
     names = [row["model"].partition("/")[2] for row in rows if _is_baseline(row)]

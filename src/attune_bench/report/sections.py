@@ -283,17 +283,19 @@ def _profiles(page: PageScores) -> Section:
     models = known.drop_nulls("value").group_by("condition").agg(pl.col("model").n_unique())["model"]
     draw: Callable[[pl.DataFrame], Plot | Cells]
     lacking: Sequence[Part] = ()
+    directed = [name for name in metrics if table.metrics[name].higher_is_better is not None]
     if max(models, default=0) <= FEW_MODELS:
         lacking = _without_value(page, metrics)
         draw = partial(figures.profile_plot, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
         words = interval_words(table, page.chosen, known)
-        caption = f"Metrics of a finite range, each from its worse to its better end. Lines: {words}."
+        ends = "worse to its better end" if directed else "lowest to its highest value, of which neither is better"
+        caption = f"Metrics of a finite range, each from its {ends}. Lines: {words}."
     else:
         draw = partial(figures.profile_cells, table, metrics=metrics, numbers=page.numbers, chance=page.chance)
         caption = (
-            "Metrics of a finite range. Blue: better than the median of the models, orange: worse, by the part of the "
-            "range."
+            "Metrics of a finite range. Blue: better than the median of the models, orange: worse, by the part of "
         )
+        caption = f"{caption}the range." if directed else "Metrics of a finite range, of which neither end is better."
     return drawn_section(
         page, "Profiles", known, "value", caption, draw, others=[*lacking, *_not_profiled(page, metrics)],
         finding=partial(findings.of_profiles, table),
@@ -326,6 +328,8 @@ def _not_profiled(page: PageScores, profiled: Sequence[str]) -> list[Part]:
             why = f"they are not made of single {pluralize(table.provenance.unit)}"
         elif not isfinite(metric.high - metric.low):
             why = "they have no finite range"
+        elif metric.own_scale:
+            why = "values of two models are not on one scale"
         else:
             why = "they are parts or counts of the metrics above"
         if why:
@@ -548,7 +552,8 @@ def _metrics_of_units(page: PageScores, name: str, least: int) -> list[str] | Se
     if why := counts_units(table, page.chosen):
         return Section(title, left_out=why)
     of_units = metrics_per_unit(table)
-    metrics = [metric for metric in page.metrics_of(name, table.headline) if metric in of_units]
+    shared = [metric for metric in of_units if not table.metrics[metric].own_scale]
+    metrics = [metric for metric in page.metrics_of(name, table.headline) if metric in shared]
     if len(metrics) >= least:
         return metrics
     return Section(title, left_out=f"needs {plural(least, 'metric')} with a value of each {table.provenance.unit}")

@@ -814,7 +814,8 @@ def sorted_groups(table: ScoreTable, options: AnalysisOptions | None = None) -> 
     series = ScoreSeries(table)
     metric = table.metric(table.primary)
     values = dict(zip(series.groups, points(series, metric.name, options), strict=True))
-    known = [group for group in series.groups if values[group] is not None]
+    # Values on scales of their own are in no order: models are sorted by name.
+    known = [group for group in series.groups if values[group] is not None and not metric.own_scale]
     means = metric.sign * np.array([values[group] for group in known], dtype=np.float64)
     # Models that differ only by rounding are sorted by name.
     ranks = dict(zip(known, average_ranks(-means, rounding_of(means)).tolist(), strict=True))

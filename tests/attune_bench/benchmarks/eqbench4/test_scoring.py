@@ -70,8 +70,8 @@ def test_margins_neither_rank_nor_compare(scores: Scores) -> None:
     assert compared == {f"eqbench4_{name}" for name in TENDENCIES}
     (note,) = (one for one in scores.provenance.notes if "margins" in one)
     assert note == (
-        "The margins of 6 abilities are shown, and neither rank nor compare models: each is relative to the model's"
-        " neighbours on the board."
+        "The margins of 6 abilities neither rank nor compare models: each is relative to the model's neighbours on the"
+        " board."
     )
     without = [one.model_copy(update={"abilities": {}}) for one in PLAYED]
     assert not any("margins" in one for one in score(ROLEPLAY.collection(without)).provenance.notes)
@@ -136,6 +136,7 @@ def test_values_beyond_the_scale_are_counted_and_not_scored() -> None:
         score(ROLEPLAY.collection([first.model_copy(update={"dims": {}, "abilities": {}})]))
 
 
+@pytest.mark.slow
 def test_the_board_is_drawn_with_its_published_intervals() -> None:
     given = entries(PLAYED)
     ratings, published = board(given)
@@ -149,6 +150,7 @@ def test_the_board_is_drawn_with_its_published_intervals() -> None:
     assert published.select(pl.col("value").is_sorted(descending=True)).item()
 
 
+@pytest.mark.slow
 def test_commands_refuse_margins_in_a_sentence(tmp_path: Path, call: Call) -> None:
     write_site(tmp_path, PLAYED)
     path = str(tmp_path / "s.parquet")

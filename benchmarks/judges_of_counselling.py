@@ -1,0 +1,307 @@
+"""Judges corrected by people's ratings of some contexts, against people's ratings of all: on published ratings.
+
+    python benchmarks/judges_of_counselling.py
+
+Reads tests/golden/mentalalign: experts and four judge models rated the answers of ten responders to 1,000 contexts on
+seven attributes, 1 to 5. Prints the tables of docs/judges.md: means and rank correlations of all ratings; and, over
+many draws of 50, 100 and 200 contexts, how far off judges, people and corrected judges are, how often intervals cover
+people's mean of all contexts, and how wide they are. A draw corrects the ten responders on one attribute, the
+attributes in turn. Twelve minutes on one core.
+
+The truth is the mean of a finite number of contexts, part of which was drawn, so that intervals that are of all
+contexts that there could be cover it too often: `expected` is the share that follows from this. `population` therefore
+draws twice: 1,000 contexts with replacement, from which the rated ones are drawn. An interval promises 95% of these.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from attune_bench import Scores
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.agreement import spearman_rho
+from attune_metrics.stats.bootstrap import Interval, draw_resamples
+from attune_metrics.stats.judges import prediction_powered
+
+Floats = NDArray[np.float64]
+
+FOLDER = Path(__file__).parents[1] / "tests" / "golden" / "mentalalign"
+PEOPLE, JUDGES = "human", ("claude", "gemini", "gpt-4o", "o4-mini")
+ATTRIBUTES = ("guidance", "informativeness", "relevance", "safety", "empathy", "helpfulness", "understanding")
+SCALE = {name: {"label": name.capitalize(), "low": 1, "high": 5, "digits": 2} for name in ATTRIBUTES}
+CONTEXTS, SIZES, DRAWS, RESAMPLES = 1000, (50, 100, 200), 500, 500
+
+
+@cache
+def scores() -> Scores:
+    """Return the ratings as scores: a condition is a rater; ratings outside of 1 to 5 are left out."""
+    about = {"title": "MentalAlign", "unit": "context"}
+    return Scores.from_table(pl.read_parquet(FOLDER / "ratings.parquet"), metrics=SCALE, about=about)
+
+
+def means(ratings: pl.DataFrame) -> pl.DataFrame:
+    """Return the mean over the seven attributes of the mean ratings, by responder, with a column for each rater."""
+    of_attributes = ratings.group_by("responder", "rater", "dimension").agg(pl.col("value").cast(pl.Float64).mean())
+    table = of_attributes.group_by("responder", "rater").agg(pl.col("value").mean())
+    order = [PEOPLE, *JUDGES]
+    return table.pivot("rater", index="responder", values="value").select("responder", *order).sort(PEOPLE)
+
+
+def correlations(ratings: pl.DataFrame) -> pl.DataFrame:
+    """Return Spearman's correlation of single ratings of each judge with people's, by attribute."""
+    table = ratings.pivot("rater", index=["responder", "item", "dimension"], values="value")
+    rows = []
+    for attribute in ATTRIBUTES:
+        own = table.filter(dimension=attribute)
+        both = {judge: own.drop_nulls([judge, PEOPLE]) for judge in JUDGES}
+        found = {judge: both[judge].select(pl.corr(judge, PEOPLE, method="spearman")).item() for judge in JUDGES}
+        rows.append({"attribute": attribute, **found})
+    return pl.DataFrame(rows)
+
+
+class Rated(NamedTuple):
+    """The ratings on one attribute: people's and each judge's, arrays (responders, contexts), nan where one lacks."""
+
+    people: Floats
+    judges: dict[str, Floats]
+
+
+@cache
+def rated() -> dict[str, Rated]:
+    """Return the ratings of each attribute, of the answers that all raters rated."""
+    table = scores().values.with_columns(pl.col("unit").cast(pl.Int64))
+    found = {}
+    for attribute in ATTRIBUTES:
+        wide = table.pivot("condition", index=["model", "unit"], values=attribute).sort("model", "unit")
+        cells = wide.select(PEOPLE, *JUDGES).to_numpy().reshape(-1, CONTEXTS, 1 + len(JUDGES)).copy()
+        cells[np.isnan(cells).any(axis=2)] = np.nan
+        people, *judged = np.moveaxis(cells, 2, 0)
+        found[attribute] = Rated(people, dict(zip(JUDGES, judged, strict=True)))
+    return found
+
+
+class Draw(NamedTuple):
+    """What one draw of contexts says of one responder.
+
+    Attributes
+    ----------
+    draw, size, judge, attribute : int, int, str, str
+        Which draw, how many contexts people rated, and who is corrected on what.
+    judge_off, people_off, off : float
+        How far above people's mean of all contexts are the judge alone, people's mean of the drawn contexts, and the
+        corrected judge; nan where there is none.
+    people_covered, covered : float
+        1 where the interval of people alone, or of the corrected judge, covers that mean; nan without an interval.
+    expected : float
+        How often the corrected interval should cover it, see `expected_coverage`.
+    width, r : float
+        The corrected interval's width as a part of the width of people's; the correlation of judge and people on the
+        drawn contexts.
+    """
+
+    draw: int
+    size: int
+    judge: str
+    attribute: str
+    judge_off: float
+    people_off: float
+    off: float
+    people_covered: float
+    covered: float
+    expected: float
+    width: float
+    r: float
+
+
+def draws(size: int, number: int, *, population: bool = False) -> Iterator[Draw]:
+    """Yield what many draws of contexts say of each judge and responder.
+
+    With `population` the contexts of a draw are drawn from all with replacement.
+    """
+    for draw in range(number):
+        generator = np.random.default_rng([draw, size])
+        attribute = ATTRIBUTES[draw % len(ATTRIBUTES)]
+        people, judged = rated()[attribute]
+        contexts = generator.integers(CONTEXTS, size=CONTEXTS) if population else np.arange(CONTEXTS)
+        chosen = generator.permutation(CONTEXTS)[:size]
+        labels = np.full(people.shape, np.nan)
+        labels[:, chosen] = people[:, contexts[chosen]]
+        resamples = draw_resamples(range(CONTEXTS), n_resamples=RESAMPLES, seed=draw)
+        for judge, given in judged.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnreliableIntervalWarning)
+                found = prediction_powered(given[:, contexts], labels, resamples)
+            for place, one in enumerate(found):
+                alone, both, truth = one.people, one.corrected, float(np.nanmean(people[place]))
+                yield Draw(
+                    draw, size, judge, attribute,
+                    judge_off=one.judge.estimate - truth, people_off=alone.estimate - truth,
+                    off=both.estimate - truth, people_covered=_covers(alone, truth), covered=_covers(both, truth),
+                    expected=expected_coverage(size, explained(attribute, judge)[place]),
+                    width=(both.high - both.low) / (alone.high - alone.low), r=one.correlation,
+                )  # fmt: skip
+
+
+def _covers(interval: Interval, truth: float) -> float:
+    return float(interval.low <= truth <= interval.high) if interval.reason is None else np.nan
+
+
+@cache
+def explained(attribute: str, judge: str) -> list[float]:
+    """Return which part of the variance of people's ratings of each responder a judge explains, 0 if it is constant."""
+    people, judged = rated()[attribute]
+    parts = []
+    for own, its in zip(people, judged[judge], strict=True):
+        known = ~np.isnan(own)
+        parts.append(float(np.corrcoef(own[known], its[known])[0, 1]) ** 2 if np.ptp(its[known]) else 0.0)
+    return parts
+
+
+def expected_coverage(size: int, explained: float) -> float:
+    """Return how often an interval of all contexts that there could be covers the mean of these 1,000.
+
+    With the part e of the variance that the judge explains and the share f of contexts drawn, the variance of the
+    estimate is proportional to 1 - e + e f around the mean of all possible contexts, which the interval is made for,
+    and to (1 - e)(1 - f) around the mean of these.
+    """
+    share = size / CONTEXTS
+    ratio = (1 - explained + share * explained) / ((1 - explained) * (1 - share))
+    return float(2 * ndtr(ndtri(0.975) * np.sqrt(ratio)) - 1)
+
+
+def frame(found: Iterable[Draw]) -> pl.DataFrame:
+    """Return draws as a frame, undefined numbers as null."""
+    return pl.DataFrame([*found], schema=[*Draw._fields], orient="row").fill_nan(None)
+
+
+def summary(found: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Return means over the draws in which the corrected judge has an interval, by some columns of the draws.
+
+    ``none`` is the share of the others, and ``error`` the standard error of ``covered``: responders of one draw count
+    as one.
+    """
+    known = found.filter(pl.col("covered").is_not_null())
+    off = ("judge_off", "people_off", "off")
+    distances = (pl.col(name).abs().mean().alias(name.replace("off", "distance")) for name in off)
+    means = (pl.col(name).mean() for name in (*off, "people_covered", "covered", "expected", "width", "r"))
+    of_draws = known.group_by(*keys, "draw").agg(pl.col("covered").mean())
+    errors = of_draws.group_by(keys).agg(error=pl.col("covered").std() / pl.len().sqrt())
+    none = found.group_by(keys).agg(none=pl.col("covered").is_null().mean())
+    table = known.group_by(keys).agg(*distances, *means)
+    return table.join(errors, on=[*keys]).join(none, on=[*keys]).sort(keys)
+
+
+def by_judge(of_these: pl.DataFrame, of_population: pl.DataFrame) -> Iterator[str]:
+    """Yield the lines of the table of sizes and judges, of draws of these contexts and of a population."""
+    one, other = (summary(found, "size", "judge") for found in (of_these, of_population))
+    error = max(*one["error"], *other["error"])
+    yield f"{of_these['draw'].n_unique()} draws for each line, standard error of coverage at most {error:.1%}"
+    yield ""
+    yield "               distance in points         bias       these 1,000 covered  population covered"
+    yield "rated  judge    judge  people  corrected   judge  corrected        expected  people  corrected  width   none"
+    for row in one.join(other, on=["size", "judge"], suffix="_all").iter_rows(named=True):
+        distances = f"{row['judge_distance']:6.2f}  {row['people_distance']:6.3f}  {row['distance']:9.3f}"
+        bias = f"{row['judge_off']:+6.2f}  {row['off']:+9.3f}"
+        these = f"{row['covered']:7.1%}  {row['expected']:7.1%}"
+        both = f"{row['people_covered_all']:6.1%}  {row['covered_all']:9.1%}"
+        rest = f"{row['width']:5.2f}  {row['none']:5.1%}"
+        yield f"{row['size']:5}  {row['judge']:7} {distances}  {bias} {these}  {both}  {rest}"
+
+
+def by_attribute(found: pl.DataFrame) -> Iterator[str]:
+    """Yield the lines of the table of attributes, over all judges."""
+    yield "attribute          judge  people  corrected     r  width   none"
+    for row in summary(found, "attribute").iter_rows(named=True):
+        distances = f"{row['judge_distance']:5.2f}  {row['people_distance']:6.3f}  {row['distance']:9.3f}"
+        yield f"{row['attribute']:17}  {distances}  {row['r']:4.2f}  {row['width']:5.2f}  {row['none']:5.1%}"
+
+
+def overall(rater: str) -> Scores:
+    """Return a rater's mean rating of each answer over the attributes, as scores of the responders.
+
+    An answer without a rating on each attribute, or with one outside of the scale, has none.
+    """
+    values = scores().values.filter(condition=rater).drop_nulls(ATTRIBUTES)
+    table = values.select("model", "unit", value=pl.mean_horizontal(ATTRIBUTES)).with_columns(metric=pl.lit("overall"))
+    metrics = {"overall": {"label": "Mean rating", "low": 1, "high": 5, "digits": 2}}
+    return Scores.from_table(table, metrics=metrics, about={"title": "MentalAlign", "unit": "context"})
+
+
+def published() -> dict[str, float]:
+    """Return the published mean of the experts' ratings of each model, which counts zeros and sixes as they are."""
+    return dict(pl.read_csv(FOLDER / "published.csv").select("responder", "average").iter_rows())
+
+
+class Moved(NamedTuple):
+    """What a judge makes of people's order of the responders.
+
+    Attributes
+    ----------
+    judge : str
+        The judge.
+    agreement : float
+        Spearman's correlation of the judge's and people's mean ratings of the responders.
+    responder, by_people, by_judge : str, float, float
+        The responder whose rank differs most, and its two ranks.
+    reversed_pairs, pairs : int, int
+        Of the pairs that differ significantly by people and by the judge, how many differ the other way; and how many
+        pairs these are.
+    """
+
+    judge: str
+    agreement: float
+    responder: str
+    by_people: float
+    by_judge: float
+    reversed_pairs: int
+    pairs: int
+
+
+def moved(judge: str) -> Moved:
+    """Return what a judge in the place of people does to the order of the responders."""
+    people, other = (overall(rater) for rater in (PEOPLE, judge))
+    ranks = [scores.rank(resamples=1).select("model", "rank", "value") for scores in (people, other)]
+    both = ranks[0].join(ranks[1], on="model", suffix="_judge")
+    apart = both.with_columns(by=(pl.col("rank") - pl.col("rank_judge")).abs()).sort("by", "model", descending=True)
+    model, rank, _, rank_judge, *_ = apart.row(0)
+    signs = [_significant(PEOPLE), _significant(judge)]
+    shared = signs[0].keys() & signs[1].keys()
+    return Moved(
+        judge, spearman_rho(both["value"], both["value_judge"]), model, rank, rank_judge,
+        sum(signs[0][pair] != signs[1][pair] for pair in shared), len(shared),
+    )  # fmt: skip
+
+
+@cache
+def _significant(rater: str) -> dict[tuple[str, str], bool]:
+    """Return the pairs that differ significantly, in the order of their names, and whether the first is better."""
+    pairs = overall(rater).compare_all(resamples=2_000).filter("significant")
+    return {
+        (min(a, b), max(a, b)): (difference > 0) == (a < b)
+        for a, b, difference in pairs.select("model_a", "model_b", "difference").iter_rows()
+    }
+
+
+def main() -> None:
+    """Print the tables."""
+    given = pl.read_parquet(FOLDER / "ratings.parquet")
+    print(means(given))
+    print(correlations(given))
+    for judge in JUDGES:
+        print(moved(judge))
+    of_these, of_population = (
+        pl.concat(frame(draws(size, DRAWS, population=population)) for size in SIZES) for population in (False, True)
+    )
+    for line in (*by_judge(of_these, of_population), "", *by_attribute(of_these.filter(size=100))):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
