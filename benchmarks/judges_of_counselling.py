@@ -169,7 +169,7 @@ def _covers(interval: Interval, truth: float) -> float:
 
 @cache
 def explained(attribute: str, judge: str) -> list[float]:
-    """Return which part of the variance of people's ratings of each responder a judge, or all four, explain linearly."""
+    """Return which part of the variance of people's ratings of each responder a judge explains, or all four do."""
     people, judged = rated()[attribute]
     parts = []
     for place, own in enumerate(people):
