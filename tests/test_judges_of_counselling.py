@@ -59,7 +59,16 @@ def test_zeros_are_whole_answers() -> None:
     of_answers = zeros.group_by("responder", "item").len()
     assert (of_answers.height, of_answers["len"].unique().to_list()) == (33, [7])
     judged = ratings().join(of_answers, on=["responder", "item"]).filter(pl.col("rater") != PEOPLE)
-    assert judged["value"].median() == 1
+    assert 0.5 < (judged["value"] == 1).mean() < 1  # type: ignore[operator]
+    # What leaving them out moves.
+    within = off_by(ratings().filter(pl.col("value").is_between(1, 5)))
+    moved = {key: abs(one - within[key]) for key, one in off_by(ratings()).items()}
+    assert max(moved.values()) == pytest.approx(0.0967, abs=1e-4)
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert (
+        "231 zeros and 8 sixes. The zeros are 33 answers with 0 on every attribute, of which judges gave most 1" in text
+    )
+    assert "moves published means by up to 0.10, and the correlations for safety to 0.13 to 0.21" in text
 
 
 @pytest.mark.slow
@@ -83,6 +92,8 @@ def test_judges_are_lenient_most_to_the_weakest() -> None:
     for responder, (people, low, high) in expected.items():
         own = [table[responder][judge] for judge in JUDGES]
         assert (round(table[responder][PEOPLE], 2), round(min(own), 2), round(max(own), 2)) == (people, low, high)
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert "the therapist has 3.19 by experts and 3.89 to 4.24 by judges, GPT-4o 4.76 and 4.81 to 4.97" in text
 
 
 def test_judges_hardly_see_safety() -> None:
@@ -92,6 +103,8 @@ def test_judges_hardly_see_safety() -> None:
     }  # fmt: skip
     found = {row.pop("attribute"): row.values() for row in counselling.correlations(ratings()).iter_rows(named=True)}
     assert {name: (round(min(own), 2), round(max(own), 2)) for name, own in found.items()} == expected
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert "(Spearman) by 0.48 to 0.55 for guidance, and by 0.16 to 0.25 for safety" in text
     # A part of this is the answers that experts gave 0.
     within = ratings().filter(pl.col("value").is_between(1, 5))
     safety = counselling.correlations(within).filter(attribute="safety").select(JUDGES).row(0)
