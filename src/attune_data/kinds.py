@@ -13,8 +13,7 @@ from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
 from attune_data.eqbench4 import ENTRY, ROLEPLAY
 from attune_data.record import Record
 from attune_data.references import EntryPoints
-from attune_data.sage import DIALOGUE
-from attune_data.sage.profiles import PROFILE
+from attune_data.sage import DIALOGUE, PROFILE
 from attune_data.spiralbench import CHATLOG
 from attune_data.text import columns_of_terminal
 

@@ -41,8 +41,7 @@ from attune_bench.runner.episodes import (
     without_thinking,
 )
 from attune_bench.runner.task import AnswerFormat, Task
-from attune_data.sage import FAILURE, SUCCESS, SageDialogue, emotion_state
-from attune_data.sage.profiles import SageProfile, missing_text
+from attune_data.sage import FAILURE, SUCCESS, SageDialogue, SageProfile, emotion_state, missing_text
 from attune_data.text import without_surrogates
 
 START = 40
@@ -69,7 +68,7 @@ class SageSettings(EpisodeSettings):
     Examples
     --------
     >>> from attune_data import load_records
-    >>> from attune_data.sage.profiles import PROFILE
+    >>> from attune_data.sage import PROFILE
     >>> settings = SageSettings("vendor/model", "vendor/person")
     >>> [settings.language_of(profile) for profile in load_records("demo", PROFILE)]
     ['en', 'en', 'zh']
@@ -289,7 +288,7 @@ async def run_dialogue(profile: SageProfile, complete: Complete, settings: SageS
     --------
     >>> import asyncio
     >>> from attune_data import load_records
-    >>> from attune_data.sage.profiles import PROFILE
+    >>> from attune_data.sage import PROFILE
     >>> async def complete(call, attempt):
     ...     said = {"planning": "Change: +10", "reply": "Response: Bye!" if call.role == "simulator" else "Oh no."}
     ...     return said[call.schema_name]
@@ -311,7 +310,7 @@ def planned_calls(profile: SageProfile, settings: SageSettings) -> list[Call]:
     Examples
     --------
     >>> from attune_data import load_records
-    >>> from attune_data.sage.profiles import PROFILE
+    >>> from attune_data.sage import PROFILE
     >>> calls = planned_calls(load_records("demo", PROFILE)[0], SageSettings("vendor/model", "vendor/person"))
     >>> len(calls), [call.id for call in calls[:4]]
     (28, ['reply-1', 'planning-1', 'person-1', 'reply-2'])

@@ -26,8 +26,7 @@ from attune_bench.runner import IncompleteAnswerError, RunError, RunOutcome, end
 from attune_bench.runner.calls import Call
 from attune_bench.stats.comparability import MixedSettingsError, check_comparable
 from attune_data import SageDialogue, load_records, load_sage
-from attune_data.sage import emotion_state
-from attune_data.sage.profiles import PROFILE, SageProfile
+from attune_data.sage import PROFILE, SageProfile, emotion_state
 
 SETTINGS = SageSettings("vendor/model", "vendor/person")
 DEMO = list(load_records("demo", PROFILE))
