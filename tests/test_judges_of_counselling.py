@@ -6,7 +6,7 @@ from pathlib import Path
 import judges_of_counselling as counselling
 import polars as pl
 import pytest
-from judges_of_counselling import ATTRIBUTES, JUDGES, PEOPLE
+from judges_of_counselling import ATTRIBUTES, JUDGES, PEOPLE, TOGETHER
 
 from attune_bench.stats.rank import tiers
 
@@ -101,10 +101,12 @@ def test_judges_hardly_see_safety() -> None:
 @pytest.mark.slow
 def test_a_judge_in_the_place_of_people_moves_ranks() -> None:
     found = {judge: counselling.moved(judge) for judge in JUDGES}
-    assert found["claude"][2:5] == ("Claude-3.5-Haiku", 7, 3)
-    for judge in ("gemini", "gpt-4o", "o4-mini"):
-        assert found[judge][2:5] == ("Qwen-2.5-7B", 5, 8)
-    assert [(one.reversed_pairs, one.pairs) for one in found.values()] == [(6, 41), (4, 39), (4, 39), (3, 38)]
+    moves = {judge: (one.responder, one.by_people, one.by_judge) for judge, one in found.items()}
+    assert moves == {
+        "claude": ("Claude-3.5-Haiku", 7, 3),
+        **dict.fromkeys(("gemini", "gpt-4o", "o4-mini"), ("Claude-3.5-Haiku", 7, 4)),
+    }
+    assert [(one.reversed_pairs, one.pairs) for one in found.values()] == [(6, 41), (4, 41), (3, 38), (3, 39)]
     models, _ = tiers(counselling.overall(PEOPLE))
     assert models["tier"].to_list() == [1, 2, 2, 3, 4, 5, 5, 5, 6, 7]
 
@@ -121,11 +123,13 @@ def test_how_often_intervals_should_cover_these_contexts() -> None:
 def test_correcting_judges_by_100_ratings() -> None:
     found = counselling.frame(counselling.draws(100, 35, population=True))
     table = counselling.summary(found, "judge")
-    assert table["judge"].to_list() == [*JUDGES]
+    assert {*table["judge"]} == {*JUDGES, TOGETHER}
     for row in table.iter_rows(named=True):
         # The judge is off by several times as much as people's 100 ratings; corrected it is off by no more than these.
-        assert row["judge_distance"] > 4 * row["people_distance"]
+        if row["judge"] != TOGETHER:
+            assert row["judge_distance"] > 4 * row["people_distance"]
+            assert row["judge_off"] > 0.2
         assert row["distance"] < 1.05 * row["people_distance"]
-        assert abs(row["off"]) < 0.02 < row["judge_off"]
+        assert abs(row["off"]) < 0.02
         assert 0.92 < row["covered"] < 0.98
-        assert 0.94 < row["width"] < 0.99
+        assert 0.9 < row["width"] < 0.99
