@@ -4,8 +4,9 @@
 
 Simulates units of one model with levels 1 to 3 or 1 to 5, and judges whose impression is the level, shifted and with
 logistic noise, as the model of `attune_metrics.stats.dawid_skene` has it: `JUDGES` has the shift and the standard
-deviation of each, and the shifts are moved so that the judges together are not lenient. Further lines break the model. Prints the tables of docs/judges.md, in ten minutes on
-one core; with crowd-kit installed, also what the free matrices of Dawid and Skene give there.
+deviation of each, and the shifts are moved so that the average judge is not lenient. Further lines break the model.
+Prints the tables of docs/judges.md, in ten minutes on one core; with crowd-kit installed, also the errors of the free
+matrices of Dawid and Skene.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval
 from attune_metrics.stats.dawid_skene import Consensus, ordinal_consensus
 
-SIMULATIONS, REFITTED, REFITS = 300, 100, 30
+SIMULATIONS, REFITTED, REFITS = 300, 100, 25
 JUDGES = [(0.3, 0.45), (0.0, 0.6), (-0.3, 0.8), (0.2, 0.55), (-0.2, 0.7), (0.1, 0.9)]
 SHARES = {3: (0.2, 0.4, 0.4), 5: (0.1, 0.2, 0.3, 0.2, 0.2)}
 Ratings = NDArray[np.float64]
@@ -41,10 +42,9 @@ def rate(
 ) -> tuple[Ratings, Ratings]:
     """Return true levels (units,) and ratings (units, judges)."""
     shift, spread = np.array(JUDGES[:judges]).T
-    shift = shift - (shift / spread).mean() / (1 / spread).mean()
     levels = generator.choice(np.arange(1.0, size + 1), size=units, p=SHARES[size])
     noise = generator.logistic(size=(units, judges)) * spread * sqrt(3) / pi
-    seen = levels[:, np.newaxis] + shift + noise
+    seen = levels[:, np.newaxis] + shift - shift.mean() + noise
     if distort is not None:
         seen = distort(seen, levels, generator)
     return levels, np.clip(np.rint(seen), 1, size)

@@ -80,8 +80,8 @@ def consensus_note(found: ConsensusTables, *, level: float) -> str:
         f"narrow. {tested} Let people rate a part, and use judge correct. level: mean of the levels that the "
         "judges' agreement makes likely, by the model of Dawid and Skene with ordered levels; in brackets "
         f"{100 * level:g}% intervals over {over}, which count that the judges' errors are estimated. plain mean: of "
-        "the judges' ratings. accuracy: how often a rating is the level. leniency: mean of rating minus level, against "
-        "the judges together. spread: its standard deviation."
+        "the judges' ratings. accuracy: how often a rating is the level. leniency: mean of rating minus level; the "
+        "average judge has none. spread: its standard deviation."
     )
 
 

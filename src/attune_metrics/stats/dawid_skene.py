@@ -13,8 +13,8 @@ What ratings cannot show, however many there are [3]_:
 
 - With one judge nothing, and with two not which of the two errs: at least three judges have to follow each other.
 - Which end of the scale is the good one: most judges are taken to rise with the level.
-- The zero. It is set by the judges together: shifts, each over the scale of its judge's noise, sum to 0. So if all
-  judges are lenient, the levels are too high.
+- The zero. It is set by the average judge: the shifts of the judges sum to 0. So if all are lenient, the levels are too
+  high.
 - Errors that judges share, such as those of one family of models: the levels then follow the majority.
 
 References
@@ -71,7 +71,7 @@ FOLLOWS = 2.5
 """A judge follows the others where its correlation with their mean is so many standard errors above 0."""
 
 _RIDGE = 1e-4  # keeps the numbers of a judge that never errs finite
-_PERFECT = 1 - 1e-9
+_PERFECT, _SHORTEST = 1 - 1e-9, 1e-9
 _MOST_STEPS, _NEAR, _CONVERGED, _DIGITS = 10_000, 1e-4, 1e-10, 8
 
 
@@ -84,8 +84,8 @@ class JudgeErrors:
     accuracy : float
         Probability that a rating is the level, 0 to 1.
     leniency : float
-        Mean of the rating minus the level, in points of the scale; above 0 the judge is more lenient than the judges
-        are together.
+        Mean of the rating minus the level, in points of the scale; above 0 the judge is more lenient than the average
+        judge.
     spread : float
         Standard deviation of the rating minus the level, in points of the scale.
     confusion : array of float, shape (levels, levels)
@@ -216,21 +216,21 @@ def ordinal_consensus(
     A judge is left out that gives all units one rating, or does not follow the others: its correlation with their mean
     is less than 2.5 standard errors above 0. Where fewer than three judges are left, or half of them fall where the
     others rise, nothing is estimated and ``reason`` says so. A judge that falls is turned round. On a scale of two
-    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift and 1, each
-    over the scale, keeps a judge that never errs finite. docs/judges.md simulates coverage.
+    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift and on 1 over
+    the scale keeps a judge that never errs finite. docs/judges.md simulates coverage.
 
     Examples
     --------
-    Three judges see the level with an error of 0.4, 0.6 and 0.8; the first sees 0.3 too much, the third 0.6 too little:
+    Three judges see the level with an error of 0.4, 0.6 and 0.8; the first sees 0.5 too much, the third 0.5 too little:
 
     >>> generator = np.random.default_rng(1)
     >>> levels = generator.integers(1, 6, size=200)
-    >>> seen = levels[:, np.newaxis] + generator.normal([0.3, 0, -0.6], [0.4, 0.6, 0.8], size=(200, 3))
+    >>> seen = levels[:, np.newaxis] + generator.normal([0.5, 0, -0.5], [0.4, 0.6, 0.8], size=(200, 3))
     >>> found = ordinal_consensus(np.clip(np.rint(seen), 1, 5), range(200))
     >>> [round(judge.accuracy, 2) for judge in found.judges], [round(judge.leniency, 2) for judge in found.judges]
-    ([0.84, 0.65, 0.37], [0.15, -0.06, -0.72])
+    ([0.52, 0.66, 0.46], [0.48, 0.09, -0.5])
     >>> [round(float(mean), 1) for mean in (levels.mean(), found.means[0].estimate, found.plain_means[0])]
-    [3.1, 3.2, 3.0]
+    [3.1, 3.1, 3.1]
     """
     check_level(level)
     given, index = check_array(ratings, "ratings", "units", "judges"), cluster_index(clusters)
@@ -474,21 +474,19 @@ def _start(data: _Tally, places: Floats) -> tuple[Floats, Floats]:
     posterior[:, np.arange(len(data.patterns)), np.rint(places).astype(int)] += 0.9
     judges = data.patterns.shape[1]
     rated, shares = _expected(data, posterior)
-    free = _free_directions(judges, data.size)
-    return _improve(np.tile([0.0, 2.0], (judges, 1)), rated, free, steps=20), shares
+    return _improve(np.tile([0.0, 2.0], (judges, 1)), rated, steps=20), shares
 
 
 def _maximize(data: _Tally, parts: Floats, shares: Floats, tolerance: float) -> _Fit:
     """Maximise the likelihood by EM until no probability moves by more than the tolerance."""
-    free = _free_directions(len(parts), data.size)
     matrices = np.exp(_log_confusions(parts, data.size))
     steps = 0
     while True:
         steps += 1
         posterior, log_likelihood = _posterior(data, parts, shares)
-        objective = log_likelihood - _penalty(parts)
+        objective = log_likelihood - float(_penalty(parts).sum())
         rated, new_shares = _expected(data, posterior)
-        new = _improve(parts, rated, free, steps=1)
+        new = _improve(parts, rated, steps=1)
         new_matrices = np.exp(_log_confusions(new, data.size))
         moved = max(np.abs(new_matrices - matrices).max(), np.abs(new_shares - shares).max())
         if moved < tolerance or steps == _MOST_STEPS:
@@ -496,15 +494,16 @@ def _maximize(data: _Tally, parts: Floats, shares: Floats, tolerance: float) -> 
         parts, shares, matrices = new, new_shares, new_matrices
 
 
-def _penalty(parts: Floats) -> float:
-    return _RIDGE / 2 * float((parts**2).sum())
+def _penalty(parts: Floats) -> Floats:
+    """Return the penalty of each judge's parts."""
+    penalty: Floats = _RIDGE / 2 * (parts**2).sum(axis=-1)
+    return penalty
 
 
 def _log_confusions(parts: Floats, size: int) -> Floats:
     """Return the log-probability of each rating at each level (judges, levels, ratings); last 0 for no rating.
 
-    Parts are shift and 1, each over the scale: the logarithm is concave in them, so that the M-step has one maximum.
-    ``F(u) - F(v) = F(u) F(-v) (1 - exp(v - u))`` loses no digits.
+    Parts are the shift, and 1 over the scale. ``F(u) - F(v) = F(u) F(-v) (1 - exp(v - u))`` loses no digits.
     """
     steps = _thresholds(parts, size)
     found = np.zeros((len(parts), size, size + 1))
@@ -517,43 +516,38 @@ def _log_confusions(parts: Floats, size: int) -> Floats:
 
 def _thresholds(parts: Floats, size: int) -> Floats:
     """Return the logits that a rating is at most each level but the last (judges, levels, levels - 1)."""
-    found: Floats = (parts[:, np.newaxis, np.newaxis] * _design(size)).sum(axis=-1)
-    return found
+    apart = _apart(size) - parts[:, 0, np.newaxis, np.newaxis]
+    return apart * parts[:, 1, np.newaxis, np.newaxis]
 
 
 @cache
-def _design(size: int) -> Floats:
-    """Return what each part is multiplied by in `_thresholds`, of shape (levels, levels - 1, 2)."""
-    found = np.full((size, size - 1, 2), -1.0)
-    found[..., 1] = np.arange(size - 1) + 0.5 - np.arange(size)[:, np.newaxis]
-    return found
+def _apart(size: int) -> Floats:
+    """Return how far each threshold is above each level (levels, levels - 1)."""
+    return np.arange(0.5, size - 1) - np.arange(size, dtype=np.float64)[:, np.newaxis]
 
 
 def _scores(parts: Floats, size: int) -> Floats:
     """Return the derivatives of `_log_confusions` by the parts (judges, levels, ratings, 2)."""
     below, above = _below_and_above(parts, size)
+    by_parts = _by_parts(parts, size)
     found = np.zeros((len(parts), size, size + 1, 2))
-    found[:, :, : size - 1] += above[..., np.newaxis] * _design(size)
-    found[:, :, 1:size] -= below[..., np.newaxis] * _design(size)
+    found[:, :, : size - 1] += above[..., np.newaxis] * by_parts
+    found[:, :, 1:size] -= below[..., np.newaxis] * by_parts
     if size > 2:
         found[:, :, 1 : size - 1, 1] += (1 / np.expm1(parts[:, 1]))[:, np.newaxis, np.newaxis]
     return found
+
+
+def _by_parts(parts: Floats, size: int) -> Floats:
+    """Return the derivatives of `_thresholds` by the parts (judges, levels, levels - 1, 2)."""
+    shift, precision = parts.T[:, :, np.newaxis, np.newaxis]
+    return np.stack([np.broadcast_to(-precision, (len(parts), size, size - 1)), _apart(size) - shift], axis=-1)
 
 
 def _below_and_above(parts: Floats, size: int) -> tuple[Floats, Floats]:
     """Return the probabilities that a rating is at most, and above, each level but the last."""
     steps = _thresholds(parts, size)
     return np.exp(-np.logaddexp(0, -steps)), np.exp(-np.logaddexp(0, steps))
-
-
-def _free_directions(judges: int, size: int) -> Floats:
-    """Return orthogonal directions (judges * 2, free) in which parts may move: those that keep the zero.
-
-    Of two levels, with one threshold between them, the zero is known.
-    """
-    fixed = np.zeros((judges, 2))
-    fixed[:, 0] = 1
-    return np.eye(2 * judges) if size == 2 else np.linalg.qr(fixed.reshape(-1, 1), mode="complete")[0][:, 1:]
 
 
 def _posterior(data: _Tally, parts: Floats, shares: Floats) -> tuple[Floats, float]:
@@ -579,44 +573,57 @@ def _expected(data: _Tally, posterior: Floats) -> tuple[Floats, Floats]:
     return rated, np.divide(of_models, total, out=np.full_like(of_models, 1 / data.size), where=total > 0)
 
 
-def _improve(parts: Floats, rated: Floats, free: Floats, steps: int) -> Floats:
-    """Return parts that make the ratings likelier: Newton steps, halved until each gains: the M-step."""
+def _improve(parts: Floats, rated: Floats, steps: int) -> Floats:
+    """Return parts that make the ratings likelier: the M-step, for the shifts and then for the scales.
+
+    The likelihood is concave in either. Each is one Newton step, halved until it gains, of a judge's scale alone, of
+    all shifts together, as these sum to 0.
+    """
     size = rated.shape[1]
 
-    def gain(at: Floats) -> float:
-        if at[:, 1].min() <= 0:
-            return -np.inf
-        return float((rated * _log_confusions(at, size)[:, :, :size]).sum()) - _penalty(at)
+    def gains(at: Floats) -> Floats:
+        likely = (rated * _log_confusions(at, size)[:, :, :size]).sum(axis=(1, 2)) - _penalty(at)
+        return np.where(at[:, 1] > 0, likely, -np.inf)
 
-    now = gain(parts)
     for _ in range(steps):
         gradient, information = _slopes(parts, rated)
-        gradient -= _RIDGE * parts.ravel()
-        move = (free @ np.linalg.solve(free.T @ information @ free, free.T @ gradient)).reshape(parts.shape)
-        length = 1.0
-        while (then := gain(parts + length * move)) < now and length > 1e-9:
+        pull = gradient[:, 0]
+        if size > 2:
+            pull = pull - (pull / information[:, 0, 0]).sum() / (1 / information[:, 0, 0]).sum()
+        move = np.stack([pull / information[:, 0, 0], np.zeros(len(parts))], axis=-1)
+        now, length = gains(parts).sum(), 1.0
+        while gains(parts + length * move).sum() < now and length > _SHORTEST:
             length /= 2
-        if then < now:
-            break
-        parts, now = parts + length * move, then
+        parts = parts + length * move if length > _SHORTEST else parts
+
+        gradient, information = _slopes(parts, rated)
+        move = np.stack([np.zeros(len(parts)), gradient[:, 1] / information[:, 1, 1]], axis=-1)
+        move[:, 1] = np.maximum(move[:, 1], -0.9 * parts[:, 1])
+        before = gains(parts)
+        while (worse := gains(parts + move) < before).any():
+            move[worse] = np.where(np.abs(move[worse]) > _SHORTEST, move[worse] / 2, 0)
+            if not move[worse].any():
+                break
+        parts = parts + move
     return parts
 
 
 def _slopes(parts: Floats, rated: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient of the likelihood, given levels, by all parts, and their information with the ridge."""
-    judges, size = rated.shape[:2]
-    design = _design(size)
+    """Return the gradient of the penalized likelihood, given levels, by the parts (judges, 2), and the information.
+
+    The information (judges, 2, 2) has the ridge; it is without the derivative of a threshold by both parts.
+    """
+    size = rated.shape[1]
+    by_parts = _by_parts(parts, size)
     below, above = _below_and_above(parts, size)
-    gradient = np.einsum("jtk,tkc->jc", rated[:, :, :-1] * above - rated[:, :, 1:] * below, design)
+    gradient = np.einsum("jtk,jtkc->jc", rated[:, :, :-1] * above - rated[:, :, 1:] * below, by_parts) - _RIDGE * parts
     weights = (rated[:, :, :-1] + rated[:, :, 1:]) * below * above
-    of_judges = np.einsum("jtk,tkc,tkd->jcd", weights, design, design) + _RIDGE * np.eye(2)
+    information = np.einsum("jtk,jtkc,jtkd->jcd", weights, by_parts, by_parts) + _RIDGE * np.eye(2)
     if size > 2:
         inner = rated[:, :, 1:-1].sum(axis=(1, 2))
         gradient[:, 1] += inner / np.expm1(parts[:, 1])
-        of_judges[:, 1, 1] += inner / (4 * np.sinh(parts[:, 1] / 2) ** 2)
-    information = np.zeros((judges, 2, judges, 2))
-    information[np.arange(judges), :, np.arange(judges)] = of_judges
-    return gradient.ravel(), information.reshape(2 * judges, 2 * judges)
+        information[:, 1, 1] += inner / (4 * np.sinh(parts[:, 1] / 2) ** 2)
+    return gradient, information
 
 
 def _influences(data: _Tally, fit: _Fit) -> Floats:
@@ -633,7 +640,7 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     scores = scores.transpose(1, 0, 2)  # (patterns, levels, parts)
     expected = np.einsum("mpt,ptc->mpc", posterior, scores)
     rated, _ = _expected(data, posterior)
-    _, of_parts = _slopes(fit.parts, rated)
+    of_parts = _information(fit.parts, rated)
     of_parts -= np.einsum("pt,ptc,ptd->cd", units.sum(axis=0), scores, scores, optimize=True)
     of_parts += np.einsum("mp,mpc,mpd->cd", counts, expected, expected, optimize=True)
     of_both = np.einsum("mpt,mpc->mct", units, expected) - np.einsum("mpt,ptc->mct", units, scores)
@@ -656,6 +663,29 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     found[models, :, models] += np.einsum("mt,mpt->mp", through_shares, moved)
     known = data.of_units >= 0
     return np.asarray(found[data.of_models[known], data.of_units[known]])
+
+
+def _information(parts: Floats, rated: Floats) -> Floats:
+    """Return the information of ratings about all parts where levels are known, as a matrix."""
+    judges, size = rated.shape[:2]
+    of_judges = _slopes(parts, rated)[1]
+    below, above = _below_and_above(parts, size)
+    # A threshold's derivative by both parts is -1.
+    both = (rated[:, :, :-1] * above - rated[:, :, 1:] * below).sum(axis=(1, 2))
+    of_judges += both[:, np.newaxis, np.newaxis] * np.array([[0, 1], [1, 0]])
+    found = np.zeros((judges, 2, judges, 2))
+    found[np.arange(judges), :, np.arange(judges)] = of_judges
+    return found.reshape(2 * judges, 2 * judges)
+
+
+def _free_directions(judges: int, size: int) -> Floats:
+    """Return orthogonal directions (judges * 2, free) in which parts may move: those in which shifts sum to 0.
+
+    Of two levels, with one threshold between them, the zero is known.
+    """
+    fixed = np.zeros((judges, 2))
+    fixed[:, 0] = 1
+    return np.eye(2 * judges) if size == 2 else np.linalg.qr(fixed.reshape(-1, 1), mode="complete")[0][:, 1:]
 
 
 def _inverse(information: Floats) -> Floats:

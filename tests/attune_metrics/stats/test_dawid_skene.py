@@ -273,7 +273,7 @@ def test_a_general_optimizer_finds_the_same_maximum() -> None:
         weights = [1.0, exp(at[0]), exp(at[1])]
         shares = [one / sum(weights) for one in weights]
         scales = [exp(one) for one in at[2:5]]
-        shifts = [at[5], at[6], -scales[2] * (at[5] / scales[0] + at[6] / scales[1])]
+        shifts = [at[5], at[6], -at[5] - at[6]]
 
         def rate(j: int, t: int, r: int) -> float:
             below = [logistic((k + 0.5 - t - shifts[j]) / scales[j]) for k in (-1, 0)]
