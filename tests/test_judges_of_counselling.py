@@ -172,6 +172,6 @@ def test_what_the_page_says_of_the_draws_follows_from_its_table() -> None:
     assert re.findall(r"shortest interval by one judge: (\S+)", text) == ["1.05", "1.03", "1.02"]
     of_attributes = re.findall(rf"^({'|'.join(ATTRIBUTES)})" + rf" +{number}" * 6 + "$", text, re.MULTILINE)
     r = {name: float(cells[3]) for name, *cells in of_attributes}
-    assert (r.keys(), min(r.values()), max(r.values())) == ({*ATTRIBUTES}, 0.19, 0.31)
+    assert ({*r}, min(r.values()), max(r.values())) == ({*ATTRIBUTES}, 0.19, 0.31)
     for said in ("worth 104 to 111 ratings", "cover 95.0 to 96.2%, and corrected ones 94.7 to 95.7%", "at most 0.004"):
         assert said in text
