@@ -9,15 +9,17 @@ the row of EQ-Bench 4 is made from it, and its figure too.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any
 
+import judges_of_counselling as counselling
 from boards_figures import intervals_of_ranks, people_and_judges, two_judges
-from boards_judged import EQBENCH4, JUDGES, Judged, Overlaps, eqbench3, eqbench4, judged
+from boards_judged import EQBENCH4, Overlaps, eqbench3, eqbench4
 from boards_published import Board, Found, emobench, eqbench, find, mentalalign, sage, spiralbench
 from boards_separation import separation_section
+from judges_of_counselling import Moved
 
 from attune_bench.report import figures
 from attune_bench.report.figures import save
@@ -98,29 +100,20 @@ def eqbench4_sentence(found: Overlaps) -> str:
     )
 
 
-def mentalalign_sentence(found: Found, judges: Mapping[str, Judged]) -> str:
-    """Return what is quoted of MentalAlign."""
-    differ = int(found.pairs["significant"].sum())
-    confirmed, other = ([getattr(one, name) for one in judges.values()] for name in ("confirmed", "reversed"))
-    name, ranks = most_moved(found, judges)
-    own = dict(found.models.select("model", "rank").iter_rows())[name]
+def mentalalign_sentence(judges: Sequence[Moved]) -> str:
+    """Return what is quoted of MentalAlign, of the responder that the judges move most."""
+    [name] = {one.responder for one in judges}
+    [own] = {one.by_people for one in judges}
     return (
-        f"Experts tell {_share(differ, found.pairs.height)} pairs of responders apart; a judge confirms "
-        f"{_span(confirmed)} of these, finds {_span(other)} the other way round, and gives {name}, rank {own:g} by "
-        f"experts, rank {_span(ranks)}."
+        f"Of the {_span([one.pairs for one in judges])} pairs of responders that experts and a judge both tell apart, "
+        f"a judge orders {_span([one.reversed_pairs for one in judges])} the other way round, and moves {name}, rank "
+        f"{own:g} by experts, to ranks {_span([one.by_judge for one in judges])}."
     )
 
 
-def _span(values: list[float] | list[int]) -> str:
+def _span(values: Sequence[float]) -> str:
     low, high = min(values), max(values)
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
-
-
-def most_moved(found: Found, judges: Mapping[str, Judged]) -> tuple[str, list[float]]:
-    """Return the responder that judges move furthest from people's rank, and its rank by each judge."""
-    own = dict(found.models.select("model", "rank").iter_rows())
-    name = max(own, key=lambda one: max(abs(judge.ranks[one] - own[one]) for judge in judges.values()))
-    return name, [judge.ranks[name] for judge in judges.values()]
 
 
 # Sections.
@@ -200,36 +193,42 @@ EQBENCH4_ABOUT = "These are the numbers of the board of 26 July 2026: ratings by
 NOT_DRAWN = "Its site states no licence, so its figure is not here. With your copy `python benchmarks/boards.py DOCS eqbench4_data.js` draws it, and makes these numbers anew."  # noqa: E501
 
 
-def mentalalign_more(found: Found, judges: Mapping[str, Judged]) -> str:
-    """Return what the section on MentalAlign says of the judges."""
-    [(last, least)] = found.models.tail(1).select("model", "value").iter_rows()
-    head = f"| judge | Spearman with experts | pairs confirmed | pairs reversed | mean of {last} |\n{'| --- ' * 5}|"
+def mentalalign_more(judges: Sequence[Moved], means: Mapping[str, Mapping[str, float]]) -> str:
+    """Return what the section on MentalAlign says of the judges; `means` are by rater and responder."""
+    people, *others = means.values()
+    last = min(people, key=lambda name: people[name])
+    by_judges = _span([round(one[last], 2) for one in others])
+    inflated = f"The {last}, not on the published board, has {people[last]:.2f} by experts and {by_judges} by judges."
+    head = "| judge | Spearman with experts | moves most | pairs that both tell apart, the other way round |"
     rows = [
-        f"| {JUDGES[name]} | {one.agreement:.2f} | {one.confirmed} | {one.reversed} | {one.means[last]:.2f} |"
-        for name, one in judges.items()
+        f"| {one.judge} | {one.agreement:.2f} | {one.responder}, from {one.by_people:g} to {one.by_judge:g} "
+        f"| {_share(one.reversed_pairs, one.pairs)} |"
+        for one in judges
     ]
-    about = f"The last of the board is {last}, {least:.2f} by experts. {CORRECTED}"
-    return f"{mentalalign_sentence(found, judges)} {about}\n\n" + "\n".join([head, *rows])
+    return f"{mentalalign_sentence(judges)} {inflated} {CORRECTED}\n\n" + "\n".join([head, "| --- " * 4 + "|", *rows])
 
 
-CORRECTED = "[May I trust the judge?](judges.md) corrects judges by some of people's ratings."
+CORRECTED = "[Correcting judges](judges.md#judges-of-counselling) says what some ratings of experts mend."
 
 
 # The page.
 
 
 def page(
-    found: Mapping[str, tuple[Board, Found]], judges: Mapping[str, Judged], fourth: Overlaps, *, is_drawn: bool
+    found: Mapping[str, tuple[Board, Found]],
+    judges: Sequence[Moved],
+    means: Mapping[str, Mapping[str, float]],
+    fourth: Overlaps,
+    *,
+    is_drawn: bool,
 ) -> str:
     """Return the page of all boards."""
     third = eqbench3()
-    counselling, people = found["mentalalign"]
-    name, ranks = most_moved(people, judges)
-    own = dict(people.models.select("model", "rank").iter_rows())[name]
-    moved = max(abs(rank - own) for rank in ranks)
+    experts, people = found["mentalalign"]
+    moved = max(abs(one.by_people - one.by_judge) for one in judges)
     _, one, two = third["moved"]["rating"]
     answered = {board.title: _row(board, held, board.judge) for board, held in found.values()}
-    answered["MentalAlign"] = _row(counselling, people, f"up to {moved:g} ranks")
+    answered["MentalAlign"] = _row(experts, people, f"up to {moved:g} ranks")
     years = (
         _overlap_row(f"EQ-Bench 3, {year}", "eq-bench-3", held, abs(one - two))
         for year, held in third["boards"].items()
@@ -237,10 +236,10 @@ def page(
     rated = {"EQ-Bench 3": "\n".join(years), "EQ-Bench 4": _overlap_row("EQ-Bench 4", "eq-bench-4", fourth)}
     said = {board.title: sentence(held) for board, held in found.values()}
     said |= {"EQ-Bench 3": eqbench3_sentence(third), "EQ-Bench 4": eqbench4_sentence(fourth)}
-    said["MentalAlign"] = mentalalign_sentence(people, judges)
+    said["MentalAlign"] = mentalalign_sentence(judges)
     sections = {board.title: _section(board, held) for board, held in found.values()}
     sections |= {"EQ-Bench 3": eqbench3_section(), "EQ-Bench 4": eqbench4_section(fourth, is_drawn=is_drawn)}
-    sections["MentalAlign"] = _section(counselling, people, mentalalign_more(people, judges))
+    sections["MentalAlign"] = _section(experts, people, mentalalign_more(judges, means))
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         boards="\n".join((answered | rated)[title] for title in ORDER),
         sentences="\n".join(f"- **{title}.** {said[title]}" for title in ORDER),
@@ -250,16 +249,23 @@ def page(
     )
 
 
+def means_by(rater: str) -> dict[str, float]:
+    """Return a rater's mean rating of each responder of MentalAlign."""
+    return dict(counselling.overall(rater).summary(resamples=1).select("model", "value").iter_rows())
+
+
 def main(docs: Path = DOCS, eqbench4_data: Path | None = None) -> None:
     """Write the page and its figures."""
     boards = [make() for make in BOARDS]
     found = {board.name: (board, find(board.scores)) for board in boards}
-    judges = judged(found["mentalalign"][1])
+    judges = [counselling.moved(judge) for judge in counselling.JUDGES]
+    means = {rater: means_by(rater) for rater in (counselling.PEOPLE, *counselling.JUDGES)}
     folder = docs / "boards"
     folder.mkdir(exist_ok=True)
     for name, (board, one) in found.items():
         if name == "mentalalign":
-            figure = people_and_judges(one.models, judges)
+            people, *others = means.values()
+            figure = people_and_judges(people, others)
         elif one.models.height > _TALL:
             figure = intervals_of_ranks(one.models)
         else:
@@ -271,7 +277,7 @@ def main(docs: Path = DOCS, eqbench4_data: Path | None = None) -> None:
     if eqbench4_data is not None:
         fourth, figure = eqbench4(str(eqbench4_data))
         save(figure, folder / "eqbench-4.svg")
-    text = page(found, judges, fourth, is_drawn=eqbench4_data is not None)
+    text = page(found, judges, means, fourth, is_drawn=eqbench4_data is not None)
     (docs / "boards.md").write_text(text, encoding="utf-8")
 
 

@@ -1,10 +1,9 @@
 """Figures of published boards that names would make too tall, or that set two judges against each other."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from boards_judged import JUDGES, Judged
 
 from attune_bench.report import drawing
 
@@ -54,21 +53,19 @@ def two_judges(ranks: pl.DataFrame, titles: tuple[str, str]) -> "Chart":
     return drawing.styled(alt.layer(*layers).properties(width=_SIDE, height=_SIDE))
 
 
-def people_and_judges(people: pl.DataFrame, judges: Mapping[str, Judged]) -> "Chart":
+def people_and_judges(people: Mapping[str, float], judges: Sequence[Mapping[str, float]]) -> "Chart":
     """Draw the mean rating of each responder by people, a cross, and by each judge, circles."""
     alt = drawing.altair()
-    order = people["model"].to_list()
-    rows = [{"name": name, "at": judged.means[name]} for judged in judges.values() for name in order]
-    lines = [
-        {"name": name, "low": own, "high": max(judged.means[name] for judged in judges.values())}
-        for name, own in people.select("model", "value").iter_rows()
-    ]
-    title = f"mean rating, 1 to 5: people (cross) and {len(JUDGES)} judges (circles)"
+    order = sorted(people, key=lambda name: -people[name])
+    by_judges = [{"name": name, "at": means[name]} for means in judges for name in order]
+    by_people = [{"name": name, "at": people[name], "most": max(means[name] for means in judges)} for name in order]
+    title = f"mean rating, 1 to 5: people (cross) and {len(judges)} judges (circles)"
     x, y = drawing.axis("X", "at", title), drawing.names("name", order)
-    rules = alt.Chart(drawing.data(lines)).mark_rule(color=drawing.GRID, strokeWidth=3, aria=False)
-    circles = alt.Chart(drawing.data(rows)).mark_point(color=drawing.SKY, filled=True, opacity=1, size=60, aria=False)
-    crosses = alt.Chart(drawing.data([{"name": one["name"], "at": one["low"]} for one in lines])).mark_point(
-        color=drawing.ORANGE, shape="cross", filled=True, opacity=1, size=120, aria=False
+    solid = {"filled": True, "opacity": 1, "aria": False}
+    own = alt.Chart(drawing.data(by_people))
+    layers = (
+        own.mark_rule(color=drawing.GRID, strokeWidth=3, aria=False).encode(x, alt.X2("most:Q"), y),
+        alt.Chart(drawing.data(by_judges)).mark_point(color=drawing.SKY, size=60, **solid).encode(x, y),
+        own.mark_point(color=drawing.ORANGE, shape="cross", size=120, **solid).encode(x, y),
     )
-    layers = (rules.encode(alt.X("low:Q"), alt.X2("high:Q"), y), circles.encode(x, y), crosses.encode(x, y))
     return drawing.styled(alt.layer(*layers).properties(width=_SIDE, height=30 * len(order)))

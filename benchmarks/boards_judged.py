@@ -1,14 +1,14 @@
-"""Boards of ratings alone, and what another judge moves: EQ-Bench 3 and 4, MentalAlign."""
+"""Boards of ratings alone: EQ-Bench 3, with what another judge moves, and EQ-Bench 4."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from boards_published import GOLDEN, Found, counselling, find
+from boards_published import GOLDEN
 
 from attune_bench.benchmarks.eqbench4 import board as eqbench4_board
 from attune_bench.report import figures
@@ -19,9 +19,6 @@ from attune_metrics.stats.agreement import spearman_rho
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Chart
-
-JUDGES = {"claude": "Claude 3.7 Sonnet", "gemini": "Gemini 2.5 Flash", "gpt-4o": "GPT-4o", "o4-mini": "o4-mini"}
-"""The judges of MentalAlign, by their names in its files."""
 
 
 @dataclass(frozen=True)
@@ -115,50 +112,3 @@ def eqbench4(path: str) -> "tuple[Overlaps, Chart]":
     scores, published = eqbench4_board(load_records(path, ENTRY))
     ordered = published.sort("value", descending=True)
     return overlaps(ordered.select("low", "high").rows()), figures.scores(scores, frame=published)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The board that a judge makes of the answers that people rated.
-
-    Attributes
-    ----------
-    means, ranks : mapping of str to float
-        By responder.
-    agreement : float
-        Spearman's correlation with people over responders.
-    confirmed, reversed : int
-        Of the pairs that differ significantly by people, how many differ significantly by the judge in the same
-        direction, and in the other one.
-    """
-
-    means: Mapping[str, float]
-    ranks: Mapping[str, float]
-    agreement: float
-    confirmed: int
-    reversed: int
-
-
-def judged(people: Found) -> dict[str, Judged]:
-    """Return the board that each judge of MentalAlign makes, beside people's."""
-    known = dict(people.models.select("model", "value").iter_rows())
-    signs = _signs(people)
-    found = {}
-    for judge in JUDGES:
-        board = find(counselling(judge))
-        means = dict(board.models.select("model", "value").iter_rows())
-        own = _signs(board)
-        found[judge] = Judged(
-            means,
-            dict(board.models.select("model", "rank").iter_rows()),
-            spearman_rho([known[name] for name in known], [means[name] for name in known]),
-            confirmed=sum(own.get(pair) == sign for pair, sign in signs.items()),
-            reversed=sum(own.get(pair) == -sign for pair, sign in signs.items()),
-        )
-    return found
-
-
-def _signs(found: Found) -> dict[tuple[str, ...], int]:
-    """Return by pair of models, in the order of their names, which is significantly better: 1 the first, else -1."""
-    pairs = found.pairs.filter(pl.col("significant")).select("model_a", "model_b", pl.col("difference").sign())
-    return {tuple(sorted((one, two))): int(sign) * (1 if one < two else -1) for one, two, sign in pairs.iter_rows()}

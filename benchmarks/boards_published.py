@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import judges_of_counselling as counselling
 import polars as pl
 
 from attune_bench import Scores, score
@@ -154,30 +155,18 @@ def spiralbench() -> Board:
     return Board("spiralbench", "Spiral-Bench", score(spiral_chatlogs()), published, about, judge="not published")
 
 
-def counselling(rater: str) -> Scores:
-    """Return the mean over seven attributes of what a rater of MentalAlign gives to each answer, 1 to 5.
-
-    Ratings outside of 1 to 5, 239 of people's, are left out.
-    """
-    ratings = pl.read_parquet(GOLDEN / "mentalalign" / "ratings.parquet").filter(
-        pl.col("rater") == rater, pl.col("value").is_between(1, 5)
-    )
-    means = ratings.group_by("responder", "item").agg(pl.col("value").cast(pl.Float64).mean()).sort("responder", "item")
-    rows = ((responder, f"{item:04}", value) for responder, item, value in means.iter_rows())
-    return _scores(rows, "MentalAlign", "post", "Mean rating", low=1, high=5, digits=2)
-
-
 def mentalalign() -> Board:
-    """Return the board of people's ratings of MentalAlign; the published table has no therapist."""
-    table = pl.read_csv(GOLDEN / "mentalalign" / "published.csv")
-    published = dict(table.select("responder", "average").iter_rows())
+    """Return MentalAlign's board by experts, of the nine models that are published."""
+    experts, published = counselling.overall(counselling.PEOPLE), counselling.published()
     about = (
-        "Experts rate answers to 1,000 posts of counselling forums, by a human therapist and nine models, on seven "
-        "attributes from 1 to 5; the mean over the attributes counts. The published table has no therapist, and counts "
-        "239 ratings of 0 and 6, which are left out here. Of whom a rating is, is not published. The therapist's "
-        "answers are short posts: length and style may explain their rank."
+        "1,000 posts of counselling forums, answered by nine models and a therapist; the mean over seven attributes of "
+        "experts' ratings from 1 to 5. The published means count 33 answers that experts gave 0 on every attribute, of "
+        "these 20 by Qwen-2.5-7B; here they are left out, and two models that are level in print are not. Each answer "
+        "is to one post, and the therapist's were written for a forum: length and style, which the data do not have, "
+        "may explain its ratings, and not skill."
     )
-    return Board("mentalalign", "MentalAlign", counselling("human"), published, about)
+    scores = experts.keep(groups=[(model, None) for model in published])
+    return Board("mentalalign", "MentalAlign", scores, published, about)
 
 
 @dataclass(frozen=True)

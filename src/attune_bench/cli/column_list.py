@@ -21,6 +21,7 @@ from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.scores.columns import Columns, Frame, FrameColumn, share, text, true_false, whole
 from attune_bench.scores.columns import columns as frame_columns
 from attune_bench.stats.compare import COMPARISONS, LOOK, SAME
+from attune_bench.stats.consensus import CONFUSION, CONSENSUS, JUDGE_ERRORS, SHARED_ERRORS, UNIT_LEVELS
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
 from attune_bench.stats.judges import JUDGES, RATER_PAIRS
 from attune_bench.stats.planning import EXPECTED, PLAN
@@ -157,6 +158,19 @@ FRAMES: Mapping[str, Frame] = {
     "judges": Frame("`judge agree` (`judges`)", "a data set, dimension and judge", JUDGES),
     "pairs of raters": Frame(
         "`judge agree --pairs` (`judges`)", "a data set, dimension and pair of raters", RATER_PAIRS
+    ),
+    "consensus": Frame("`judge consensus`", "a data set, dimension and model", CONSENSUS),
+    "errors of judges": Frame(
+        "`judge consensus --format json` (`judges`)", "a data set, dimension and judge", JUDGE_ERRORS
+    ),
+    "confusion of judges": Frame(
+        "`judge consensus --format json` (`confusion`)", "a data set, dimension, judge, level and rating", CONFUSION
+    ),
+    "shared errors": Frame(
+        "`judge consensus --format json` (`pairs`)", "a data set, dimension and pair of judges", SHARED_ERRORS
+    ),
+    "levels of units": Frame(
+        "`judge consensus --format json` (`units`)", "a data set, dimension, unit and model", UNIT_LEVELS
     ),
     "chance": Frame("`report --format json` (`chance`)", "a condition and metric", EXPECTED_CHANCE),
     "random answers": Frame("`attune_bench.chance()`", "a metric; of scores, a condition and metric", RANDOM_ANSWERS),

@@ -1,4 +1,4 @@
-"""The commands about judges: `judge agree`, `draw`, `plan` and `correct`."""
+"""The commands about judges: `judge agree`, `consensus`, `draw`, `plan` and `correct`."""
 
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from attune_bench.cli.options import (
 )
 from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings, writing
 from attune_bench.cli.scores import check_unstated, read_scores, sampling_of
+from attune_bench.report.consensus import consensus_note, consensus_tables, consensus_warnings
 from attune_bench.report.document import Document, Format, document
 from attune_bench.report.judges import (
     closeness_note,
@@ -38,6 +39,7 @@ from attune_bench.scores.columns import build_frame
 from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
 from attune_bench.scores.pairwise import score
 from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.stats.consensus import judge_consensus
 from attune_bench.stats.debias import RATINGS_NEEDED, debias, debias_pairs, draw_labels, plan_labels, read_labels
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.options import AnalysisOptions
@@ -83,8 +85,9 @@ def agree(
 
     Is a judge as close to an expert as another expert is? The answer is by dimension, from RATINGS.
 
-    RATINGS is a CSV, XLSX, JSONL or Parquet table with the columns item, rater, dimension, rating, and optional dataset
-    and cluster, of items that belong together. No scores are needed.
+    RATINGS is a CSV, XLSX, JSONL or Parquet table with the columns item, rater, dimension, rating, and optional
+    responder, whose answer to the item is rated, dataset, and cluster, of items that belong together. No scores are
+    needed.
 
     JSON: under judges dataset, dimension, judge, with_experts, among_experts and shift, each with _low and _high,
     difference, low, high, verdict, expert_shift, judge_shift, n, clusters, reason; under pairs dataset, dimension,
@@ -102,6 +105,33 @@ def agree(
     about = {"experts": list(expert), "judges": list(judge), "weights": weighting, **given}
     tables = closeness_tables(found.judges, found.pairs, all_pairs=pairs)
     print_document(Document(tables, notes=notes, warnings=warned, metadata=about), format)
+
+
+@verb("judge consensus ratings.csv")
+@click.argument("ratings", type=FILE)
+@many("--judge", "A rater who counts; by default all.")
+@option("--confusion", "Print how often each judge gives each rating at each level; JSON always has it.", bool)
+@sampling_options("level")
+@format_option()
+def consensus(ratings: Path, judge: tuple[str, ...], confusion: bool, level: float, format: Format) -> None:  # noqa: A002
+    """Estimate levels and judges' errors without people.
+
+    At least three judges rated the same responses, and nobody knows the truth. From how the judges agree, by dimension:
+    the mean level of each model, and each judge's accuracy, leniency and spread. What all judges share cannot be seen.
+
+    RATINGS is a CSV, XLSX, JSONL or Parquet table with the columns item, rater (or judge), dimension, rating, and
+    optional responder (or model), dataset and cluster. No scores are needed.
+
+    JSON: under models dataset, dimension, model, level, low, high, plain, n, clusters, reason; under judges dataset,
+    dimension, judge, accuracy, leniency, spread, slope, n, reason; under confusion, pairs and units the judges'
+    matrices, tests of shared errors and the level of each unit; attune-bench columns describes them.
+    """
+    found, warned = with_warnings(lambda: judge_consensus(ratings, judges=judge, level=level))
+    notes = [*found.notes, consensus_note(found, level=level)]
+    warnings = [*consensus_warnings(found, level=level), *warned]
+    about = {"judges": list(judge) or sorted(found.judges["judge"].unique()), "level": level}
+    tables = consensus_tables(found, confusion=confusion)
+    print_document(Document(tables, notes=notes, warnings=warnings, metadata=about), format)
 
 
 @verb("judge correct scores.json --labels labels.csv --metric avg_draft_judge_score", variants=True)
@@ -238,7 +268,8 @@ def judge() -> None:
     """May a judge be trusted? Compare it with experts, or correct it by people's ratings of a part of the units.
 
     plan says how many ratings are needed; draw chooses units at random and writes a sheet to fill in, which correct
-    reads. agree needs no scores: it compares judges with experts who rated the same items.
+    reads. agree needs no scores: it compares judges with experts who rated the same items. consensus needs no people:
+    it says what judges agree on.
     """
 
 
@@ -247,7 +278,7 @@ def labels() -> None:
     """Have people rate a part of what a judge scored; the same as judge draw and judge plan."""
 
 
-for _command in (agree, draw, plan_, correct):
+for _command in (agree, consensus, draw, plan_, correct):
     judge.add_command(_command)
 labels.add_command(draw)
 labels.add_command(plan_)

@@ -166,8 +166,8 @@ def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bo
     shifts = [
         *agreement[:2],
         _shift(),
-        number_column("of two experts", "expert_shift", _rating),
-        number_column("of two judges", "judge_shift", _rating),
+        number_column("of two experts", "expert_shift", rating_metric),
+        number_column("of two judges", "judge_shift", rating_metric),
     ]
     twos = [
         agreement[0],
@@ -178,11 +178,11 @@ def closeness_tables(judges: pl.DataFrame, pairs: pl.DataFrame, *, all_pairs: bo
         size_column(),
     ]
     title = "Kappa of a judge with experts, and of experts among themselves"
-    tables = with_frame("judges", judges, _by_dataset("judges", title, agreement, judges))
+    tables = with_frame("judges", judges, by_dataset("judges", title, agreement, judges))
     # The first tables have their frame and footnotes already.
     moved = judges.filter(pl.col("shift").is_not_null()).with_columns(reason=pl.lit(None, dtype=pl.String))
-    tables += _by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
-    of_pairs = _by_dataset("pairs", "Kappa of every two raters", twos, pairs) if all_pairs else ()
+    tables += by_dataset("judges", "Mean rating, judge minus experts", shifts, moved)
+    of_pairs = by_dataset("pairs", "Kappa of every two raters", twos, pairs) if all_pairs else ()
     return [*tables, *with_frame("pairs", pairs, of_pairs)]
 
 
@@ -190,15 +190,17 @@ def _kappa(_: Row) -> Metric:
     return Metric(name="kappa", label="Kappa", digits=3)
 
 
-def _rating(_: Row) -> Metric:
+def rating_metric(_: Row) -> Metric:
+    """Return how a mean of ratings is shown."""
     return Metric(name="rating", label="Rating", digits=2)
 
 
 def _shift(head: str = "shift") -> Column:
-    return estimate_column(head, "shift", _rating, low="shift_low", high="shift_high", signed=True)
+    return estimate_column(head, "shift", rating_metric, low="shift_low", high="shift_high", signed=True)
 
 
-def _by_dataset(key: str, title: str, columns: list[Column], frame: pl.DataFrame) -> Iterator[Table]:
+def by_dataset(key: str, title: str, columns: list[Column], frame: pl.DataFrame) -> Iterator[Table]:
+    """Yield a table for each data set, which its title names."""
     for (dataset,), rows in frame.group_by("dataset", maintain_order=True):
         yield Table(key, title if dataset is None else f"{dataset}: {title}", columns, rows.to_dicts())
 

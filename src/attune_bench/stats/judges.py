@@ -9,7 +9,7 @@ rating is not rated.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +48,8 @@ class RatedDimension:
         Without responders, a response is an item.
     labels : tuple of (str, str)
         What each response is drawn with: the cluster of its item, or its item.
+    responses : tuple of (str, str or None)
+        Item and responder of each response; None where the table does not say who is rated.
     """
 
     dataset: str | None
@@ -55,10 +57,19 @@ class RatedDimension:
     raters: tuple[str, ...]
     ratings: Floats
     labels: tuple[tuple[str, str], ...]
+    responses: tuple[tuple[str, str | None], ...]
 
-    def of(self, raters: tuple[str, ...]) -> Floats:
-        """Return the ratings of some of the raters, in this order."""
-        return self.ratings[:, [self.raters.index(rater) for rater in raters]]
+    def of(self, raters: tuple[str, ...]) -> "RatedDimension":
+        """Return what some of the raters gave, in this order, without the responses that only others rated."""
+        ratings = self.ratings[:, [self.raters.index(rater) for rater in raters]]
+        kept = np.flatnonzero((~np.isnan(ratings)).any(axis=1))
+        return replace(
+            self,
+            raters=raters,
+            ratings=ratings[kept],
+            labels=tuple(self.labels[place] for place in kept),
+            responses=tuple(self.responses[place] for place in kept),
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -148,7 +159,8 @@ def _dimension(dataset: str | None, dimension: str, rated: pl.DataFrame) -> Rate
     labels = tuple(
         ("", unit) if cluster is None else (cluster, "") for unit, cluster in responses.select("unit", "cluster").rows()
     )
-    return RatedDimension(dataset, dimension, tuple(raters), ratings, labels)
+    rated_responses = tuple(responses.select("unit", "model").rows())
+    return RatedDimension(dataset, dimension, tuple(raters), ratings, labels, rated_responses)
 
 
 _MOST_LEVELS = 500
@@ -268,11 +280,11 @@ def compare_judges(
             continue
         if judging:
             own = (*known, *judging)
-            given, labels = _rated_by(one, own)
-            _check_levels(given, one.dimension, table.name)
-            drawn = draw_resamples(labels, n_resamples=resamples, seed=seed)
+            given = one.of(own)
+            _check_levels(given.ratings, one.dimension, table.name)
+            drawn = draw_resamples(given.labels, n_resamples=resamples, seed=seed)
             found = judge_reliability(
-                given, range(len(known)), drawn, weights=weights, by=by, margin=margin, level=level
+                given.ratings, range(len(known)), drawn, weights=weights, by=by, margin=margin, level=level
             )
             of_judges += [{**where, **_judge_row(judge, found, own)} for judge in found.judges]
             of_pairs += [{**where, **row} for row in _pair_rows(found, own)]
@@ -291,20 +303,18 @@ def _check_raters(table: RaterTable, experts: Sequence[str], judges: Sequence[st
             "name at least two experts, to compare a judge with, and one judge; the raters are "
             f"{', '.join(table.raters)}"
         )
+    check_named(table, (*experts, *judges))
+
+
+def check_named(table: RaterTable, raters: Sequence[str]) -> None:
+    """Raise where one of these raters is not in the table, or is named twice."""
     named: set[str] = set()
-    for rater in (*experts, *judges):
+    for rater in raters:
         if rater not in table.raters:
             raise MetricInputError(f"{table.name}: no rater {rater!r}; {did_you_mean(rater, table.raters)}")
         if rater in named:
             raise MetricInputError(f"{rater!r} is named twice; a rater is an expert or a judge, once")
         named.add(rater)
-
-
-def _rated_by(one: RatedDimension, raters: tuple[str, ...]) -> tuple[Floats, list[tuple[str, str]]]:
-    """Return the ratings of some raters and what items are drawn with, without the items that only others rated."""
-    ratings = one.of(raters)
-    kept = np.flatnonzero((~np.isnan(ratings)).any(axis=1))
-    return ratings[kept], [one.labels[place] for place in kept]
 
 
 def _check_levels(ratings: Floats, dimension: str, name: str) -> None:

@@ -14,8 +14,8 @@ What ratings cannot show, however many there are [3]_:
 
 - With one judge nothing, and with two not which of the two errs: at least three judges have to follow each other.
 - Which end of the scale is the good one: most judges are taken to rise with the level.
-- The zero and the unit of the scale. Both are set by the judges together: their shifts and the excess of their slopes
-  over 1, each over the scale of the judge's noise, sum to 0. So if all judges are lenient, the levels are too high.
+- The zero and the unit of the scale. Both are set by the average judge: shifts have the mean 0, slopes the mean 1. So
+  if all judges are lenient, the levels are too high.
 - Errors that judges share, such as those of one family of models: the levels then follow the majority.
 
 References
@@ -72,6 +72,7 @@ FOLLOWS = 2.5
 """A judge follows the others where its correlation with their mean is so many standard errors above 0."""
 
 _RIDGE = 1e-4  # keeps the numbers of a judge that never errs finite
+_AVERAGE = np.array([0.0, 1.0, 0.0])
 _PERFECT = 1 - 1e-9
 _MOST_STEPS, _NEAR, _CONVERGED, _DIGITS = 10_000, 1e-4, 1e-10, 8
 
@@ -85,13 +86,13 @@ class JudgeErrors:
     accuracy : float
         Probability that a rating is the level, 0 to 1.
     leniency : float
-        Mean of the rating minus the level, in points of the scale; above 0 the judge is more lenient than the judges
-        are together.
+        Mean of the rating minus the level, in points of the scale; above 0 the judge is more lenient than the average
+        judge.
     spread : float
         Standard deviation of the rating minus the level, in points of the scale.
     slope : float
-        By how many points the judge's impression rises with a level: 1 for the judges together, below 1 for a judge
-        that tells good from bad less than they do, below 0 for one that falls where they rise; nan of two levels.
+        By how many points the judge's impression rises with a level: 1 for the average judge, below 1 for a judge that
+        tells good from bad less, below 0 for one that falls where the others rise; nan of two levels.
     confusion : array of float, shape (levels, levels)
         Probability of each rating (column) at each level (row).
     reason : str or None
@@ -218,21 +219,21 @@ def ordinal_consensus(
     A judge is left out that gives all units one rating, or does not follow the others: its correlation with their mean
     is less than 2.5 standard errors above 0. Where fewer than three judges are left, or half of them fall where the
     others rise, nothing is estimated and ``reason`` says so. A judge that falls is turned round. On a scale of two
-    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.001 on slope, shift and 1, each
-    over the scale, keeps a judge that never errs finite. docs/judges.md simulates coverage.
+    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift, slope minus
+    1 and one over the scale keeps a judge that never errs finite. docs/judges.md simulates coverage.
 
     Examples
     --------
-    Three judges see the level with an error of 0.4, 0.6 and 0.8; the first rates 0.4 too high, the third 0.8 too low:
+    Three judges see the level with an error of 0.4, 0.6 and 0.8; the first rates 0.5 too high, the third 0.5 too low:
 
     >>> generator = np.random.default_rng(1)
     >>> levels = generator.integers(1, 6, size=200)
-    >>> seen = levels[:, np.newaxis] + generator.normal([0.4, 0, -0.8], [0.4, 0.6, 0.8], size=(200, 3))
+    >>> seen = levels[:, np.newaxis] + generator.normal([0.5, 0, -0.5], [0.4, 0.6, 0.8], size=(200, 3))
     >>> found = ordinal_consensus(np.clip(np.rint(seen), 1, 5), range(200))
     >>> [round(judge.accuracy, 2) for judge in found.judges], [round(judge.leniency, 2) for judge in found.judges]
-    ([0.71, 0.67, 0.32], [0.28, -0.04, -0.84])
+    ([0.52, 0.66, 0.46], [0.48, 0.09, -0.5])
     >>> [round(float(mean), 1) for mean in (levels.mean(), found.means[0].estimate, found.plain_means[0])]
-    [3.1, 3.2, 3.0]
+    [3.1, 3.1, 3.1]
     """
     check_level(level)
     given, index = check_array(ratings, "ratings", "units", "judges"), cluster_index(clusters)
@@ -248,6 +249,7 @@ def ordinal_consensus(
     levels = rating_levels(given)
     signs, reasons = _directions(given)
     if reason := _why_unknown(signs, reasons):
+        reasons = [one or (_FALLS if sign < 0 else None) for one, sign in zip(reasons, signs.tolist(), strict=True)]
         return _unknown(levels, reasons, names, (len(given), level), reason)
     kept = np.flatnonzero(signs)
     places = np.rint((given[:, kept] - levels[0]) / (levels[1] - levels[0]))
@@ -262,7 +264,7 @@ def ordinal_consensus(
     overall: Floats = (data.counts.sum(axis=1, keepdims=True) * shares).sum(axis=0) / data.counts.sum()
     errors = [_no_errors(levels, reason) for reason in reasons]
     for judge, matrix, part in zip(kept, matrices, fit.parts, strict=True):
-        slope = float(signs[judge] * part[1] / part[2]) if len(levels) > 2 else nan
+        slope = float(signs[judge] * part[1]) if len(levels) > 2 else nan
         turned_back = matrix[:, ::-1] if signs[judge] < 0 else matrix
         errors[judge] = _errors(levels, overall, turned_back, round(slope, _DIGITS))
 
@@ -287,7 +289,7 @@ def ordinal_consensus(
 
 
 _METHOD = "one-step jackknife-t"
-_NO_RATING = "no rating"
+_NO_RATING, _FALLS = "no rating", "falls where others rise"
 
 
 def _why_unknown(signs: NDArray[np.int64], reasons: list[str | None]) -> str | None:
@@ -478,7 +480,7 @@ def _start(data: _Tally, places: Floats) -> tuple[Floats, Floats]:
     judges = data.patterns.shape[1]
     rated, shares = _expected(data, posterior)
     free = _free_directions(judges, data.size)
-    return _improve(np.tile([0.0, 2.0, 2.0], (judges, 1)), rated, free, steps=20), shares
+    return _improve(np.tile([0.0, 1.0, 1.0 if data.size == 2 else 2.0], (judges, 1)), rated, free, steps=20), shares
 
 
 def _maximize(data: _Tally, parts: Floats, shares: Floats, tolerance: float) -> _Fit:
@@ -489,7 +491,7 @@ def _maximize(data: _Tally, parts: Floats, shares: Floats, tolerance: float) -> 
     while True:
         steps += 1
         posterior, log_likelihood = _posterior(data, parts, shares)
-        objective = log_likelihood - _RIDGE / 2 * float((parts**2).sum())
+        objective = log_likelihood - _penalty(parts)
         rated, new_shares = _expected(data, posterior)
         new = _improve(parts, rated, free, steps=1)
         new_matrices = np.exp(_log_confusions(new, data.size))
@@ -499,11 +501,14 @@ def _maximize(data: _Tally, parts: Floats, shares: Floats, tolerance: float) -> 
         parts, shares, matrices = new, new_shares, new_matrices
 
 
+def _penalty(parts: Floats) -> float:
+    return _RIDGE / 2 * float(((parts - _AVERAGE) ** 2).sum())
+
+
 def _log_confusions(parts: Floats, size: int) -> Floats:
     """Return the log-probability of each rating at each level (judges, levels, ratings); last 0 for no rating.
 
-    Parts are shift, slope and 1, each over the scale: the logarithm is concave in them, so that the M-step has one
-    maximum. ``F(u) - F(v) = F(u) F(-v) (1 - exp(v - u))`` loses no digits.
+    Parts are shift, slope and 1 over the scale. ``F(u) - F(v) = F(u) F(-v) (1 - exp(v - u))`` loses no digits.
     """
     steps = _thresholds(parts, size)
     found = np.zeros((len(parts), size, size + 1))
@@ -516,13 +521,27 @@ def _log_confusions(parts: Floats, size: int) -> Floats:
 
 def _thresholds(parts: Floats, size: int) -> Floats:
     """Return the logits that a rating is at most each level but the last (judges, levels, levels - 1)."""
-    found: Floats = (parts[:, np.newaxis, np.newaxis] * _design(size)).sum(axis=-1)
+    found: Floats = (_natural(parts)[:, np.newaxis, np.newaxis] * _design(size)).sum(axis=-1)
     return found
+
+
+def _natural(parts: Floats) -> Floats:
+    """Return shift and slope over the scale, and 1 over the scale: what logits are linear in, and so concave."""
+    return parts * np.stack([parts[:, 2], parts[:, 2], np.ones(len(parts))], axis=-1)
+
+
+def _natural_slopes(parts: Floats) -> Floats:
+    """Return the derivatives of `_natural` by the parts, a matrix with a block for each judge."""
+    judges = len(parts)
+    found = np.zeros((judges, 3, judges, 3))
+    for judge, (shift, slope, precision) in enumerate(parts.tolist()):
+        found[judge, :, judge] = [[precision, 0, shift], [0, precision, slope], [0, 0, 1]]
+    return found.reshape(3 * judges, 3 * judges)
 
 
 @cache
 def _design(size: int) -> Floats:
-    """Return what each part is multiplied by in `_thresholds`, of shape (levels, levels - 1, 3)."""
+    """Return what each natural part is multiplied by in `_thresholds`, of shape (levels, levels - 1, 3)."""
     middle = (size - 1) / 2
     found = np.full((size, size - 1, 3), -1.0)
     found[..., 1] = middle - np.arange(size)[:, np.newaxis]
@@ -531,7 +550,7 @@ def _design(size: int) -> Floats:
 
 
 def _derivatives(parts: Floats, size: int) -> tuple[Floats, Floats]:
-    """Return the first (judges, levels, ratings, 3) and second derivatives (..., 3, 3) of `_log_confusions`."""
+    """Return first (judges, levels, ratings, 3) and second derivatives (..., 3, 3) by the natural parts."""
     steps, design = _thresholds(parts, size), _design(size)
     below, above = np.exp(-np.logaddexp(0, -steps)), np.exp(-np.logaddexp(0, steps))
     first = np.zeros((len(parts), size, size + 1, 3))
@@ -549,10 +568,10 @@ def _derivatives(parts: Floats, size: int) -> tuple[Floats, Floats]:
 
 
 def _free_directions(judges: int, size: int) -> Floats:
-    """Return orthogonal directions (judges * 3, free) in which parts may move: those that keep zero and unit."""
+    """Return orthogonal directions (judges * 3, free) in which parts may move: those that keep both means."""
     fixed = np.zeros((2, judges, 3))
     fixed[0, :, 0] = 1
-    fixed[1, :, 1], fixed[1, :, 2] = 1, -1
+    fixed[1, :, 1] = 1
     if size == 2:  # one threshold, in the middle: no unit, and shifts are free
         fixed = np.zeros((judges, judges, 3))
         fixed[np.arange(judges), np.arange(judges), 2] = 1
@@ -590,12 +609,16 @@ def _improve(parts: Floats, rated: Floats, free: Floats, steps: int) -> Floats:
     def gain(at: Floats) -> float:
         if size > 2 and at[:, 2].min() <= 0:
             return -np.inf
-        return float((rated * _log_confusions(at, size)[:, :, :size]).sum()) - _RIDGE / 2 * float((at**2).sum())
+        return float((rated * _log_confusions(at, size)[:, :, :size]).sum()) - _penalty(at)
 
     now = gain(parts)
     for _ in range(steps):
-        gradient, curvature = _slopes(parts, rated)
-        move = (free @ np.linalg.solve(free.T @ curvature @ free, free.T @ gradient.ravel())).reshape(parts.shape)
+        gradient, information = _slopes(parts, rated)
+        turn = _natural_slopes(parts)
+        # Without the curvature of the natural parts, so that the step is always one upwards.
+        information = turn.T @ information @ turn + _RIDGE * np.eye(parts.size)
+        gradient = turn.T @ gradient - _RIDGE * (parts - _AVERAGE).ravel()
+        move = (free @ np.linalg.solve(free.T @ information @ free, free.T @ gradient)).reshape(parts.shape)
         length = 1.0
         while (then := gain(parts + length * move)) < now and length > 1e-9:
             length /= 2
@@ -606,14 +629,13 @@ def _improve(parts: Floats, rated: Floats, free: Floats, steps: int) -> Floats:
 
 
 def _slopes(parts: Floats, rated: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient (judges, 3) of what `_improve` maximises, and minus its second derivatives, as a matrix."""
+    """Return the gradient of the ratings' likelihood, given levels, by all natural parts, and their information."""
     judges, size = rated.shape[:2]
     first, second = _derivatives(parts, size)
-    gradient = np.einsum("jtr,jtrc->jc", rated, first[:, :, :size]) - _RIDGE * parts
-    of_judges = _RIDGE * np.eye(3) - np.einsum("jtr,jtrcd->jcd", rated, second[:, :, :size])
-    curvature = np.zeros((judges, 3, judges, 3))
-    curvature[np.arange(judges), :, np.arange(judges)] = of_judges
-    return gradient, curvature.reshape(3 * judges, 3 * judges)
+    gradient = np.einsum("jtr,jtrc->jc", rated, first[:, :, :size])
+    information = np.zeros((judges, 3, judges, 3))
+    information[np.arange(judges), :, np.arange(judges)] = -np.einsum("jtr,jtrcd->jcd", rated, second[:, :, :size])
+    return gradient.ravel(), information.reshape(3 * judges, 3 * judges)
 
 
 def _influences(data: _Tally, fit: _Fit) -> Floats:
@@ -630,7 +652,7 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     scores = scores.transpose(1, 0, 2)  # (patterns, levels, parts)
     expected = np.einsum("mpt,ptc->mpc", posterior, scores)
     rated, _ = _expected(data, posterior)
-    of_parts = _slopes(fit.parts, rated)[1]
+    slopes, of_parts = _slopes(fit.parts, rated)
     of_parts -= np.einsum("pt,ptc,ptd->cd", units.sum(axis=0), scores, scores, optimize=True)
     of_parts += np.einsum("mp,mpc,mpd->cd", counts, expected, expected, optimize=True)
     of_both = np.einsum("mpt,mpc->mct", units, expected) - np.einsum("mpt,ptc->mct", units, scores)
@@ -642,8 +664,10 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     eliminated = of_both @ inverse
     rest = of_parts - np.einsum("mct,mdt->cd", eliminated, of_both)
     moved = posterior - fit.shares[:, np.newaxis]
+    turn = _natural_slopes(fit.parts)
+    rest = turn.T @ rest @ turn - _curvature(slopes.reshape(judges, 3)) + _RIDGE * np.eye(3 * judges)
     free = _free_directions(judges, size)
-    solved = free @ _inverse(free.T @ rest @ free) @ free.T
+    solved = turn @ free @ _inverse(free.T @ rest @ free) @ free.T @ turn.T
     of_patterns = (expected - np.einsum("mct,mpt->mpc", eliminated, moved)) @ solved
     places = np.arange(size)
     gradient = fit.shares * (places - (fit.shares @ places)[:, np.newaxis])
@@ -653,6 +677,15 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     found[models, :, models] += np.einsum("mt,mpt->mp", through_shares, moved)
     known = data.of_units >= 0
     return np.asarray(found[data.of_models[known], data.of_units[known]])
+
+
+def _curvature(slopes: Floats) -> Floats:
+    """Return what the curvature of the natural parts adds to second derivatives, from slopes (judges, 3) by them."""
+    judges = len(slopes)
+    found = np.zeros((judges, 3, judges, 3))
+    for judge, (shift, slope, _) in enumerate(slopes.tolist()):
+        found[judge, :, judge] = [[0, 0, shift], [0, 0, slope], [shift, slope, 0]]
+    return found.reshape(3 * judges, 3 * judges)
 
 
 def _inverse(information: Floats) -> Floats:

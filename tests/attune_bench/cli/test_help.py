@@ -70,7 +70,7 @@ SUBCOMMANDS = (
     *("annotate predict", "annotate rate", "annotate collect", "annotate demo", "annotate backup"),
     *("annotate potato", "annotate potato-import"),
     *("batch export", "batch import", "leaderboard build", "leaderboard check"),
-    *("judge agree", "judge draw", "judge plan", "judge correct"),
+    *("judge agree", "judge consensus", "judge draw", "judge plan", "judge correct"),
 )
 LISTED = re.compile(r"^  (?:-\w, )?(--[\w-]+)", re.MULTILINE)
 
@@ -151,7 +151,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"{model},q{unit},accuracy,{unit % least == 0:d}" for model, least in (("a", 2), ("b", 3)) for unit in range(9)
     ]
     (folder / "results.csv").write_text("\n".join(["model,unit,metric,value", *rows]))
-    rated = ((item, rater, item % place) for item in range(9) for place, rater in ((2, "ann"), (3, "bob"), (4, "gpt")))
+    rated = (
+        (item, rater, (item + place) // 3) for item in range(9) for place, rater in enumerate(("ann", "bob", "gpt"))
+    )
     ratings = [f"{item},{rater},warmth,{rating}" for item, rater, rating in rated]
     (folder / "ratings.csv").write_text("\n".join(["item,rater,dimension,rating", *ratings]))
     draw_labels(scores, 30, metric="avg_draft_judge_score").with_columns(rating=pl.lit(0.5)).write_csv(

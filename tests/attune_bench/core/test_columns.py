@@ -20,6 +20,7 @@ from attune_bench.cli.column_list import FRAMES, column_frame, columns_text, lis
 from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boards
 from attune_bench.report.tables import model_frame
 from attune_bench.scores.columns import Analysis, FrameColumn, columns
+from attune_bench.stats.consensus import judge_consensus
 from attune_bench.stats.debias import debias, debias_pairs, plan_labels
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.subgroups import compare_by
@@ -69,6 +70,9 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
     ]
     ratings = pl.DataFrame(rows, schema=["item", "rater", "dimension", "rating"], orient="row")
     judged = compare_judges(ratings, experts=["a", "b"], judges=["c"], **QUICK)
+    alike = [(f"i{item}", f"m{item % 2}", rater, "warmth", item % 5) for item in range(12) for rater in "abcd"]
+    by_models = pl.DataFrame(alike, schema=["item", "responder", "rater", "dimension", "rating"], orient="row")
+    agreed = judge_consensus(by_models)
     flat = flat_tables(scores, by=["category"], data=data, small_cells=True, **ONE)
     return {
         "summary": [scores.summary(**QUICK), flat["summary"]],
@@ -87,6 +91,11 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
         "ratings needed": [plan_labels(scores, labels, width=5)],
         "judges": [judged.judges],
         "pairs of raters": [judged.pairs],
+        "consensus": [agreed.models],
+        "errors of judges": [agreed.judges],
+        "confusion of judges": [agreed.confusion],
+        "shared errors": [agreed.pairs],
+        "levels of units": [agreed.units],
         "chance": [chance_of_units(scores)],
         "metrics": [flat["metrics"]],
         "models": [flat["models"]],

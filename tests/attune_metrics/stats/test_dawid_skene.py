@@ -274,8 +274,7 @@ def test_a_general_optimizer_finds_the_same_maximum() -> None:
         weights = [1.0, exp(at[0]), exp(at[1])]
         shares = [one / sum(weights) for one in weights]
         scales = [exp(one) for one in at[2:5]]
-        shifts = [at[5], at[6], -scales[2] * (at[5] / scales[0] + at[6] / scales[1])]
-        slopes = [at[7], at[8], 1 - scales[2] * ((at[7] - 1) / scales[0] + (at[8] - 1) / scales[1])]
+        shifts, slopes = [at[5], at[6], -at[5] - at[6]], [at[7], at[8], 3 - at[7] - at[8]]
 
         def rate(j: int, t: int, r: int) -> float:
             below = [logistic((k + 0.5 - slopes[j] * t - shifts[j]) / scales[j]) for k in (-1, 0)]
@@ -295,3 +294,12 @@ def test_a_general_optimizer_finds_the_same_maximum() -> None:
         for spread in (0.2, 0.3, 0.5)
     )
     assert found(ratings.astype(float)).log_likelihood == pytest.approx(-best, abs=5e-3)
+
+
+@pytest.mark.slow
+def test_the_interval_is_as_wide_as_refits_without_each_unit_make_it() -> None:
+    _, ratings = rated(60)
+    mean = found(ratings).means[0]
+    without = [found(np.delete(ratings, place, axis=0)).means[0].estimate for place in range(60)]
+    error = np.sqrt(59 / 60 * ((np.array(without) - np.mean(without)) ** 2).sum())
+    assert (mean.high - mean.low) / 2 == pytest.approx(2.0 * error, rel=0.1)

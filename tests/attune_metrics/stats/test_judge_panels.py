@@ -1,0 +1,214 @@
+"""Several judges together: by hand, properties, odd judges, refusals, and how often the interval is right."""
+
+import warnings
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attune_metrics import MetricInputError
+from attune_metrics.metric import UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import draw_resamples
+from attune_metrics.stats.judge_panels import JudgePanel, combine_judges, prediction_powered_panel
+from attune_metrics.stats.judges import prediction_powered
+
+GENERATOR = np.random.default_rng(7)
+PEOPLE, ONE, TWO, THREE = GENERATOR.normal(size=(4, 120))
+RATED = np.where(np.arange(120) % 3 == 0, PEOPLE, nan)  # 40
+JUDGES = np.array([PEOPLE + 0.8 * ONE, 3 - 2 * PEOPLE + 2 * TWO, THREE])
+FIVES = np.arange(120) // 5
+
+
+def panel(judged: Any, rated: Any = RATED, clusters: Any = range(120), resamples: int = 200) -> JudgePanel:
+    """Return the correction by several judges, without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableIntervalWarning)
+        return prediction_powered_panel(judged, rated, draw_resamples(clusters, n_resamples=resamples))
+
+
+def width(found: Any) -> float:
+    return float(found.corrected.high - found.corrected.low)
+
+
+def test_two_judges_by_least_squares() -> None:
+    # The ratings are 2 + j - k / 2 exactly: every fit finds these weights, whichever cluster is left out.
+    judged = np.array([PEOPLE + ONE, 2 * (PEOPLE + ONE) + 4 - 2 * PEOPLE])
+    found = combine_judges(judged, RATED, range(120))
+    assert found.weights == pytest.approx((1, -0.5), abs=1e-3)
+    assert found.scores == pytest.approx(PEOPLE, abs=5e-3)
+
+
+def test_a_ratings_own_cluster_has_no_part_in_its_weights() -> None:
+    first = combine_judges(JUDGES, RATED, FIVES).scores
+    moved = np.where((FIVES == 3) & ~np.isnan(RATED), RATED + 50, RATED)
+    second = combine_judges(JUDGES, moved, FIVES).scores
+    own = FIVES == 3
+    # Up to the constant that all units share.
+    inside = (~np.isnan(RATED) & own).nonzero()[0]
+    assert np.diff(second[inside]) == pytest.approx(np.diff(first[inside]), abs=1e-9)
+    others = (~np.isnan(RATED) & ~own).nonzero()[0]
+    assert not np.allclose(np.diff(second[others]), np.diff(first[others]), atol=0.1)
+
+
+def test_one_rating_may_differ_from_all_others() -> None:
+    # Without its cluster all ratings are equal, and by rounding their sum of squares is below 0.
+    rated = np.full(120, nan)
+    rated[:50] = [4.0] + 49 * [5.0]
+    found = combine_judges(np.round(JUDGES), rated, range(120))
+    assert not np.isnan(found.scores).any()
+    assert np.ptp(found.scores) < 0.2
+
+
+def test_unrated_units_have_the_mean_of_the_weights_of_the_rated() -> None:
+    found = combine_judges(JUDGES, RATED, range(120))
+    plain = np.isnan(RATED)
+    fitted = np.array(found.weights) @ JUDGES
+    assert np.ptp((found.scores - fitted)[plain]) == pytest.approx(0, abs=1e-9)
+    assert found.scores[~plain].mean() == pytest.approx(RATED[~plain].mean())
+
+
+def test_the_estimate_is_of_the_function_for_one_judge() -> None:
+    found, drawn = panel(JUDGES, clusters=FIVES), draw_resamples(FIVES, n_resamples=200)
+    scores = combine_judges(JUDGES, RATED, drawn.clusters).scores
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableIntervalWarning)
+        [again] = prediction_powered(scores, RATED, drawn, slope=1)
+        alone = prediction_powered(JUDGES, np.tile(RATED, (3, 1)), drawn)
+    assert repr(found.combined) == repr(again)
+    assert repr(found.judges) == repr(tuple(alone))
+    assert found.combined.corrected.estimate == pytest.approx(found.combined.judge.estimate)
+
+
+@given(st.permutations(range(120)))
+def test_the_order_of_units_does_not_matter(order: list[int]) -> None:
+    first = combine_judges(JUDGES, RATED, FIVES)
+    again = combine_judges(JUDGES[:, order], RATED[order], FIVES[order])
+    assert again.weights == pytest.approx(first.weights, rel=1e-9)
+    assert again.scores == pytest.approx(first.scores[order], rel=1e-9)
+
+
+@given(st.floats(-5, 5), st.floats(0.1, 9), st.floats(-100, 100))
+def test_the_scales_of_judges_do_not_matter(shift: float, factor: float, of_people: float) -> None:
+    first = combine_judges(JUDGES, RATED, FIVES)
+    moved = combine_judges(JUDGES * [[factor], [1], [-factor]] + shift, 2 * RATED + of_people, FIVES)
+    assert moved.scores == pytest.approx(2 * first.scores + of_people, abs=1e-6)
+    one, two, three = (2 * weight for weight in first.weights)
+    assert moved.weights == pytest.approx((one / factor, two, -three / factor), rel=1e-6, abs=1e-9)
+
+
+def test_two_judges_are_worth_more_than_one() -> None:
+    rated = np.where(np.arange(120) < 60, PEOPLE, nan)
+    found = panel([PEOPLE + ONE, 3 + 2 * ONE + TWO, THREE], rated, resamples=1000)
+    assert found.weights == pytest.approx((0.8, -0.3, 0), abs=0.15)
+    assert found.combined.equivalent_ratings > 1.2 * max(one.equivalent_ratings for one in found.judges)
+    # The third knows nothing: nothing is lost without it.
+    assert min(found.ratings_lost[:2]) > 5 > abs(found.ratings_lost[2])
+
+
+@pytest.mark.parametrize("factor", [1, -1, -0.2])
+def test_a_judge_that_is_the_truth_or_its_negative(factor: float) -> None:
+    found = panel([factor * PEOPLE, *JUDGES])
+    assert found.weights == pytest.approx((1 / factor, 0, 0, 0), abs=1e-6)
+    assert found.combined.corrected.estimate == pytest.approx(PEOPLE.mean())
+    assert width(found.combined) == pytest.approx(width(found.judges[0]), rel=1e-6)
+
+
+def test_judges_that_are_alike_share_their_weight() -> None:
+    alone = panel([JUDGES[0], THREE]).combined
+    found = panel([JUDGES[0], JUDGES[0], JUDGES[0], THREE])
+    assert found.weights[1:3] == pytest.approx(found.weights[:2])
+    assert width(found.combined) == pytest.approx(width(alone), rel=0.02)
+
+
+def test_a_constant_judge_has_no_weight() -> None:
+    found, without = panel([JUDGES[0], [0.1 + 0.2] * 120, JUDGES[1]]), panel(JUDGES[:2])
+    assert isnan(found.weights[1])
+    assert (found.weights[0], found.weights[2]) == without.weights
+    assert repr(found.combined) == repr(without.combined)
+    assert "scores all rated units the same" in str(found.judges[1].corrected.reason)
+    assert found.ratings_lost[1] == 0
+
+
+def test_a_judge_that_varies_on_unrated_units_alone() -> None:
+    found = panel([JUDGES[0], np.where(np.isnan(RATED), ONE, 3)])
+    assert found.weights[1] == 0
+    assert found.combined.corrected.reason is None
+
+
+def test_constant_judges_correct_nothing() -> None:
+    found = panel([[1] * 120, [2] * 120])
+    assert found.combined.corrected.reason == "every judge gives all units the same score"
+    assert isnan(found.combined.corrected.estimate)
+
+
+def test_people_who_always_rate_alike() -> None:
+    found = panel(JUDGES, np.where(np.isnan(RATED), nan, 4))
+    assert set(found.weights) == {0}
+    assert found.combined.corrected.estimate == 4
+    assert found.combined.corrected.reason == "no variation among clusters"
+
+
+def test_a_missing_score_is_the_judges_mean() -> None:
+    missing = JUDGES.copy()
+    missing[0, :30] = nan
+    filled = missing.copy()
+    filled[0, :30] = missing[0, 30:].mean()
+    # The spread is of the given scores, so that weights differ by shrinkage alone.
+    assert combine_judges(missing, RATED, range(120)).scores == pytest.approx(
+        combine_judges(filled, RATED, range(120)).scores, abs=0.05
+    )
+    found = panel(missing)
+    assert (found.combined.judge.n, found.judges[0].judge.n) == (120, 90)
+
+
+def test_a_unit_that_no_judge_scored_is_left_out() -> None:
+    judged = JUDGES.copy()
+    judged[:, :6] = nan
+    found, kept = panel(judged), panel(JUDGES[:, 6:], RATED[6:], range(6, 120))
+    assert (found.combined.corrected.n, found.combined.judge.n) == (38, 114)
+    assert found.combined.corrected.estimate == pytest.approx(kept.combined.corrected.estimate, abs=1e-12)
+
+
+def test_more_judges_than_ratings() -> None:
+    judged = [*JUDGES, *np.random.default_rng(1).normal(size=(9, 120))]
+    few = np.where(np.arange(120) < 10, PEOPLE, nan)
+    found = panel(judged, few)
+    assert found.combined.corrected.reason is None
+    assert "10 ratings, fewer than 30" in found.combined.cautions[0]
+    assert width(found.combined) < 2 * width(panel(JUDGES[:2], few).judges[0])
+
+
+@pytest.mark.parametrize(("rated", "reason"), [(0, "no unit"), (2, "fewer than 3 clusters")])
+def test_too_few_ratings(rated: int, reason: str) -> None:
+    found = panel(JUDGES, np.where(np.arange(120) < rated, PEOPLE, nan))
+    assert reason in str(found.combined.corrected.reason)
+    assert isnan(found.combined.corrected.estimate)
+    assert all(isnan(weight) for weight in found.weights)
+
+
+@pytest.mark.parametrize(
+    ("judged", "rated", "message"),
+    [
+        ([PEOPLE], RATED, "at least two judges"),
+        (PEOPLE, RATED, "shape"),
+        (JUDGES[:, 1:], RATED, "differ in units"),
+        (JUDGES, np.full(120, np.inf), "inf is infinite"),
+        (np.full((2, 120), np.inf), RATED, "inf is infinite"),
+    ],
+)
+def test_wrong_input(judged: Any, rated: Any, message: str) -> None:
+    with pytest.raises(MetricInputError, match=message):
+        panel(judged, rated)
+
+
+def test_clusters_of_another_number_are_refused() -> None:
+    with pytest.raises(MetricInputError, match=r"clusters of shape \(3,\)"):
+        combine_judges(JUDGES, RATED, range(3))
+
+
+def test_a_panel_warns_of_its_combination() -> None:
+    with pytest.warns(UnreliableIntervalWarning, match="correlate by"):
+        prediction_powered_panel([ONE, TWO], RATED, draw_resamples(range(120), n_resamples=100))
