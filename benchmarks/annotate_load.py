@@ -42,8 +42,12 @@ class Job:
     """More screens than anybody answers, each with a scale, words and a text."""
 
     name = "load"
-    title = "Load"
     languages: tuple[str, ...] = ("en",)
+
+    def title(self, language: str) -> str:
+        """Return a title."""
+        del language
+        return "Load"
 
     def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> Sequence[Screen]:
         """Return the same screens for everybody."""

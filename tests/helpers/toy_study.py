@@ -33,9 +33,12 @@ class Toy:
     """Texts are read, an exercise and a check are done, and two screens are answered beside a conversation."""
 
     name = "toy"
-    title = "A toy study"
     languages: tuple[str, ...] = ("en", "de")
     failure: Exception | None = None
+
+    def title(self, language: str) -> str:
+        """Return a title that tells the language."""
+        return {"en": "A toy study", "de": "Eine Spielstudie"}[language]
 
     def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> Sequence[Screen]:
         """Return the same screens for everybody, or fail."""

@@ -42,7 +42,7 @@ class Row:
     person : Person
         Who answers.
     done, total : int
-        Screens; later screens may depend on answers, and the total with them.
+        Screens; of screens that depend on answers the total has the most that there may be.
     time : str
         Hours and minutes from when screens were first shown until they were answered, with breaks.
     last : str
@@ -296,7 +296,7 @@ def _row(progress: Progress) -> Row:
     return Row(
         progress.person,
         progress.done,
-        len(progress.screens),
+        progress.total,
         f"{minutes // 60}:{minutes % 60:02}",
         max((state.saved for state in states), default="")[:16].replace("T", " "),
         progress.saved.get(COST, NOTHING).value.get("usd"),

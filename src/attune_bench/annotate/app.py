@@ -56,6 +56,16 @@ class Progress:
         """How many screens the person is done with."""
         return sum(self.state(screen).done for screen in self.screens)
 
+    @property
+    def more(self) -> int:
+        """How many further screens there may be at most; answers decide about them."""
+        return sum(screen.more for screen in self.screens)
+
+    @property
+    def total(self) -> int:
+        """How many screens there are at most, so that the share that is done never falls while a person goes on."""
+        return len(self.screens) + self.more
+
     def next_key(self) -> str | None:
         """Return the first screen that is not done; None where all are."""
         return next((screen.key for screen in self.screens if not self.state(screen).done), None)
@@ -120,6 +130,7 @@ class Application:
             "secure": origin.startswith("https:"),
         }
         self._exporting = Lock()
+        self._exported = -1  # the changes of the store that results have
         self._pages = Environment(
             loader=PackageLoader("attune_bench.annotate"),
             autoescape=True,
@@ -164,7 +175,7 @@ class Application:
             self.output.mkdir(parents=True, exist_ok=True)
             folder = self.output.resolve()
             earlier = {path for path, is_stale in self._exports().items() if is_stale or folder in path.parents}
-            written = []
+            written, changes = [], self.store.changes
             with self._unfinished(folder) as unfinished:
                 made = {path: path.relative_to(unfinished) for path in self.job.export(self.store, unfinished)}
                 for path, name in made.items():
@@ -181,6 +192,7 @@ class Application:
                     else:
                         written.append(self.output / name)
                 self._delete(earlier - {folder / name for name in made.values()})
+            self._exported = changes
             return written
 
     @contextmanager
@@ -251,7 +263,8 @@ class Application:
 
     def page(self, name: str, texts: Texts, *, status: int = 200, **given: Any) -> HTMLResponse:
         """Return a page of a template; every value is escaped."""
-        values = {"t": texts, "languages": LANGUAGES, "job": self.job, "person": None, **given}
+        study = self.job.title(texts.language)
+        values = {"t": texts, "languages": LANGUAGES, "job": self.job, "study": study, "person": None, **given}
         return HTMLResponse(self._pages.get_template(name).render(values), status)
 
     def of_person(self, handler: Handler, *, with_screens: bool = True) -> Callable[[Request], Awaitable[Response]]:
@@ -332,7 +345,8 @@ class Application:
             problems=problems or {},
             notice=notice,
             done=visit.done,
-            total=len(visit.screens),
+            total=visit.total,
+            is_at_most=visit.more > 0,
             back=visit.screens[position - 1].key if position else None,
             is_right=screen.is_right(state.value),
         )
@@ -351,8 +365,7 @@ class Application:
             return await self._send(visit, screen, screen.send, form, by_script=by_script)
         value, problems = screen.read(form)
         if not IMPOSSIBLE.isdisjoint(problems.values()):
-            too_long = {name: form[name][0] for name, problem in problems.items() if problem == "too_long"}
-            sent = replace(visit.state(screen), value=value | too_long)  # so that nobody has to write it again
+            sent = replace(visit.state(screen), value=value | screen.written(form))
             return self._screen(visit, screen, sent, problems=problems, status=422)
         if not screen.can_change:
             value = dict(visit.state(screen).value)
@@ -389,11 +402,12 @@ class Application:
         response.background = BackgroundTask(self.export) if screen.is_end else None
         return response
 
-    async def _again(self, visit: Visit, screen: Screen, **given: Any) -> Response:
-        """Return a screen as it is saved now."""
+    async def _again(self, visit: Visit, screen: Screen, form: Form | None = None, **given: Any) -> Response:
+        """Return a screen as it is saved now, with the texts of a form."""
         now = await run_in_threadpool(self._visit, visit.request)
         screen = now.screens[now.position(screen.key)]
-        return self._screen(now, screen, now.state(screen), **given)
+        state = now.state(screen)
+        return self._screen(now, screen, replace(state, value=state.value | screen.written(form or {})), **given)
 
     async def _form(self, visit: Visit) -> Form:
         """Return what a form says; 403 for a page of another person, whose link was opened in this browser before."""
@@ -410,7 +424,7 @@ class Application:
             async for _ in send(form):
                 pass
         except SendError as error:
-            return await self._again(visit, screen, notice=visit.texts(str(error)), status=422)
+            return await self._again(visit, screen, form, notice=visit.texts(str(error)), status=422)
         return RedirectResponse(f"/screen/{screen.key}#asked", SEE_OTHER)  # what came last
 
     async def _refused(self, visit: Visit, screen: Screen, action: str, *, by_script: bool) -> Response:
@@ -426,7 +440,8 @@ class Application:
     async def _done(self, visit: Visit) -> Response:
         if key := visit.next_key():
             return RedirectResponse(f"/screen/{key}", SEE_OTHER)
-        await run_in_threadpool(self.export)
+        if self._exported != self.store.changes:
+            await run_in_threadpool(self.export)
         last = visit.screens[-1].key if visit.screens else None
         return self.page("done.html", visit.texts, person=visit.person, back=last)
 

@@ -87,7 +87,7 @@ def _config(job: RateJob, screens: Sequence[Screen], texts: Texts, people: int) 
             "max_label": field.high,
         }
     return {
-        "annotation_task_name": job.title,
+        "annotation_task_name": job.title("en"),
         "task_dir": ".",
         "data_files": ["data/items.jsonl"],
         # Potato puts the text of this key into the page without escaping it.

@@ -114,8 +114,12 @@ class RateJob:
         self.scale = scale
         self.dimension = dimension
         self.question = question
-        self.title = "Comparisons" if scale is None else "Ratings"
+        self._kind = "compare" if scale is None else "rate"
         self.order = lru_cache(maxsize=128)(self._order)
+
+    def title(self, language: str) -> str:
+        """Return what pages call the study."""
+        return Texts(language)(f"{self._kind}_title")
 
     def seed(self, person: str) -> str:
         """Return what decides the order of the person with an id."""
@@ -142,12 +146,11 @@ class RateJob:
         """Return the screens of a person: what the person is about to do, and one for each item."""
         del answers
         count = len(self.items)
-        kind = "compare" if self.scale is None else "rate"
-        start = Screen(key="start", title=texts(f"{kind}_title"), lead=texts(f"{kind}_lead", count=count))
+        start = Screen(key="start", title=self.title(texts.language), lead=texts(f"{self._kind}_lead", count=count))
         field, seed = self.field(texts), self.seed(person.id)
         found = [start]
         for number, (key, item) in enumerate(self.order(seed), 1):
-            title = texts(f"{kind}_item", number=number, count=count)
+            title = texts(f"{self._kind}_item", number=number, count=count)
             talk = _talk(item.talk, texts.language)
             is_swapped = isinstance(item, RatedPair) and not _shows_a_first(seed, item)
             if isinstance(item, RatedText):

@@ -208,6 +208,8 @@ class Screen:
         The sentence that says why the answer is kept as it is; empty where it can be changed.
     is_end : bool
         Whether a result may be finished with this screen; when the person goes on, results are written.
+    more : int
+        How many further screens there may be at most beside those that there are, as far as this screen tells.
     """
 
     key: str
@@ -229,6 +231,7 @@ class Screen:
     waits: str = ""
     fixed: str = ""
     is_end: bool = False
+    more: int = 0
 
     @property
     def can_change(self) -> bool:
@@ -265,6 +268,10 @@ class Screen:
                 problems[one.name] = "unanswered"
         return value, problems
 
+    def written(self, form: Form) -> Value:
+        """Return the texts of a form as they are, so that nobody has to write again what was not saved."""
+        return {one.name: form[one.name][0] for one in self.fields if isinstance(one, Text) and one.name in form}
+
     def refuses(self, value: Value) -> bool:
         """Tell whether an answer refuses to take part."""
         return bool(self.refusal) and all(value.get(name) == said for name, said in self.refusal.items())
@@ -290,15 +297,16 @@ class Job(Protocol):
     ----------
     name : str
         The kind of job, kept in the file of answers.
-    title : str
-        What pages call it.
     languages : tuple of str
         Those that the job has all of its texts in, the default first.
     """
 
     name: str
-    title: str
     languages: tuple[str, ...]
+
+    def title(self, language: str) -> str:
+        """Return what pages in a language call the study."""
+        ...
 
     def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> Sequence[Screen]:
         """Return all screens of a person in order; later ones may depend on answers to earlier ones.

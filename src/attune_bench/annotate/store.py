@@ -162,12 +162,18 @@ class Store:
         The file is no study, is damaged, or was made by a newer version.
     OSError
         The file cannot be read.
+
+    Attributes
+    ----------
+    changes : int
+        How often an answer was changed, or a person added or deleted, since the file was opened here.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if not self.path.is_file():
             raise StoreError(f"{self.path}: there is no such file; a study is begun by collect, rate or predict")
+        self.changes = 0
         self._lock = threading.RLock()
         self._known: dict[str, dict[str, Saved]] = {}
         self._changed: dict[str, set[str]] = {}
@@ -327,6 +333,7 @@ class Store:
         with self._writing() as db:
             row = (person.id, hashed(secret), name, language, _now())
             db.execute("INSERT INTO person VALUES (?, ?, ?, ?, ?)", row)
+            self.changes += 1
         return person, secret
 
     def new_link(self, person: str) -> str:
@@ -448,6 +455,7 @@ class Store:
         db.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         db.execute("DELETE FROM shown WHERE person = ? AND screen = ?", place)
         self._changed.setdefault(person, set()).add(screen)
+        self.changes += 1
 
     # What leaves the file, and what is forgotten.
 
@@ -472,6 +480,7 @@ class Store:
         """
         with self._writing() as db:
             self._known.pop(person, None)
+            self.changes += 1
             if db.execute("DELETE FROM person WHERE id = ?", (person,)).rowcount:
                 db.execute("INSERT INTO withdrawn VALUES (?)", (_now(),))
                 db.execute("UPDATE copied SET stale = 1 WHERE kind = 'download'")

@@ -28,8 +28,11 @@ class Toy:
     """Four screens about units and one that each person has alone; a file for each person."""
 
     name = "toy"
-    title = "A toy study"
     languages: tuple[str, ...] = ("en", "de")
+
+    def title(self, language: str) -> str:
+        del language
+        return "A toy study"
 
     def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> Sequence[Screen]:
         del answers, texts

@@ -147,7 +147,9 @@ def test_another_language_shows_the_same_screen(ann: Browser, referer: str, then
     ann.go_to("ask/1")
     found = ann.client.post("/language", data={"language": "de"}, headers={"referer": referer})
     assert (found.status_code, found.headers["location"]) == (303, then)
-    assert '<html lang="de">' in ann.client.get("/screen/ask/1").text
+    page = ann.client.get("/screen/ask/1").text
+    assert all(said in page for said in ('<html lang="de">', '<p class="study">Eine Spielstudie</p>'))
+    assert '<html lang="de">' in ann.client.get("/screen/nothing").text
     assert ann.client.post("/language", data={"language": "tlh"}).status_code == 404
 
 
@@ -166,6 +168,21 @@ def test_results_are_written_when_all_is_done_and_deleted_with_the_person(
     assert application.store.people() == []
     assert ann.client.get("/").status_code == 403
     assert ann.send("ask/2", revision=1, **WHOLE).status_code == 403
+
+
+def test_results_are_written_again_only_where_an_answer_was_changed(application: Application, ann: Browser) -> None:
+    ann.go_to("ask/2")
+    ann.send("ask/2", **WHOLE)
+    ann.client.get("/done")
+    result = application.output / f"{ann.person.id}.json"
+    written = result.stat().st_ino  # Each time that it is written, it is another file.
+    ann.client.get("/screen/ask/1")
+    ann.client.get("/done")
+    assert result.stat().st_ino == written
+    ann.send("ask/1", **{**WHOLE, "one": "no"})
+    ann.client.get("/done")
+    assert result.stat().st_ino != written
+    assert '"one": "no"' in result.read_text()
 
 
 def test_a_withdrawal_reaches_backups_and_marks_those_that_it_does_not_reach(

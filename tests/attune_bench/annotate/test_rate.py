@@ -130,7 +130,7 @@ def test_each_person_has_an_order_that_stays(store: Store, tmp_path: Path) -> No
 
 def test_no_page_tells_who_wrote_a_text(store: Store, tmp_path: Path) -> None:
     for job in (RateJob(TEXTS, scale=SCALE), RateJob(PAIRS)):
-        rater = Rater(store, job, tmp_path / "out", job.title)
+        rater = Rater(store, job, tmp_path / "out", job.title("en"))
         rater.rate(lambda _: 1)
         assert len(rater.shown) == len(job.items)
         seen = "".join(rater.pages).lower()

@@ -1,6 +1,7 @@
 // Saves each click at once. Without this script the buttons of the form do all of it.
 "use strict";
 const form = document.querySelector("form.answers");
+let typed = false;       // since the last request was sent, in a field that was not left
 const asked = document.getElementById("asked");
 if (asked) {
   const talk = asked.parentElement;
@@ -9,7 +10,6 @@ if (asked) {
 if (form) {
   const status = form.querySelector(".status");
   const revision = form.elements.revision;
-  let typed = false;     // since the last request was sent, in a field that was not left
   let changed = false;   // since the last request was sent
   let sending = false;   // whether a request is under way
   let pressed = null;    // the button that waits for it
@@ -37,10 +37,10 @@ if (form) {
       const said = await answer.json();
       revision.value = said.revision;
       status.textContent = said.message;
-      form.querySelector("[value=undo]").hidden = false;
+      form.querySelector("[value=undo]")?.removeAttribute("hidden");
       wait = 1000;
     } else if (answer && answer.status < 500 && answer.status !== 429) {
-      pressed = form.querySelector("[value=save]");  // What is wrong is said by the page that this button brings.
+      pressed = form.querySelector("[value=save]") || pressed;  // What is wrong is said by the page that this button brings.
       changed = false;
     } else {
       changed = true;
@@ -79,13 +79,14 @@ if (form) {
   });
   form.addEventListener("input", () => { typed = true; });
   document.addEventListener("visibilitychange", () => { if (document.hidden && typed) saveAll(); });
-  document.addEventListener("submit", (event) => {
+  addEventListener("submit", (event) => {
     // A request that is under way would make the revision of this form an old one.
     if (sending) {
       event.preventDefault();
+      event.stopPropagation();
       pressed = event.submitter;
     }
-  });
+  }, true);
 }
 
 // Shows the answer of a model while it comes.
@@ -100,6 +101,7 @@ if (sending) {
   const send = async () => {
     const data = new URLSearchParams(new FormData(sending));
     data.set("action", "send");
+    typed = false;
     const buttons = [...sending.querySelectorAll("button")];
     for (const button of buttons) button.disabled = true;
     show(".sent", data.get("message") || "");
@@ -127,7 +129,8 @@ if (sending) {
     for (const button of buttons) button.disabled = false;
     show(".sent", "");
     show(".coming", "");
-    status.textContent = said.message || sending.dataset.failed;
+    status.textContent = said.message || sending.dataset.unanswered;
+    typed = true;
   };
   sending.addEventListener("submit", (event) => {
     if (event.submitter && event.submitter.value === "send") {

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
@@ -78,11 +78,16 @@ class Collect:
         self.store = store
         self.asker = Asker(study, store)
         self.languages: tuple[str, ...] = study.languages
-        self.title = study.title[study.languages[0]]
+
+    def title(self, language: str) -> str:
+        """Return what pages in a language call the study."""
+        return self.study.title.get(language, self.study.title[self.languages[0]])
 
     def screens(self, person: Person, answers: Mapping[str, Value], texts: Texts) -> Sequence[Screen]:
         """Return the screens of a person as far as what they answered decides them."""
-        return list(_Pages(self, person, answers, texts).all())
+        pages = _Pages(self, person, answers, texts)
+        *others, last = pages.all()
+        return [*others, replace(last, more=pages.most - len(others) - 1)]
 
     def export(self, store: Store, folder: Path) -> list[Path]:
         """Write ``conversation_N.json`` of everybody who is done, and a data card."""
@@ -187,6 +192,26 @@ class _Pages:
             yield from self.turn(number)
         yield from self.whole()
 
+    @property
+    def most(self) -> int:
+        """How many screens there are at most, as far as answers have decided it."""
+        study = self.study
+        turns = len(self.exchanges) if self.has_ended else study.conversation.maximum
+        of_turn = 2 + len(study.annotation.by_category()) + len(list(combinations(_LABELS, 2))) * (1 + COMPARED)
+        about = bool(study.participant) + len(study.questionnaires) + len(study.exercises)
+        # Consent; topic, subtopic, attitude; the PANAS twice; the conversation; in the end two or three.
+        return 7 + about + turns * of_turn + 2 + (self.fit is None or self.is_misfit)
+
+    @property
+    def fit(self) -> str | None:
+        """What the person said of the whole conversation."""
+        return self.answers.get("whole", {}).get("q3_modelFit")
+
+    @property
+    def is_misfit(self) -> bool:
+        """Whether the person is asked what felt off."""
+        return self.fit in load_codebook().q3_negative
+
     def consent(self) -> Screen:
         """Return the consent; who does not give it leaves nothing."""
         options = (Option("yes", self.t("consent_yes")), Option("no", self.t("consent_no")))
@@ -196,7 +221,7 @@ class _Pages:
         return Screen(
             key="consent",
             title=self.t("consent_title"),
-            passages=(Passage(self.words(self.study.title), text),),
+            passages=(Passage(self.job.title(self.t.language), text),),
             fields=(Choice(name="consent", label=self.t("consent_question"), options=options),),
             refusal={"consent": "no"},
         )
@@ -280,20 +305,24 @@ class _Pages:
         may_end = len(talk) >= limits.minimum and not pending and not self.has_ended
         is_full = len(talk) >= limits.maximum and not pending
         ended = Choice(name="ended", label=self.t("end_talk"), options=(Option("yes", self.t("end_talk")),))
+        # What is written and not sent yet is kept, as any answer is.
+        unsent = Text(name="message", label=self.t("your_message"), most=LONGEST, required=False)
+        may_write = not (self.has_ended or pending or is_full)
         missing = self.t("talk_too_short", minimum=limits.minimum)
         return Screen(
             key="talk",
             title=self.t("talk_title"),
             lead=self.t("talk_ended") if self.has_ended else self.words(limits.lead),
             talk=self.said(len(talk)),
-            fields=(ended,) if may_end else (),
+            fields=((unsent,) if may_write else ()) + ((ended,) if may_end else ()),
             page="talk.html",
             given={
                 "pending": pending,
                 "turn": len(talk),
                 "speaker": self.t("partner"),
                 "most": LONGEST,
-                "may_write": not (self.has_ended or is_full),
+                "may_write": may_write,
+                "may_end": may_end,
             },
             send=None if self.has_ended else self.send_message,
             waits="" if may_end or self.has_ended else missing,
@@ -315,6 +344,9 @@ class _Pages:
             key = f"message/{len(talk) + 1}"
             try:
                 await asyncio.to_thread(store.save, person.id, key, said, revision=0, done=True)
+                unsent = (await asyncio.to_thread(store.answers, person.id)).get("talk", NOTHING)
+                if unsent.value.keys() == {"message"}:
+                    await asyncio.to_thread(store.save, person.id, "talk", {}, revision=unsent.revision, done=False)
             except StaleError:
                 raise SendError("stale") from None
             except KeyError:  # The person has withdrawn meanwhile.
@@ -361,7 +393,7 @@ class _Pages:
                 lead=self.t("improving_lead"),
                 talk=said,
                 page="talk.html",
-                given={"pending": True, "turn": number, "speaker": self.t("improving"), "may_write": False},
+                given={"pending": True, "turn": number, "speaker": self.t("improving")},
                 send=self.improve(number),
                 waits=self.t("answer_is_missing"),
             )  # fmt: skip
@@ -418,7 +450,7 @@ class _Pages:
         book = load_codebook().conversation_wide
         questions = [wide(name, self.wording, multiple=one.multiple) for name, one in book.items() if one.options]
         yield Screen(key="whole", title=self.t("whole"), talk=said, fields=tuple(questions))
-        if self.answers.get("whole", {}).get("q3_modelFit") in load_codebook().q3_negative:
+        if self.is_misfit:
             label = self.wording.wide("q3_followUp_whatFeltOff")
             felt = Text(name="text", label=label, most=LONGEST, required=False)
             yield Screen(key="felt_off", title=self.t("whole"), lead=self.t("felt_off_lead"), talk=said, fields=(felt,))
@@ -458,11 +490,18 @@ def begin_study(study: Path, file: Path, people: int) -> tuple[Store, Collect, I
 
 
 def untranslated(study: Study) -> list[str]:
-    """Return a sentence for each language in which people read values of the data, which are in English."""
+    """Return sentences about what people read in English who chose another language."""
     return [
-        f"Pages in {LANGUAGES[language]} show these values as the data have them, for want of words in "
-        f"[words.{language}]: {', '.join(map(shown, values))}."
-        for language, values in study.untranslated().items()
+        *(
+            f"Pages in {LANGUAGES[language]} show these values as the data have them, for want of words in "
+            f"[words.{language}]: {', '.join(map(shown, values))}."
+            for language, values in study.untranslated().items()
+        ),
+        *(
+            f"Pages in {LANGUAGES[language]} show these texts of questionnaires in English: "
+            f"{', '.join(map(shown, values))}; give each text by language, as {{ en = ..., {language} = ... }}."
+            for language, values in study.in_english().items()
+        ),
     ]
 
 

@@ -64,7 +64,6 @@ class Predict:
     """
 
     name = "predict"
-    title = "AttuneBench"
     languages = tuple(LANGUAGES)
 
     def __init__(self, conversations: Sequence[Conversation], files: Mapping[str, str], codebook: Codebook) -> None:
@@ -81,6 +80,11 @@ class Predict:
         self._runs: dict[tuple[Person, int], tuple[Mapping[str, Saved], Run]] = {}
         self._pages = cache(self._build)  # A request needs the screens of all conversations.
         self._fields = cache(lambda language: _Fields(language, codebook))
+
+    def title(self, language: str) -> str:
+        """Return what pages call the study."""
+        del language
+        return "AttuneBench"
 
     @property
     def about(self) -> dict[str, str]:
@@ -102,7 +106,8 @@ class Predict:
         ]
         for place in range(len(self._seen)):
             found += self._asked(place, person, answers, texts)
-        return found
+        wholes = [answers.get(f"{place + 1}/post/whole", {}) for place in range(len(self._seen))]
+        return [*found[:-1], replace(found[-1], more=sum("q3_modelFit" not in one for one in wholes))]
 
     def export(self, store: Store, folder: Path) -> list[Path]:
         """Write a run file of each conversation that a person has answered to its end."""

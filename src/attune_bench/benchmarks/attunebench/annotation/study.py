@@ -34,7 +34,14 @@ Language = Literal["en", "de", "zh"]
 _MANY = ("work_edu_background", "diagnoses")  # Demographics with several answers.
 _NO_DIAGNOSIS = "None of the above"
 _ATTITUDES = ("Excited/Optimistic", "Anxious/Worried", "Sad/Discouraged", "Frustrated/Angry", "Mixed/Conflicted")
+_GRADES = frozenset(
+    "never rarely seldom sometimes often always very slightly somewhat extremely agree disagree".split()
+)
 COMPARED = 3  # questions beside the general one
+
+
+def _is_english(text: str) -> bool:
+    return not _GRADES.isdisjoint(text.lower().split())
 
 
 def _by_language(value: Any, info: ValidationInfo) -> Any:
@@ -333,6 +340,26 @@ class Study(Entry):
             if language != "en"
         }
         return {language: values for language, values in found.items() if values}
+
+    def in_english(self) -> dict[str, list[str]]:
+        """Return by language the options and items of questionnaires that people read in English all the same.
+
+        They are equal in English and in the language, or have a word by which answers in English are graded.
+        """
+        texts = [
+            text
+            for one in self.questionnaires.values()
+            for text in (*one.options, *(item.text for item in one.items))
+            if any(map(str.isalpha, text[self.languages[0]]))
+        ]
+        found = {
+            language: [
+                text[language] for text in texts if text[language] == text.get("en") or _is_english(text[language])
+            ]
+            for language in self.languages
+            if language != "en"
+        }
+        return {language: [*dict.fromkeys(values)] for language, values in found.items() if values}
 
     def shown(self, value: str, language: str) -> str:
         """Return what people read for a value of the data."""

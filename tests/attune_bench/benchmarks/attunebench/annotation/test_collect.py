@@ -186,6 +186,23 @@ def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting) -> N
     assert scored["composite_score"] == 100.0
 
 
+@pytest.mark.parametrize("fit", ["Mostly well-matched", "Mostly off-target or intrusive"])
+def test_the_share_that_is_done_never_falls(setting: Setting, fit: str) -> None:
+    person = setting.somebody(topic="Work", q3_modelFit=fit)
+    shares, said = [], []
+    while person.place != "/done":
+        [(done, total)] = re.findall(r'<progress value="(\d+)" max="(\d+)"', person.page)
+        shares.append(int(done) / int(total))
+        said.append(
+            f"{done} of at most {total}" if f"{done} of at most {total}" in person.text else f"{done} of {total}"
+        )
+        assert said[-1] in person.text
+        person.answer()
+    assert shares == sorted(shares)
+    assert said[0] == "0 of at most 157"  # 12 pages or 13, and 18 of each of 8 messages
+    assert said[-1] == ("48 of 49" if "off" in fit else "47 of at most 49")
+
+
 def test_nothing_that_is_published_tells_the_id_beside_the_link(setting: Setting) -> None:
     setting.somebody().answer_all()
     [person] = setting.store.people()
@@ -321,6 +338,23 @@ def test_a_message_that_is_sent_twice_is_asked_about_once(setting: Setting) -> N
         person.post(action="send", message=MESSAGES[0])
     assert setting.server.calls == 1
     assert person.text.count("You say:") == 1
+
+
+def test_a_message_that_is_not_sent_yet_is_kept_until_it_is_and_is_in_no_result(setting: Setting) -> None:
+    person = setting.somebody(messages=("Sent at last.", *MESSAGES[1:])).answer_until("/screen/talk")
+    person.post(action="back", message="A FIRST VERSION")
+    again = Somebody(setting.app.asgi, setting.secret).open("/screen/talk")  # on another device
+    assert again.form.texts == {"message": "A FIRST VERSION"}
+    assert again.post(action="send", message="x" * 4001) == 422
+    assert again.form.texts == {"message": "x" * 4001}
+    person.open("/screen/talk").answer()
+    assert (person.form.texts, "Sent at last." in person.text) == ({"message": ""}, True)
+    person.answer()
+    person.post(ended="yes", message="NEVER SENT")
+    person.answer_all()
+    assert [turn.user_message for turn in load(setting.output)[0].turns] == ["Sent at last.", MESSAGES[1]]
+    written = "".join(path.read_text(encoding="utf-8") for path in setting.output.iterdir())
+    assert not any(text in written for text in ("A FIRST VERSION", "NEVER SENT"))
 
 
 def test_a_conversation_ends_when_it_is_long_enough_and_then_stays(setting: Setting) -> None:

@@ -66,6 +66,29 @@ def test_a_person_at_a_browser_becomes_a_file(tmp_path: Path) -> None:
     assert record["metadata"]["language"] == "en"
 
 
+def test_a_message_that_is_being_written_outlives_a_reload(tmp_path: Path) -> None:
+    with ModelServer(answer=answered) as server, browsers() as start:
+        write_study(tmp_path, server)
+        browser = start(400)
+        with served(tmp_path, *COLLECT) as [link]:
+            reader = Reader(browser, link, 400, MESSAGES)
+            reader.answer_until("/screen/talk")
+
+            def written() -> str:
+                return str(reader.all("textarea")[0].get_attribute("value"))
+
+            reader.all("textarea")[0].send_keys("I have quarr")
+            browser.refresh()
+            wait_for(lambda: browser.refresh() or written() == "I have quarr")
+            reader.all("textarea")[0].send_keys("elled with my sister.")
+            reader.press("button[value=send]")
+            said = [one.text for one in reader.all(".talk .text")]
+            assert said == ["I have quarrelled with my sister.", "You say: I have quarrelled with my sister."]
+            browser.refresh()
+            assert written() == ""
+        assert [one for one in browser.get_log("browser") if "favicon" not in one["message"]] == []
+
+
 def test_a_server_that_is_killed_while_a_model_answers_loses_nothing(tmp_path: Path) -> None:
     with ModelServer(answer=answered, latency=2.0) as server:
         write_study(tmp_path, server)

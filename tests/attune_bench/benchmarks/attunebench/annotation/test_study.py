@@ -9,7 +9,7 @@ from commands import Call
 
 from attune_bench.annotate import server
 from attune_bench.annotate.store import StoreError
-from attune_bench.benchmarks.attunebench.annotation.collect import begin_study
+from attune_bench.benchmarks.attunebench.annotation.collect import begin_study, untranslated
 from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, Annotation, Study, read_study
 from attune_data.codebook import CodebookError
 
@@ -142,6 +142,35 @@ def test_a_default_of_a_later_version_changes_no_study(tmp_path: Path, monkeypat
         of.__dict__[name] = value  # As another default would have it.
     monkeypatch.setattr("attune_bench.benchmarks.attunebench.annotation.collect.read_study", lambda _path: later)
     begin_study(study, file, 1)[0].close()
+
+
+@pytest.mark.parametrize(
+    ("languages", "options", "told"),
+    [
+        ('["en", "de"]', '["Never", "Never", "1", "4", "5", "6", "7"]', '"Never"'),
+        ('["en", "de"]', '[{ en = "Calm", de = "Ruhig" }, "2", "3", "4", "5", "Nervous", "7"]', '"Nervous"'),
+        ('["de"]', '["Not very much", "2", "3", "4", "5", "6", "Sehr"]', '"Not very much"'),
+        ('["de"]', '["Nie", "2", "3", "4", "5", "6", "Sehr"]', ""),
+        ('["en"]', '["Never", "2", "3", "4", "5", "6", "Very"]', ""),
+    ],
+)
+def test_questionnaires_in_english_are_told_to_who_asks_in_another_language(
+    tmp_path: Path, languages: str, options: str, told: str
+) -> None:
+    text = EXAMPLE.read_text(encoding="utf-8").replace('["en", "de"]', languages)
+    text = text.replace('["1", "2", "3", "4", "5", "6", "7"]', options)
+    if "de" not in languages or "en" not in languages:
+        [language] = re.findall(r"\w+", languages)
+        text = re.sub(r"\{ en = (\S.*?), de = (\".*?\") \}", r"\1" if language == "en" else r"\2", text)
+        for other in {"en", "de"} - {language}:
+            text = re.sub(rf'^(lead\.)?{other} = (""".*?"""|".*?")$', "", text, flags=re.MULTILINE | re.DOTALL)
+    study = tmp_path / "study.toml"
+    study.write_text(text, encoding="utf-8")
+    found = untranslated(read_study(study))
+    assert found == (
+        [f"Pages in Deutsch show these texts of questionnaires in English: {told}; give each text by language, as "
+         "{ en = ..., de = ... }."] if told else []
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
