@@ -551,6 +551,6 @@ def demo(output: Path | None, port: int) -> None:
         with mistakes():
             store, job, links = begin_study(study, folder / "study.db", people=2)
         emit("A stand-in answers in place of a model, from a few sentences: this shows how a study runs, not a model.")
-        serve_study(store, job, links, output=folder / "conversations", host="127.0.0.1", port=port, public_url=None)
+        serve_study(store, job, links, output=folder / "conversations", host="127.0.0.1", port=port)
         if output:
             emit(f"next: attune-bench validate {output / 'conversations'} --strict")
