@@ -19,6 +19,7 @@ from statistics import median
 from string import Template
 from typing import Any
 
+import judges_of_counselling as counselling
 import polars as pl
 
 from attune_bench import Scores
@@ -47,13 +48,17 @@ SAGE_SCORES = {
 
 @dataclass(frozen=True)
 class Board:
-    """A published board: its answers as scores, and the score of each model as published, some without answers."""
+    """A published board: its answers as scores, and the score of each model as published, some without answers.
+
+    `more` stands below its table.
+    """
 
     name: str
     title: str
     scores: Scores
     published: Mapping[str, float]
     about: str
+    more: str = ""
 
     @property
     def ranks(self) -> dict[str, float]:
@@ -133,6 +138,42 @@ def sage() -> Board:
     return Board("sage", "SAGE", scores, SAGE_SCORES, about)
 
 
+def mentalalign() -> Board:
+    """Return MentalAlign's board by experts, and what judges make of it."""
+    experts = counselling.overall(counselling.PEOPLE)
+    published = counselling.published()
+    [therapist] = {*experts.models} - {*published}
+    by_experts, *by_judges = (
+        counselling.overall(rater).summary(resamples=1).filter(model=therapist)["value"].item()
+        for rater in (counselling.PEOPLE, *counselling.JUDGES)
+    )
+    about = (
+        "1,000 posts of counselling forums, answered by nine models and a therapist; the mean over seven attributes of "
+        f"experts' ratings from 1 to 5. The {therapist}, who is not on the published board, has {by_experts:.2f} by "
+        f"experts and {min(by_judges):.2f} to {max(by_judges):.2f} by judges. The published means count 33 answers "
+        "that experts gave 0 on every attribute, of these 20 by Qwen-2.5-7B; here they are left out, and two models "
+        "that are level in print are not. Each answer is to one post, and the therapist's were written for a forum: "
+        "length and style, which the data do not have, may explain its rank, and not skill."
+    )
+    rows = "\n".join(
+        f"| {one.judge} | {one.agreement:.2f} | {one.responder}, from {one.by_people:g} to {one.by_judge:g} "
+        f"| {_share(one.reversed_pairs, one.pairs)} |"
+        for one in map(counselling.moved, counselling.JUDGES)
+    )
+    more = Template(JUDGES).substitute(rows=rows)
+    scores = experts.keep(groups=[(model, None) for model in published])
+    return Board("mentalalign", "MentalAlign", scores, published, about, more)
+
+
+JUDGES = """What a judge in the place of the experts moves, of the nine models and the therapist:
+
+| judge | Spearman with the experts' order | moves most | pairs that both find significant, in the other direction |
+| --- | --- | --- | --- |
+$rows
+
+[Correcting judges](judges.md#judges-of-counselling) says what some ratings of experts mend."""
+
+
 @dataclass(frozen=True)
 class Found:
     """What a board can tell apart.
@@ -173,7 +214,7 @@ def page(found: Mapping[str, tuple[Board, Found]]) -> str:
     rows = [
         f"| [{board.title}](#{board.title.lower().replace(' ', '-')}) | {_models(board, one)} "
         f"| {one.models['tier'].n_unique()} | {_share(one.apart, one.neighbours)} "
-        f"| {_share(one.apart_alone, one.neighbours)} | {one.smallest:.1f} |"
+        f"| {_share(one.apart_alone, one.neighbours)} | {one.smallest:.{1 if one.smallest >= 1 else 2}f} |"
         for board, one in found.values()
     ]
     head = "| board | models | tiers | neighbours that differ | as the only pair | smallest difference |"
@@ -210,7 +251,7 @@ def _section(board: Board, found: Found) -> str:
     head = "| published rank | model | score | interval of the rank | tier | tiers not significantly different |\n"
     table = head + "| --- " * 6 + "|\n" + "\n".join(rows)
     figure = f"![Ranks of {board.title} with their intervals](boards/{board.name}.svg)"
-    return f"## {board.title}\n\n{board.about}\n\n{figure}\n\n{table}"
+    return "\n\n".join([f"## {board.title}", board.about, figure, table, *([board.more] if board.more else [])])
 
 
 def eqbench3() -> dict[str, Any]:
@@ -408,6 +449,7 @@ def main(docs: Path = DOCS) -> None:
         emobench("EA", "The most effective action or response"),
         eqbench(),
         sage(),
+        mentalalign(),
     )
     found = {board.name: (board, find(board)) for board in boards}
     (docs / "boards").mkdir(exist_ok=True)

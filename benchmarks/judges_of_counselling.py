@@ -14,7 +14,7 @@ draws twice: 1,000 contexts with replacement, from which the rated ones are draw
 """
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -28,12 +28,13 @@ from attune_bench import Scores
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.agreement import spearman_rho
 from attune_metrics.stats.bootstrap import Interval, draw_resamples
+from attune_metrics.stats.judge_panels import combine_judges
 from attune_metrics.stats.judges import prediction_powered
 
 Floats = NDArray[np.float64]
 
 FOLDER = Path(__file__).parents[1] / "tests" / "golden" / "mentalalign"
-PEOPLE, JUDGES = "human", ("claude", "gemini", "gpt-4o", "o4-mini")
+PEOPLE, JUDGES, TOGETHER = "human", ("claude", "gemini", "gpt-4o", "o4-mini"), "all four"
 ATTRIBUTES = ("guidance", "informativeness", "relevance", "safety", "empathy", "helpfulness", "understanding")
 SCALE = {name: {"label": name.capitalize(), "low": 1, "high": 5, "digits": 2} for name in ATTRIBUTES}
 CONTEXTS, SIZES, DRAWS, RESAMPLES = 1000, (50, 100, 200), 500, 500
@@ -120,8 +121,10 @@ class Draw(NamedTuple):
     r: float
 
 
-def draws(size: int, number: int, *, population: bool = False) -> Iterator[Draw]:
-    """Yield what many draws of contexts say of each judge and responder.
+def draws(
+    size: int, number: int, *, population: bool = False, judges: Sequence[str] = (*JUDGES, TOGETHER)
+) -> Iterator[Draw]:
+    """Yield what many draws of contexts say of each judge, and of all four together, and of each responder.
 
     With `population` the contexts of a draw are drawn from all with replacement.
     """
@@ -133,20 +136,31 @@ def draws(size: int, number: int, *, population: bool = False) -> Iterator[Draw]
         chosen = generator.permutation(CONTEXTS)[:size]
         labels = np.full(people.shape, np.nan)
         labels[:, chosen] = people[:, contexts[chosen]]
+        given = {judge: scores[:, contexts] for judge, scores in judged.items()}
         resamples = draw_resamples(range(CONTEXTS), n_resamples=RESAMPLES, seed=draw)
-        for judge, given in judged.items():
+        for judge in judges:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnreliableIntervalWarning)
-                found = prediction_powered(given[:, contexts], labels, resamples)
+                if judge == TOGETHER:
+                    found = prediction_powered(_together(given, labels), labels, resamples, slope=1)
+                else:
+                    found = prediction_powered(given[judge], labels, resamples)
             for place, one in enumerate(found):
                 alone, both, truth = one.people, one.corrected, float(np.nanmean(people[place]))
                 yield Draw(
                     draw, size, judge, attribute,
-                    judge_off=one.judge.estimate - truth, people_off=alone.estimate - truth,
-                    off=both.estimate - truth, people_covered=_covers(alone, truth), covered=_covers(both, truth),
+                    judge_off=np.nan if judge == TOGETHER else one.judge.estimate - truth,
+                    people_off=alone.estimate - truth, off=both.estimate - truth,
+                    people_covered=_covers(alone, truth), covered=_covers(both, truth),
                     expected=expected_coverage(size, explained(attribute, judge)[place]),
                     width=(both.high - both.low) / (alone.high - alone.low), r=one.correlation,
                 )  # fmt: skip
+
+
+def _together(given: dict[str, Floats], labels: Floats) -> Floats:
+    """Return the combination of all judges for each responder, as `prediction_powered_panel` makes it."""
+    judges = np.stack([given[judge] for judge in JUDGES], axis=1)
+    return np.stack([combine_judges(own, its, range(CONTEXTS)).scores for own, its in zip(judges, labels, strict=True)])
 
 
 def _covers(interval: Interval, truth: float) -> float:
@@ -155,12 +169,15 @@ def _covers(interval: Interval, truth: float) -> float:
 
 @cache
 def explained(attribute: str, judge: str) -> list[float]:
-    """Return which part of the variance of people's ratings of each responder a judge explains, 0 if it is constant."""
+    """Return which part of the variance of people's ratings of each responder a judge explains, or all four do."""
     people, judged = rated()[attribute]
     parts = []
-    for own, its in zip(people, judged[judge], strict=True):
+    for place, own in enumerate(people):
         known = ~np.isnan(own)
-        parts.append(float(np.corrcoef(own[known], its[known])[0, 1]) ** 2 if np.ptp(its[known]) else 0.0)
+        columns = [judged[one][place][known] for one in (JUDGES if judge == TOGETHER else (judge,))]
+        design = np.column_stack([np.ones(known.sum()), *columns])
+        residuals = own[known] - design @ np.linalg.lstsq(design, own[known])[0]
+        parts.append(1 - float(residuals.var() / own[known].var()))
     return parts
 
 
@@ -204,15 +221,20 @@ def by_judge(of_these: pl.DataFrame, of_population: pl.DataFrame) -> Iterator[st
     error = max(*one["error"], *other["error"])
     yield f"{of_these['draw'].n_unique()} draws for each line, standard error of coverage at most {error:.1%}"
     yield ""
-    yield "               distance in points         bias       these 1,000 covered  population covered"
-    yield "rated  judge    judge  people  corrected   judge  corrected        expected  people  corrected  width   none"
-    for row in one.join(other, on=["size", "judge"], suffix="_all").iter_rows(named=True):
-        distances = f"{row['judge_distance']:6.2f}  {row['people_distance']:6.3f}  {row['distance']:9.3f}"
-        bias = f"{row['judge_off']:+6.2f}  {row['off']:+9.3f}"
+    yield "                 distance in points            bias         these 1,000        population"
+    yield (
+        "rated  judge     judge  people  corrected   judge  corrected  covered expected  people corrected  width   none"
+    )
+    both = one.join(other, on=["size", "judge"], suffix="_all")
+    order = pl.col("judge").replace_strict([*JUDGES, TOGETHER], range(1 + len(JUDGES)))
+    for row in both.sort("size", order).iter_rows(named=True):
+        alone = ["-", "-"] if row["judge_off"] is None else [f"{row['judge_distance']:.2f}", f"{row['judge_off']:+.2f}"]
+        distances = f"{alone[0]:>5}  {row['people_distance']:6.3f}  {row['distance']:9.3f}"
+        bias = f"{alone[1]:>6}  {row['off']:+9.3f}"
         these = f"{row['covered']:7.1%}  {row['expected']:7.1%}"
-        both = f"{row['people_covered_all']:6.1%}  {row['covered_all']:9.1%}"
+        all_ = f"{row['people_covered_all']:6.1%}  {row['covered_all']:8.1%}"
         rest = f"{row['width']:5.2f}  {row['none']:5.1%}"
-        yield f"{row['size']:5}  {row['judge']:7} {distances}  {bias} {these}  {both}  {rest}"
+        yield f"{row['size']:5}  {row['judge']:8}  {distances}  {bias}  {these}  {all_}  {rest}"
 
 
 def by_attribute(found: pl.DataFrame) -> Iterator[str]:
@@ -226,10 +248,13 @@ def by_attribute(found: pl.DataFrame) -> Iterator[str]:
 def overall(rater: str) -> Scores:
     """Return a rater's mean rating of each answer over the attributes, as scores of the responders.
 
-    An answer without a rating on each attribute, or with one outside of the scale, has none.
+    Of the answers that every rater rated on each attribute, so that all raters are compared on the same answers.
     """
-    values = scores().values.filter(condition=rater).drop_nulls(ATTRIBUTES)
-    table = values.select("model", "unit", value=pl.mean_horizontal(ATTRIBUTES)).with_columns(metric=pl.lit("overall"))
+    answers = ["model", "unit"]
+    whole = scores().values.drop_nulls(ATTRIBUTES)
+    shared = whole.group_by(answers).len().filter(len=1 + len(JUDGES))
+    values = whole.filter(condition=rater).join(shared, on=answers, how="semi")
+    table = values.select(*answers, value=pl.mean_horizontal(ATTRIBUTES)).with_columns(metric=pl.lit("overall"))
     metrics = {"overall": {"label": "Mean rating", "low": 1, "high": 5, "digits": 2}}
     return Scores.from_table(table, metrics=metrics, about={"title": "MentalAlign", "unit": "context"})
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import judges_of_counselling as counselling
 import polars as pl
 import pytest
-from judges_of_counselling import ATTRIBUTES, JUDGES, PEOPLE
+from judges_of_counselling import ATTRIBUTES, JUDGES, PEOPLE, TOGETHER
 
 from attune_bench.stats.rank import tiers
 
@@ -59,7 +59,14 @@ def test_zeros_are_whole_answers() -> None:
     of_answers = zeros.group_by("responder", "item").len()
     assert (of_answers.height, of_answers["len"].unique().to_list()) == (33, [7])
     judged = ratings().join(of_answers, on=["responder", "item"]).filter(pl.col("rater") != PEOPLE)
-    assert judged["value"].median() == 1
+    assert (judged.height, judged.filter(value=1).height) == (924, 770)
+    # What leaving them out moves.
+    within = off_by(ratings().filter(pl.col("value").is_between(1, 5)))
+    moved = {key: abs(one - within[key]) for key, one in off_by(ratings()).items()}
+    assert max(moved.values()) == pytest.approx(0.0966, abs=1e-4)
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert "231 zeros and 8 sixes. The zeros are 33 answers with 0 on every attribute; of the judges' 924" in text
+    assert "moves published means by up to 0.10, and the correlations for safety to 0.13 to 0.21" in text
 
 
 @pytest.mark.slow
@@ -83,6 +90,8 @@ def test_judges_are_lenient_most_to_the_weakest() -> None:
     for responder, (people, low, high) in expected.items():
         own = [table[responder][judge] for judge in JUDGES]
         assert (round(table[responder][PEOPLE], 2), round(min(own), 2), round(max(own), 2)) == (people, low, high)
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert "the therapist has 3.19 by experts and 3.89 to 4.24 by judges, GPT-4o 4.76 and 4.81 to 4.97" in text
 
 
 def test_judges_hardly_see_safety() -> None:
@@ -92,6 +101,8 @@ def test_judges_hardly_see_safety() -> None:
     }  # fmt: skip
     found = {row.pop("attribute"): row.values() for row in counselling.correlations(ratings()).iter_rows(named=True)}
     assert {name: (round(min(own), 2), round(max(own), 2)) for name, own in found.items()} == expected
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert "(Spearman) by 0.48 to 0.55 for guidance, and by 0.16 to 0.25 for safety" in text
     # A part of this is the answers that experts gave 0.
     within = ratings().filter(pl.col("value").is_between(1, 5))
     safety = counselling.correlations(within).filter(attribute="safety").select(JUDGES).row(0)
@@ -101,10 +112,12 @@ def test_judges_hardly_see_safety() -> None:
 @pytest.mark.slow
 def test_a_judge_in_the_place_of_people_moves_ranks() -> None:
     found = {judge: counselling.moved(judge) for judge in JUDGES}
-    assert found["claude"][2:5] == ("Claude-3.5-Haiku", 7, 3)
-    for judge in ("gemini", "gpt-4o", "o4-mini"):
-        assert found[judge][2:5] == ("Qwen-2.5-7B", 5, 8)
-    assert [(one.reversed_pairs, one.pairs) for one in found.values()] == [(6, 41), (4, 39), (4, 39), (3, 38)]
+    moves = {judge: (one.responder, one.by_people, one.by_judge) for judge, one in found.items()}
+    assert moves == {
+        "claude": ("Claude-3.5-Haiku", 7, 3),
+        **dict.fromkeys(("gemini", "gpt-4o", "o4-mini"), ("Claude-3.5-Haiku", 7, 4)),
+    }
+    assert [(one.reversed_pairs, one.pairs) for one in found.values()] == [(6, 41), (4, 41), (3, 38), (3, 39)]
     models, _ = tiers(counselling.overall(PEOPLE))
     assert models["tier"].to_list() == [1, 2, 2, 3, 4, 5, 5, 5, 6, 7]
 
@@ -121,11 +134,13 @@ def test_how_often_intervals_should_cover_these_contexts() -> None:
 def test_correcting_judges_by_100_ratings() -> None:
     found = counselling.frame(counselling.draws(100, 35, population=True))
     table = counselling.summary(found, "judge")
-    assert table["judge"].to_list() == [*JUDGES]
+    assert {*table["judge"]} == {*JUDGES, TOGETHER}
     for row in table.iter_rows(named=True):
         # The judge is off by several times as much as people's 100 ratings; corrected it is off by no more than these.
-        assert row["judge_distance"] > 4 * row["people_distance"]
+        if row["judge"] != TOGETHER:
+            assert row["judge_distance"] > 4 * row["people_distance"]
+            assert row["judge_off"] > 0.2
         assert row["distance"] < 1.05 * row["people_distance"]
-        assert abs(row["off"]) < 0.02 < row["judge_off"]
+        assert abs(row["off"]) < 0.02
         assert 0.92 < row["covered"] < 0.98
-        assert 0.94 < row["width"] < 0.99
+        assert 0.9 < row["width"] < 0.99

@@ -175,8 +175,8 @@ def _check(own: Licence, benchmark: Benchmark | None, wanted: Licence) -> None:
     if "permission" in own.demands:
         of = f"the data of {benchmark.name} have" if benchmark else "it has"
         raise PublishError(
-            f"{of} no stated licence, so that publishing it needs the author's permission; with that, let each record"
-            ' state the licence that it is published under: "licence": "..."'
+            f"{of} no stated licence, so publishing needs the author's permission; with it, let each record state"
+            ' the licence that it may be published under: "licence": "..."'
         )
     if not own.allows(wanted):
         said, mend = "it is under", ""

@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
 from attune_bench.scores.table import REPEAT, ScoreTable, metrics_per_unit
-from attune_bench.stats.comparability import check_within_conditions
+from attune_bench.stats.comparability import check_one_scale, check_within_conditions
 from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisKeywords,
@@ -296,8 +296,10 @@ def unit_difficulty(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> 
     """
     chosen, series, _ = begin(scores, options)
     rows: list[tuple[Any, ...]] = []
+    metrics = chosen.names(scores, [scores.primary])
+    check_one_scale(scores, metrics)
     for condition, groups in series.by_condition().items():
-        for metric in chosen.names(scores, [scores.primary]):
+        for metric in metrics:
             values = series.values(per_unit(scores, metric, "unit_difficulty"))[groups, 0]
             for unit, column in zip(series.units, values.T, strict=True):
                 found = column[~np.isnan(column)]

@@ -81,6 +81,8 @@ def score(
             f"The margins of {plural(margins, 'ability', 'abilities')} neither rank nor compare models: each is"
             " relative to the model's neighbours on the board."
         )
+    if any(one.slug is not None for one in given):
+        notes.append("The file of the board names no judge of tendencies, so models of two judges are compared unseen.")
     if index is None and any(one.slug is not None for one in given):
         notes.append(
             "The file of the board does not say of which scenario a value is, and models have them in orders of their"
@@ -130,6 +132,6 @@ def board(entries: Iterable[EQBench4Entry]) -> tuple[ScoreTable, pl.DataFrame]:
     frame = pl.DataFrame(rows, schema=names, orient="row").with_columns(
         unit=pl.lit("board"), metric=pl.lit("rating"), condition=pl.lit(None, pl.String), clusters="n"
     )
-    metrics = {"rating": Metric(name="rating", label="Rating", digits=0, source="EQ-Bench 4, Paech 2026")}
+    metrics = {"rating": Metric(name="rating", label="Rating as published", digits=0, source="EQ-Bench 4, Paech 2026")}
     table = score_table(frame.select("model", "unit", "metric", "value"), metrics=metrics, about={"unit": "scenario"})
     return table, frame

@@ -85,8 +85,9 @@ def agree(
 
     Is a judge as close to an expert as another expert is? The answer is by dimension, from RATINGS.
 
-    RATINGS is a CSV, XLSX, JSONL or Parquet table with the columns item, rater, dimension, rating, and optional dataset
-    and cluster, of items that belong together. No scores are needed.
+    RATINGS is a CSV, XLSX, JSONL or Parquet table with the columns item, rater, dimension, rating, and optional
+    responder, whose answer to the item is rated, dataset, and cluster, of items that belong together. No scores are
+    needed.
 
     JSON: under judges dataset, dimension, judge, with_experts, among_experts and shift, each with _low and _high,
     difference, low, high, verdict, expert_shift, judge_shift, n, clusters, reason; under pairs dataset, dimension,

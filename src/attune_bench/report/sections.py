@@ -592,7 +592,9 @@ def _subgroups(page: PageScores) -> Section | None:
 def _difficulty(page: PageScores) -> Section:
     table, entry = page.table, page.analyses["unit_difficulty"]
     title, metric = in_words(table, entry.title), table.metric(table.primary)
-    if why := counts_units(table, page.chosen):
+    if metric.higher_is_better is None:
+        title = f"Mean of each {table.provenance.unit}"
+    if why := metric.own_scale or counts_units(table, page.chosen):
         return Section(title, left_out=why)
     if hides(table, small_cells=page.small_cells):
         return Section(title, left_out=f"shows single {pluralize(table.provenance.unit)} (--small-cells)")

@@ -100,14 +100,19 @@ def check_within_conditions(
 ) -> None:
     """Do as `check_comparable` for the models of each condition, where no two conditions are compared.
 
-    A metric of which each model has a scale of its own, `attune_metrics.metric.Metric.relative_to`, is an error.
+    Of metrics, see `check_one_scale`.
     """
-    for metric in map(table.metric, table.metrics if metrics is None else metrics):
-        if metric.own_scale:
-            raise MetricInputError(f"{metric.name!r} cannot rank or compare models: {metric.own_scale}")
+    check_one_scale(table, table.metrics if metrics is None else metrics)
     chosen = list(table.groups if groups is None else groups)
     for condition in dict.fromkeys(condition for _, condition in chosen):
         check_comparable(table, groups=[group for group in chosen if group[1] == condition], metrics=metrics)
+
+
+def check_one_scale(table: ScoreTable, metrics: Iterable[str]) -> None:
+    """Raise a MetricInputError where each model has a scale of its own of a metric, see `Metric.relative_to`."""
+    for metric in map(table.metric, metrics):
+        if metric.own_scale:
+            raise MetricInputError(f"{metric.name!r} cannot rank or compare models: {metric.own_scale}")
 
 
 def allow_mixed(table: T) -> T:

@@ -176,10 +176,12 @@ def _check_entry(entry: EQBench4Entry, findings: IssueCollector) -> None:
         message = f"not as many values as role-plays, {entry.n_scenarios or count}: {listed(wrong, 3)}"
         findings.add(f"{path}.traits", "number-of-values", "warning", count, message, "kept")
     if count < (entry.scenarios or 0):
-        message = f"{count} of {entry.scenarios} role-plays; the file does not say of which scenario there is none"
+        message = (
+            f"{entry.model} has {count} of {entry.scenarios} role-plays; the file does not say which scenario lacks one"
+        )
         findings.add(f"{path}.traits", "missing-roleplay", "warning", count, message, "not scored there")
     if (fewest := min(map(len, margins.values()), default=count)) < count:
-        message = f"{fewest} of {count} role-plays have margins; the file does not say which"
+        message = f"{entry.model} has margins of {fewest} of {count} role-plays; the file does not say which"
         findings.add(f"{path}.abilities", "missing-margins", "note", fewest, message, "these margins are not scored")
 
 

@@ -204,7 +204,8 @@ def _weights(moments: Floats) -> Floats:
     judges = between.shape[-1]
     ridge = between[:, np.newaxis] + _STRENGTHS[:, np.newaxis, np.newaxis] * np.eye(judges)
     moved, determinant = _solve(ridge[:, np.newaxis], left[:, :, np.newaxis])
-    of_ratings = central[:, -1, -1, np.newaxis]
+    # Where the other clusters have one rating, rounding may leave less than 0.
+    of_ratings = np.maximum(central[:, -1, -1, np.newaxis], 0)
     quadratic = (of_ratings - factor * product)[..., np.newaxis] - (left[:, :, np.newaxis] * moved).sum(axis=-1)
     quadratic = np.maximum(quadratic, ROUNDING * of_ratings[..., np.newaxis] + np.finfo(float).tiny)
     freedom = np.maximum(n - 2, 0)[:, np.newaxis, np.newaxis]

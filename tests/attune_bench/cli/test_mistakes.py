@@ -123,7 +123,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "score-swapped": (
         ("score", "--results", "data", "--ground-truth", "runs"),
         "data contains conversations; expected runs, episodes, dialogues, predictions, answers, transcripts, "
-        "comparisons, verdicts, chatlogs, and conversations are data; are --results and --data swapped?",
+        "roleplays, comparisons, verdicts, chatlogs, and conversations are data; are --results and --data swapped?",
     ),
     "score-no-overlap": (("score", "--results", "other", "--ground-truth", "data"), "none of the 1 run in other"),
     "score-data-of-another": (

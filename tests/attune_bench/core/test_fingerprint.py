@@ -62,7 +62,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
         yield path
 
 
-_TEXTS = ("other", "no", "na", "B", "alternate", "verbose", "delta", "reasoning", "defender", "assistant")
+_TEXTS = ("other", "no", "na", "B", "alternate", "verbose", "delta", "reasoning", "defender", "assistant", "user")
 _PARTS: tuple[Any, ...] = ({}, {"other": "2"}, {"B1": "no"}, {"0": "A"}, {"0": {"A": "human"}}, [], ["other"])
 _VALUES = (*_TEXTS, 1, 2, 11, 57.5, True, False, None, *_PARTS)
 

@@ -8,6 +8,9 @@ import pytest
 from pages import text_of
 
 from attune_bench import Scores
+from attune_bench.analyses.models import win_rates
+from attune_bench.analyses.repeats import unit_difficulty
+from attune_bench.analyses.separation import separation
 from attune_bench.report import figures
 from attune_metrics.metric import Metric, MetricInputError
 
@@ -45,6 +48,7 @@ def test_a_page_has_neither_ranks_nor_comparisons(*, relative: bool) -> None:
     assert (f"No model can be said to lead: {WHY}" in page) == relative
     for sentence in ("Ranking by Margin", "Which models differ significantly", "has the highest Margin"):
         assert (sentence in page) == (not relative), sentence
+    assert f"Mean of each unit: {WHY}" in page or not relative
     assert ("Values of Margin" in page) == relative
 
 
@@ -52,6 +56,12 @@ def test_a_page_has_neither_ranks_nor_comparisons(*, relative: bool) -> None:
 def test_a_figure_has_models_by_name_and_no_word_on_differences() -> None:
     drawn = [str(figures.scores(given, resamples=50).to_dict()) for given in (scores(0.1, **RELATIVE), scores(0.1))]
     assert ["differ significantly" in one for one in drawn] == [False, True]
+
+
+def test_no_mean_over_models_is_made() -> None:
+    for analysis in (unit_difficulty, win_rates, separation):
+        with pytest.raises(MetricInputError, match="'margin' cannot rank or compare models"):
+            analysis(scores(**RELATIVE), metrics=["margin"])
 
 
 def test_no_metric_is_relative_and_better_in_a_direction() -> None:
@@ -87,5 +97,6 @@ def scores_of_tendencies(models: int) -> Scores:
 def test_profiles_of_metrics_without_a_better_end_say_so(models: int) -> None:
     page = text_of(scores_of_tendencies(models).report(format="html", resamples=50))
     assert "of which neither" in page
-    for wrong in ("better end at the right", "worse to its better end", "Blue: better", "Ranking by"):
+    assert "Mean of each unit" in page
+    for wrong in ("Difficulty of", "better end at the right", "worse to its better end", "Blue: better", "Ranking by"):
         assert wrong not in page

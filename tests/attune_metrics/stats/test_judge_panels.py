@@ -53,6 +53,15 @@ def test_a_ratings_own_cluster_has_no_part_in_its_weights() -> None:
     assert not np.allclose(np.diff(second[others]), np.diff(first[others]), atol=0.1)
 
 
+def test_one_rating_may_differ_from_all_others() -> None:
+    # Without its cluster all ratings are equal, and by rounding their sum of squares is below 0.
+    rated = np.full(120, nan)
+    rated[:50] = [4.0] + 49 * [5.0]
+    found = combine_judges(np.round(JUDGES), rated, range(120))
+    assert not np.isnan(found.scores).any()
+    assert np.ptp(found.scores) < 0.2
+
+
 def test_unrated_units_have_the_mean_of_the_weights_of_the_rated() -> None:
     found = combine_judges(JUDGES, RATED, range(120))
     plain = np.isnan(RATED)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from commands import QUICK, Call
 from eqbench4_files import write_site
+from pages import text_of
 from polars.testing import assert_frame_equal
 from synthetic.roleplays import entries, roleplays, slug
 
@@ -109,6 +110,8 @@ def test_the_board_with_its_indexes_scores_as_the_role_plays_do(scores: Scores, 
     said = "no two models are compared. --index names the folder with <slug>/index.json, which says it."
     assert any(note.endswith(said) for note in alone.provenance.notes)
     assert not any(note.endswith(said) for note in named.provenance.notes)
+    unseen = "The file of the board names no judge of tendencies, so models of two judges are compared unseen."
+    assert [unseen in one.provenance.notes for one in (alone, named, scores)] == [True, True, False]
 
 
 def test_an_index_of_another_day_is_refused(tmp_path: Path) -> None:
@@ -148,6 +151,18 @@ def test_the_board_is_drawn_with_its_published_intervals() -> None:
     with pytest.raises(MetricInputError, match="no entry has a rating"):
         board([one.model_copy(update={"elo": None}) for one in given])
     assert published.select(pl.col("value").is_sorted(descending=True)).item()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("licence", [None, "cc-by-4.0"])
+def test_a_page_of_ones_own_copy_has_the_texts_and_says_that_they_stay(licence: str | None) -> None:
+    stated = {"synthetic": False} | ({} if licence is None else {"licence": licence})
+    own = ROLEPLAY.collection([one.model_copy(update=stated) for one in PLAYED[:24]])
+    page = text_of(score(own).report(format="html", results=own, transcripts=True, resamples=50))
+    assert own[0].turns[1].content in page
+    assert own[0].turns[1].monologue in page
+    said = "none stated by EQ-Bench 4, so that they may not be passed on without its author's permission"
+    assert (said in page) == (licence is None)
 
 
 @pytest.mark.slow
