@@ -93,8 +93,8 @@ class Draw(NamedTuple):
 
     Attributes
     ----------
-    draw, size, judge, attribute : int, int, str, str
-        Which draw, how many contexts people rated, and who is corrected on what.
+    draw, size, judge, attribute, responder : int, int, str, str, int
+        Which draw, how many contexts people rated, and who is corrected on which attribute of which responder.
     judge_off, people_off, off : float
         How far above people's mean of all contexts are the judge alone, people's mean of the drawn contexts, and the
         corrected judge; nan where there is none.
@@ -111,6 +111,7 @@ class Draw(NamedTuple):
     size: int
     judge: str
     attribute: str
+    responder: int
     judge_off: float
     people_off: float
     off: float
@@ -148,7 +149,7 @@ def draws(
             for place, one in enumerate(found):
                 alone, both, truth = one.people, one.corrected, float(np.nanmean(people[place]))
                 yield Draw(
-                    draw, size, judge, attribute,
+                    draw, size, judge, attribute, place,
                     judge_off=np.nan if judge == TOGETHER else one.judge.estimate - truth,
                     people_off=alone.estimate - truth, off=both.estimate - truth,
                     people_covered=_covers(alone, truth), covered=_covers(both, truth),
@@ -237,10 +238,18 @@ def by_judge(of_these: pl.DataFrame, of_population: pl.DataFrame) -> Iterator[st
         yield f"{row['size']:5}  {row['judge']:8}  {distances}  {bias}  {these}  {all_}  {rest}"
 
 
+def beside_the_best(found: pl.DataFrame) -> Iterator[str]:
+    """Yield how wide intervals by all judges are, as a part of the shortest of the single judges in each case."""
+    cases = found.pivot("judge", index=["size", "draw", "responder"], values="width").drop_nulls(TOGETHER)
+    ratio = pl.col(TOGETHER) / pl.min_horizontal(JUDGES)
+    for size, mean in cases.group_by("size").agg(ratio.mean()).sort("size").iter_rows():
+        yield f"{size:5}  all four, as a part of the shortest interval by one judge: {mean:.2f}"
+
+
 def by_attribute(found: pl.DataFrame) -> Iterator[str]:
-    """Yield the lines of the table of attributes, over all judges."""
+    """Yield the lines of the table of attributes, over the single judges."""
     yield "attribute          judge  people  corrected     r  width   none"
-    for row in summary(found, "attribute").iter_rows(named=True):
+    for row in summary(found.filter(pl.col("judge") != TOGETHER), "attribute").iter_rows(named=True):
         distances = f"{row['judge_distance']:5.2f}  {row['people_distance']:6.3f}  {row['distance']:9.3f}"
         yield f"{row['attribute']:17}  {distances}  {row['r']:4.2f}  {row['width']:5.2f}  {row['none']:5.1%}"
 
@@ -324,8 +333,12 @@ def main() -> None:
     of_these, of_population = (
         pl.concat(frame(draws(size, DRAWS, population=population)) for size in SIZES) for population in (False, True)
     )
-    for line in (*by_judge(of_these, of_population), "", *by_attribute(of_these.filter(size=100))):
-        print(line)
+    for lines in (
+        by_judge(of_these, of_population),
+        beside_the_best(of_these),
+        by_attribute(of_these.filter(size=100)),
+    ):
+        print(*lines, sep="\n", end="\n\n")
 
 
 if __name__ == "__main__":

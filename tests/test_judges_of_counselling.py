@@ -1,12 +1,13 @@
 """Ratings of counselling by experts and judges: published numbers, what judges miss, and what correcting them does."""
 
+import re
 from functools import cache
 from pathlib import Path
 
 import judges_of_counselling as counselling
 import polars as pl
 import pytest
-from judges_of_counselling import ATTRIBUTES, JUDGES, PEOPLE, TOGETHER
+from judges_of_counselling import ATTRIBUTES, JUDGES, PEOPLE, SIZES, TOGETHER
 
 from attune_bench.stats.rank import tiers
 
@@ -144,3 +145,33 @@ def test_correcting_judges_by_100_ratings() -> None:
         assert abs(row["off"]) < 0.02
         assert 0.92 < row["covered"] < 0.98
         assert 0.9 < row["width"] < 0.99
+
+
+def test_what_the_page_says_of_the_draws_follows_from_its_table() -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("### Judges of counselling")[2]
+    number = r"([-+]?[0-9.]+)%?"
+    row = (
+        rf"^ +(\d+)  (claude|gemini|gpt-4o|o4-mini|all four) +(?:-|{number})"
+        + rf" +{number}" * 2
+        + rf" +(?:-|{number})"
+    )
+    rows = re.findall(row + rf" +{number}" * 7 + "$", text, re.MULTILINE)
+    assert [one[:2] for one in rows] == [(str(size), one) for size in SIZES for one in (*JUDGES, TOGETHER)]
+    columns = [[float(cell) for cell in column if cell] for column in list(zip(*rows, strict=True))[2:]]
+    judge, people, corrected, too_kind, bias, covered, expected, by_people, by_both, width, none = columns
+    assert (min(judge), max(judge), min(too_kind), max(too_kind)) == (0.33, 0.64, 0.23, 0.64)
+    assert max(map(abs, bias)) == 0.004
+    assert all(both < alone for both, alone in zip(corrected, people, strict=True))
+    assert all(one > 95 for one in expected)
+    assert max(other - one for one, other in zip(covered, expected, strict=True)) == pytest.approx(1.4)
+    assert max(other - one for one, other in zip(covered[5:], expected[5:], strict=True)) < 0.7
+    assert (min(by_people), max(by_people), min(by_both), max(by_both)) == (95.0, 96.2, 94.7, 95.7)
+    assert (min(width), max(width)) == (0.95, 0.98)
+    assert [round(100 / one**2) for one in (max(width), min(width))] == [104, 111]
+    assert max(none[len(JUDGES) :: 1 + len(JUDGES)]) < 1
+    assert re.findall(r"shortest interval by one judge: (\S+)", text) == ["1.05", "1.03", "1.02"]
+    of_attributes = re.findall(rf"^({'|'.join(ATTRIBUTES)})" + rf" +{number}" * 6 + "$", text, re.MULTILINE)
+    r = {name: float(cells[3]) for name, *cells in of_attributes}
+    assert ({*r}, min(r.values()), max(r.values())) == ({*ATTRIBUTES}, 0.19, 0.31)
+    for said in ("worth 104 to 111 ratings", "cover 95.0 to 96.2%, and corrected ones 94.7 to 95.7%", "at most 0.004"):
+        assert said in text

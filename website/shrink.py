@@ -20,8 +20,11 @@ from urllib.parse import quote
 _KEPT = re.compile(r"(<(?:pre|script|style|textarea)\b.*?</(?:pre|script|style|textarea)>)", re.DOTALL)
 _PLAIN = re.compile(r'<span class="(?:n|o|p|w|x)">([^<]*)</span>')
 _TITLE = re.compile(r'(<a class="autorefs[^"]*") title="[^"]*"')
-_UNSEEN = re.compile(r'(?<= class="lucide) lucide-[\w-]+|<meta name="generator"[^>]*>')
-"""Names of icons, which no style has, and with what the site was built."""
+_UNSEEN = re.compile(
+    r'(?<= class="lucide) lucide-[\w-]+|<meta name="generator"[^>]*>|(?<=class=")language-\w+ (?=[^">]*highlight")|'
+    r"(?<=md-nav__item) md-nav__item--pruned"
+)
+"""Names that no style and no script has, and with what the site was built."""
 _ICON = (
     ' xmlns="http://www.w3.org/2000/svg" fill="none" stroke="currentColor" stroke-linecap="round" '
     'stroke-linejoin="round" stroke-width="2"'
@@ -76,6 +79,8 @@ _OF_REFERENCE = (
     (re.compile(r" class=doc-section-item|(?<=<pre>)<span></span>"), ""),
     (re.compile(r'"doc (doc-object-name|doc-contents) (?:doc-\w+-name)?"'), r"\1"),
     (re.compile(r'"autorefs autorefs-internal"'), "autorefs"),
+    (re.compile(r'"doc doc-object doc-\w+"'), '"doc doc-object"'),
+    (re.compile(r'"doc doc-(heading|children)"'), r"doc-\1"),
 )
 """What the reference says twice, and names that no style has."""
 

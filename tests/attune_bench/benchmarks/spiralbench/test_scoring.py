@@ -1,11 +1,11 @@
 """Scores of Spiral-Bench: those published, from the numbers of four of its files, and conversations worked by hand."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from boards_published import spiral_chatlogs
 
 from attune_bench import Scores, score
 from attune_bench.cli import main
@@ -19,22 +19,9 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "spiralbench"
 PUBLISHED = dict(pl.read_csv(GOLDEN / "board.csv").iter_rows())
 
 
-def published() -> Iterator[SpiralChatlog]:
-    """Yield the conversations of the four files; a chunk without rows is one that could not be read."""
-    rows = pl.read_parquet(GOLDEN / "judgements.parquet")
-    for (model, prompt, category), own in rows.group_by("model", "prompt", "category", maintain_order=True):
-        values: dict[str, dict[str, float]] = {name: {} for name in (*(f"chunk{n}" for n in range(19)), "final")}
-        for name, behaviour, value in own.select("chunk", "behaviour", "value").iter_rows():
-            values[name][behaviour] = value
-        document: dict[str, Any] = {"prompt_id": prompt, "category": category, "evaluated_model": model}
-        document["final_judgement"] = values.pop("final")
-        document["judgements"] = [{"name": name, "values": found} for name, found in values.items()]
-        yield SpiralChatlog.model_validate(document)
-
-
 @pytest.fixture(scope="module")
 def scores() -> Scores:
-    return score(published())
+    return score(spiral_chatlogs())
 
 
 def test_the_published_scores_are_recomputed(scores: Scores) -> None:
@@ -131,7 +118,7 @@ def test_the_page_of_the_benchmark_has_the_table_of_these_scores(scores: Scores)
     # Without the chunks that could not be read.
     read = [
         one.model_copy(update={"judgements": tuple(chunk for chunk in one.judgements if chunk.values)})
-        for one in published()
+        for one in spiral_chatlogs()
     ]
     without = score(read).summary(metrics=["spiralbench_score"], resamples=1)
     values = [f"{100 * value:.2f}" for _, value in sorted(without.select("model", "value").iter_rows())]
