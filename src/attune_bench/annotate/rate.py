@@ -234,7 +234,7 @@ def write_tables(
     Returns
     -------
     list of path
-        Of texts ``labels.csv``, which `attune_bench.stats.debias.read_labels` reads, and ``ratings.csv``, which
+        Of texts ``labels.csv``, which `attune_bench.stats.labels.read_labels` reads, and ``ratings.csv``, which
         `attune_bench.stats.judges.read_ratings` reads; of pairs ``comparisons.csv``, which
         `attune_bench.scores.pair_tables.read_comparisons` reads. Nothing where nobody gave anything.
     """

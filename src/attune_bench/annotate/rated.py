@@ -1,6 +1,6 @@
 """What people rate: texts of models on units, or two texts side by side, read from tables.
 
-A sheet of `attune_bench.stats.debias.draw_labels` has ``model, condition, unit``. The texts are in its column ``text``,
+A sheet of `attune_bench.stats.labels.draw_labels` has ``model, condition, unit``. The texts are in its column ``text``,
 or in a second table with the same columns, in which a unit may have several texts of a model, such as a draft for each
 turn of a conversation. A table of pairs has ``unit, a, b, text_a, text_b``. Optional everywhere are ``prompt``, which
 is shown beside the text, and ``cluster``.

@@ -30,6 +30,7 @@ from attune_bench.report.document import Document, Format, document
 from attune_bench.report.judges import (
     closeness_note,
     closeness_tables,
+    is_of_judges,
     judged_note,
     judged_tables,
     plan_note,
@@ -40,8 +41,9 @@ from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
 from attune_bench.scores.pairwise import score
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.consensus import judge_consensus
-from attune_bench.stats.debias import RATINGS_NEEDED, debias, debias_pairs, draw_labels, plan_labels, read_labels
+from attune_bench.stats.debias import RATINGS_NEEDED, debias, debias_pairs, plan_labels
 from attune_bench.stats.judges import compare_judges
+from attune_bench.stats.labels import draw_labels, kept_judges, rated_by, read_labels
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
@@ -136,14 +138,26 @@ def consensus(ratings: Path, judge: tuple[str, ...], confusion: bool, level: flo
 
 @verb("judge correct scores.json --labels labels.csv --metric avg_draft_judge_score", variants=True)
 @scores_option
-@labels_option(required=True)
+@labels_option()
+@option("--people", "In a table of ratings: the rater who is right, in place of --labels.")
+@many("--judge", "In a table of ratings: a judge to use; by default all raters but --people.")
 @judge_option
 @mixed_option
 @analysis_options
-def correct(scores: Path, labels: Path, metric: str | None, format: Format, **given: Any) -> None:  # noqa: A002
-    """Correct a judge's scores by people's ratings of a part.
+def correct(
+    scores: Path,
+    labels: Path | None,
+    people: str | None,
+    judge: tuple[str, ...],
+    metric: str | None,
+    format: Format,  # noqa: A002
+    **given: Any,
+) -> None:
+    """Correct judges' scores by people's ratings of a part.
 
-    The part is a random part of what the judge scored. A table of people's comparisons in pairs gives win rates.
+    The part is a random part of what the judge scored. A table of people's comparisons in pairs gives win rates. In a
+    table of ratings by several raters, --people names the rater who is right, and the others are judges; these are
+    corrected one by one and all together.
 
     Prints for every rated model, and for every two that people rated on the same units, what the judge says, what
     people say and the judge corrected; and which corrected differences are significant.
@@ -153,18 +167,27 @@ def correct(scores: Path, labels: Path, metric: str | None, format: Format, **gi
     read = read_scores(scores, given)
     sampled = sampling_of(given)
     notes = []
+    if (labels is None) == (people is None):
+        raise UserError(
+            "name people's ratings by --labels, or in a table of ratings the rater who is right by --people"
+        )
     with mistakes():
-        if is_comparison_file(labels):
+        if judge and labels is not None:
+            read = kept_judges(read, judge)
+        if people is not None:
+            read, held = rated_by(read, people, judges=judge, metric=metric)
+        elif labels is not None and is_comparison_file(labels):
             metric = metric or WIN_RATE.name
             rates, left_out = _win_rates(read, labels, metric)
             notes += left_out
             held = read_labels(read, rates, metric=metric)
-        else:
+        elif labels is not None:
             held = read_labels(read, labels, metric=metric)
     frame, warned = with_warnings(lambda: debias(read, held, **sampled))
     pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
     tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
-    notes.append(judged_note(read, AnalysisOptions(**sampled), tested=bool(pairs["p"].count())))
+    tested, several = bool(pairs["p"].count()), is_of_judges(read, frame)
+    notes.append(judged_note(read, AnalysisOptions(**sampled), tested=tested, several=several))
     models = list(dict.fromkeys(frame["model"]))
     signature = read.sign(models=models, labels=held.hash, of="differences", metrics=[held.metric.name], **sampled)
     print_document(document(read, tables, notes=notes, warnings=[*warned, *of_pairs], signature=signature), format)

@@ -35,7 +35,7 @@ from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, is_mixed
 from attune_bench.stats.compare import exchanges_of_all, margins_of
-from attune_bench.stats.debias import Labels, read_labels
+from attune_bench.stats.labels import Labels, read_labels
 from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, advice_on_skewed, too_few
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
@@ -100,7 +100,7 @@ def html_report(
         The smallest difference of interest of the main metric; with it, the page also says which models are practically
         the same.
     labels : polars.DataFrame or path, optional
-        People's ratings, as `attune_bench.stats.debias.read_labels` takes them; with them, the page has a section of
+        People's ratings, as `attune_bench.stats.labels.read_labels` takes them; with them, the page has a section of
         the judge corrected by people.
     label_metric : str, optional
         The judge's metric, which the ratings are of; by default the main one.

@@ -1,7 +1,6 @@
 """Tables of judges beside people: scores corrected by ratings, ratings needed, agreement with experts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -25,6 +24,7 @@ from attune_bench.report.tables import frame_columns, group_name, significant_wo
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS
+from attune_bench.stats.labels import has_judges
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
@@ -39,7 +39,8 @@ _KINDS = {
 def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Table]:
     """Return a table for each condition of `frame`, from `debias` or `debias_pairs`: three rows a model or pair.
 
-    A table of pairs is followed by a table of their tests.
+    A table of pairs is followed by a table of their tests. Several judges share a table, with a row for each, and the
+    tests are of all judges together.
     """
     paired = "model_a" in frame.columns
     models = ["model_a", "model_b"] if paired else ["model"]
@@ -51,21 +52,79 @@ def judged_tables(table: ScoreTable, key: str, frame: pl.DataFrame) -> list[Tabl
             text_column("according to", "kind"),
             estimate_column("value", "value", lambda _: metric, signed=paired),
             size_column(),
-            _of_corrected("slope", "slope", 2),
-            _of_corrected("r", "correlation", 2),
-            _of_corrected("equivalent", "equivalent_ratings", 0),
+            *(_of_corrected(*column) for column in _OF_CORRECTED),
         ]
-        title, under = f"{label(metric)}{', A minus B' if paired else ''}", under_condition(table, condition)
-        yield Table(key, f"{title}{under}", columns, [one for row in rows.to_dicts() for one in _three(row, models)])
+        under = under_condition(table, condition)
+        made = [one for row in rows.to_dicts() for one in _three(row, models)]
+        yield Table(key, f"{_title(metric, paired=paired)}{under}", columns, made)
+        yield from tests(metric, under, rows)
+
+    def of_judges(metric: Metric, rows: pl.DataFrame) -> Iterator[Table]:
+        uncorrected = number_column("", "judge", lambda _: metric, signed=paired)
+        columns = [
+            *names,
+            text_column("according to", "kind"),
+            Column("uncorrected", lambda row: uncorrected.cell(row) if "judge" in row else Cell("")),
+            estimate_column("corrected", "corrected", lambda _: metric, signed=paired),
+            size_column(),
+            *(_of_corrected(*column) for column in (*_OF_CORRECTED[1:], *_OF_JUDGES)),
+        ]
+        made = [
+            one for _, own in rows.group_by(*models, maintain_order=True) for one in _with_judges(table, own, models)
+        ]
+        yield Table(key, f"{_title(metric, paired=paired)}, corrected", columns, made)
+        for (condition,), own in rows.filter(_is_of_all(table)).group_by("condition", maintain_order=True):
+            yield from tests(metric, f", {condition}", own)
+
+    def tests(metric: Metric, under: str, rows: pl.DataFrame) -> Iterator[Table]:
         if paired and rows["p"].count():
             [count] = count_significant(rows).to_dicts()
-            tests = frame_columns(table, JUDGED_PAIRS, ["p", "p_min", "p_holm", "significant"])
-            said = f"{title} corrected{under}: {significant_words(table, count, rows)}"
-            yield Table("tests", said, [*names, *tests], rows.to_dicts())
+            columns = frame_columns(table, JUDGED_PAIRS, ["p", "p_min", "p_holm", "significant"])
+            said = f"{_title(metric, paired=True)} corrected{under}: {significant_words(table, count, rows)}"
+            yield Table("tests", said, [*names, *columns], rows.to_dicts())
 
-    groups = frame.group_by("metric", "condition", maintain_order=True)
-    tables = chain.from_iterable(of_group(table.metrics[name], under, rows) for (name, under), rows in groups)
+    tables: list[Table] = []
+    for (name,), rows in frame.group_by("metric", maintain_order=True):
+        metric = table.metrics[str(name)]
+        if is_of_judges(table, rows):
+            tables += of_judges(metric, rows)
+        else:
+            for (condition,), own in rows.group_by("condition", maintain_order=True):
+                tables += of_group(metric, condition, own)
     return with_frame(key, frame, tables)
+
+
+_OF_CORRECTED = ("slope", "slope", 2), ("r", "correlation", 2), ("equivalent", "equivalent_ratings", 0)
+_OF_JUDGES = ("weight", "weight", 2), ("adds", "ratings_lost", 0)
+
+
+def _title(metric: Metric, *, paired: bool) -> str:
+    return f"{label(metric)}{', A minus B' if paired else ''}"
+
+
+def _is_of_all(table: ScoreTable) -> pl.Expr:
+    return ~pl.col("condition").is_in([one for one in table.conditions if one is not None])
+
+
+def is_of_judges(table: ScoreTable, frame: pl.DataFrame) -> bool:
+    """Whether rows of `debias` or `debias_pairs` are of several judges, with a row of all together."""
+    return has_judges(table) and not frame.filter(_is_of_all(table)).is_empty()
+
+
+def _with_judges(table: ScoreTable, rows: pl.DataFrame, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what people say, and what each judge and all judges together say, of a model or a pair."""
+    judges, of_all = rows.filter(~_is_of_all(table)).to_dicts(), rows.filter(_is_of_all(table)).to_dicts()
+    found = []
+    for row in of_all:
+        people = {"kind": "people", "corrected": row["people"], "low": row["people_low"], "high": row["people_high"]}
+        found += [{name: row[name] for name in (*names, "metric", "labels", "label_clusters")} | people]
+    found += [{**row, "kind": row["condition"]} for row in judges]
+    found += [
+        {name: row[name] for name in row if name not in {"judge", "weight", "ratings_lost"}}
+        | {"kind": row["condition"]}
+        for row in of_all
+    ]
+    return [{"reason": None, **row, "n": row["labels"], "clusters": row["label_clusters"]} for row in found]
 
 
 def _three(row: Row, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -73,22 +132,22 @@ def _three(row: Row, names: Sequence[str]) -> list[dict[str, Any]]:
     found = []
     for kind, (value, low, high, n, clusters) in _KINDS.items():
         own = {"kind": kind, "value": row[value], "low": row[low], "high": row[high], "n": row[n]}
-        of_correction = {
-            name: row[name] if kind == "corrected" else None
-            for name in ("slope", "correlation", "equivalent_ratings", "reason")
-        }
+        corrected = kind == "corrected"
+        of_correction = {name: row[name] for _, name, _ in _OF_CORRECTED if corrected}
+        of_correction["reason"] = row["reason"] if corrected else None
         found.append({**{name: row[name] for name in names}, **own, "clusters": row[clusters], **of_correction})
     return found
 
 
 def _of_corrected(head: str, key: str, digits: int) -> Column:
-    """Return a column of numbers of the corrected row; nothing in the others."""
+    """Return a column of numbers; empty in rows that can have none."""
 
     def cell(row: Row) -> Cell:
-        value = row[key]
+        value = row.get(key)
         if value is None:
-            return Cell(UNDEFINED if row["kind"] == "corrected" else "")
-        return Cell(f"{value:.{digits}f}", value=round(value, digits))
+            return Cell(UNDEFINED if key in row else "")
+        value = round(value, digits) + 0.0  # no -0
+        return Cell(f"{value:.{digits}f}", value=value)
 
     return Column(head, cell)
 
@@ -102,15 +161,27 @@ def judged_warnings(table: ScoreTable, frame: pl.DataFrame) -> tuple[str, ...]:
     return tuple(found)
 
 
-def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool) -> str:
-    """Return the sentences below tables of corrected judges, with tests of differences or without."""
-    held = table.provenance
-    note = (
-        f"judge: mean score of all {pluralize(held.unit)}. people: mean rating of the rated ones. corrected: what "
-        f"people would have given all {pluralize(held.unit)}, if chance chose the rated ones. slope: by how much "
-        "ratings rise with a point of the judge. r: correlation of judge and people. equivalent: how many ratings "
-        f"without the judge would be as precise. In brackets: {interval_words(table, options)}."
+def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool, several: bool = False) -> str:
+    """Return the sentences below tables of corrected judges: with tests of differences or not, of one or several."""
+    units = pluralize(table.provenance.unit)
+    ratings = f"corrected: what people would have given all {units}, if chance chose the rated ones. "
+    last = (
+        f"r: correlation of judge and people. equivalent: how many ratings without the judge would be as precise. In "
+        f"brackets: {interval_words(table, options)}."
     )
+    if several:
+        note = (
+            f"people: mean rating of the rated {units}. uncorrected: the judge's mean of all {units}. {ratings}all "
+            "judges: corrected by the rating that the judges together predict, fitted to the ratings of other "
+            f"{pluralize(table.provenance.cluster)}. weight: by how much this prediction rises with a point of the "
+            "judge. adds: by how many equivalent ratings all judges are worse without this one; about 0 or below where "
+            f"it adds nothing. {last}"
+        )
+    else:
+        note = (
+            f"judge: mean score of all {units}. people: mean rating of the rated ones. {ratings}slope: by how much "
+            f"ratings rise with a point of the judge. {last}"
+        )
     tests = (
         " p: that the corrected difference is 0; below 0.05 where its 95% interval, of the same resamples, excludes 0. "
         "p min: the smallest p that so many resamples could give. Holm p: corrected for the pairs of the table; two "

@@ -13,7 +13,7 @@ from attune_bench.report.tables import ranking_frame
 from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import all_pairs_tested, compare_all
-from attune_bench.stats.debias import Labels
+from attune_bench.stats.labels import Labels
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords, sorted_groups
 from attune_bench.stats.rank import rank
 from attune_bench.stats.summary import above_chance, chance_of_units

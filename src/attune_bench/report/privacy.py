@@ -127,9 +127,13 @@ def conceal_rated(
 
     def tells_of_few(row: Mapping[str, Any]) -> bool:
         models = [row[name] for name in ("model", "model_a", "model_b") if name in row]
-        sides = [place[model, row["condition"]] for model in models]
-        units: Mask = np.logical_and.reduce(judged[sides], axis=0)
-        chosen: Mask = np.logical_and.reduce(rated[sides], axis=0)
+        of_all = row["condition"] not in table.conditions  # the row of several judges together
+        sides = [
+            [at for group, at in place.items() if group[0] == model and (of_all or group[1] == row["condition"])]
+            for model in models
+        ]
+        units: Mask = np.logical_and.reduce([judged[side].any(axis=0) for side in sides], axis=0)
+        chosen: Mask = np.logical_and.reduce([rated[side].any(axis=0) for side in sides], axis=0)
         return any(0 < series.count(part) < MIN_CLUSTERS for part in (units & chosen, units & ~chosen))
 
     hidden = pl.Series([tells_of_few(row) for row in frame.iter_rows(named=True)], dtype=pl.Boolean)

@@ -35,7 +35,7 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
-from attune_bench.report.judges import judged_note, judged_tables, judged_warnings
+from attune_bench.report.judges import is_of_judges, judged_note, judged_tables, judged_warnings
 from attune_bench.report.notes import chance_notes, missing_notes, standing_notes
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
@@ -400,7 +400,7 @@ def _judged(page: PageScores) -> Section | None:
     tables = judged_tables(table, "models", models)
     if not pairs.is_empty():
         tables += judged_tables(table, "differences", pairs)
-    note = judged_note(table, page.chosen, tested=bool(pairs["p"].count()))
+    note = judged_note(table, page.chosen, tested=bool(pairs["p"].count()), several=is_of_judges(table, models))
     return Section(title, [_OF_JUDGES, *([warned] if warned else []), *with_note(tables, note)])
 
 

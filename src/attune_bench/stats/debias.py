@@ -1,23 +1,15 @@
 """A judge's metric corrected by people who rated a part of the units; how many ratings an interval needs.
 
-People's ratings of units
--------------------------
-Read from a table and checked, and the sheet of units to rate, drawn at random.
-
-A table has the columns ``model`` (which may be left out where the scores have one), ``condition`` (likewise), ``unit``
-and ``rating``. A row without a rating is not rated, so that a sheet may be filled in part.
-
-`attune_metrics.stats.judges` defines the estimator; docs/judges.md says when to trust it.
+`attune_metrics.stats.judges` defines the estimator, `attune_metrics.stats.judge_panels` that of several judges;
+docs/judges.md says when to trust them.
 """
 
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isnan, nan, sqrt
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,11 +18,9 @@ from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text, whole
 from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.table_columns import COLUMNS
-from attune_bench.scores.table_files import read_table
-from attune_bench.scores.table_numbers import with_numbers
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import family_of_pairs, holm_by_family
+from attune_bench.stats.labels import Labels, has_judges, read_labels
 from attune_bench.stats.options import (
     ALPHA,
     AnalysisOptions,
@@ -41,258 +31,22 @@ from attune_bench.stats.options import (
     sorted_groups,
     warn_out_of_reach,
 )
-from attune_data.record import canonical
-from attune_data.text import did_you_mean, plural, pluralize
+from attune_data.text import plural
 from attune_metrics.metric import (
-    Metric,
     MetricInputError,
     UndefinedMetricWarning,
     UnreliableIntervalWarning,
-    check_whole,
     nan_to_none,
 )
-from attune_metrics.signature import hash_records
-from attune_metrics.stats.bootstrap import PER_UNIT, symmetric_levels
-from attune_metrics.stats.judges import MIN_LABELS, prediction_powered
+from attune_metrics.stats.bootstrap import symmetric_levels
+from attune_metrics.stats.judge_panels import prediction_powered_panel
+from attune_metrics.stats.judges import MIN_LABELS, PredictionPowered, prediction_powered
 from attune_metrics.stats.power import labels_needed
 from attune_metrics.stats.sums import Floats, clustered_standard_error
 
-_ROUNDING = 1e-9
-_Key = tuple[str, str | None, str]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Labels:
-    """Ratings of units of scores.
-
-    Attributes
-    ----------
-    metric : Metric
-        What was rated: the metric that the judge made.
-    ratings : array of float, shape (groups, units)
-        In the order of `attune_bench.stats.options.ScoreSeries`, nan where nobody rated.
-    hash : str
-        `attune_metrics.signature.hash_records` of the ratings, whatever the order of rows.
-    """
-
-    metric: Metric
-    ratings: Floats
-    hash: str
-
-    def check_rated(self) -> None:
-        """Raise where nothing is rated."""
-        if np.isnan(self.ratings).all():
-            raise MetricInputError("the labels have no rating; fill in the column 'rating'")
-
-    def of_part(self, whole: ScoreTable, part: ScoreTable) -> Self:
-        """Return the ratings of `part`, some groups of the scores `whole` that were rated."""
-        rated, kept = ScoreSeries(whole), ScoreSeries(part)
-        groups = [rated.groups.index(group) for group in kept.groups]
-        return replace(self, ratings=self.ratings[groups][:, rated.mask(set(kept.units))])
-
-
-def judged_metric(table: ScoreTable, name: str | None) -> Metric:
-    """Return a metric, by default the main one, that people can rate on a unit.
-
-    Raises
-    ------
-    MetricInputError
-        Where there is no such metric, or a unit has no value of its own.
-    """
-    metric = table.metric(table.primary if name is None else name)
-    if metric.statistic not in PER_UNIT:
-        raise MetricInputError(
-            f"{metric.name} has no value of each {table.provenance.unit} that people could rate; choose another metric"
-        )
-    return metric
-
-
-def read_labels(
-    table: ScoreTable, labels: pl.DataFrame | str | os.PathLike[str], *, metric: str | None = None
-) -> Labels:
-    """Read people's ratings, and check them against the scores that they are of.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The scores.
-    labels : polars.DataFrame or path
-        A frame, or a CSV, XLSX, JSONL or Parquet file, with the columns ``unit`` and ``rating``, and ``model`` and
-        ``condition`` where the scores have several.
-    metric : str, optional
-        What was rated; by default the main metric.
-
-    Raises
-    ------
-    MetricInputError
-        Where a column is missing, a rating is no number or outside the range of the metric, a row names a model, a
-        condition or a unit that the scores do not have, or rates a unit again; the text names the file and the row.
-    SourceError
-        Where the file cannot be read.
-
-    Examples
-    --------
-    >>> from attune_bench import Scores
-    >>> rows = [("a", "q1", "warm", 0.5), ("a", "q2", "warm", 0.75)]
-    >>> scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
-    >>> read_labels(scores, pl.DataFrame({"unit": ["q2"], "rating": [0.25]})).ratings.tolist()
-    [[nan, 0.25]]
-    """
-    judged = judged_metric(table, metric)
-    name, first_row = "the labels", 1
-    if not isinstance(labels, pl.DataFrame):
-        name = str(labels)
-        labels, first_row, _ = read_table(Path(labels), names=COLUMNS)
-    called = table.provenance.condition
-    if "condition" not in labels.columns and called in labels.columns:
-        labels = labels.rename({called: "condition"})
-    _check_columns(table, labels, name)
-    series = ScoreSeries(table)
-    places = {group: place for place, group in enumerate(series.groups)}
-    units = {unit: place for place, unit in enumerate(series.units)}
-    ratings = np.full((len(places), len(units)), np.nan)
-    seen: dict[_Key, int] = {}
-    labels = with_numbers(labels, "rating", range(first_row, first_row + labels.height), name)
-    for number, row in enumerate(labels.iter_rows(named=True), start=first_row):
-        where, rating = f"{name}, row {number}", row["rating"]
-        if rating is None:
-            continue
-        _check_range(rating, judged, where)
-        key = _key(table, row, where)
-        model, condition, unit = key
-        if unit not in units:
-            raise MetricInputError(f"{where}: unit {unit!r:.80} is not in the scores; {did_you_mean(unit, units)}")
-        group = places[model, condition]
-        if not series.scored[group, units[unit]]:
-            raise MetricInputError(f"{where}: {model!r} has no score on unit {unit!r:.80}; is it another model's?")
-        if key in seen:
-            raise MetricInputError(
-                f"{where}: unit {unit!r:.80} of {model!r} is rated in row {seen[key]} already; give one rating, such "
-                "as the mean of the raters"
-            )
-        seen[key] = number
-        ratings[group, units[unit]] = rating
-    rows = [
-        {"model": key[0], "condition": key[1], "unit": key[2], "rating": ratings[places[key[:2]], units[key[2]]].item()}
-        for key in seen
-    ]
-    return Labels(judged, ratings, hash_records(map(canonical, rows)))
-
-
-def _check_columns(table: ScoreTable, labels: pl.DataFrame, name: str) -> None:
-    """Raise where a column is missing that the scores need."""
-    several = {"model": table.models, "condition": table.conditions}
-    for column in ("unit", "rating", "model", "condition"):
-        if column not in labels.columns and len(several.get(column, "ab")) > 1:
-            held = f"; the scores have several: {', '.join(map(str, several[column][:4]))}" if column in several else ""
-            raise MetricInputError(f"{name}: no column {column!r}{held}; it has {', '.join(labels.columns)}")
-
-
-def _check_range(rating: float, metric: Metric, where: str) -> None:
-    """Raise where a rating is outside the range of a metric."""
-    if not metric.low - _ROUNDING <= rating <= metric.high + _ROUNDING:
-        raise MetricInputError(
-            f"{where}: rating {rating:g} is outside {metric.low:g} to {metric.high:g}, the range of {metric.name}; is "
-            "it on another scale?"
-        )
-
-
-def _key(table: ScoreTable, row: dict[str, Any], where: str) -> _Key:
-    """Return the model, condition and unit of a row; where the scores have one of them only, it may be left out."""
-    texts = {name: str(value).strip() for name, value in row.items() if value is not None}
-    unit = texts.get("unit") or ""
-    if not unit:
-        raise MetricInputError(f"{where}: unit is empty, and there is a rating")
-    model = texts.get("model") or (table.models[0] if len(table.models) == 1 else "")
-    if model not in table.models:
-        raise MetricInputError(
-            f"{where}: model {model!r:.80} is not in the scores; {did_you_mean(model, table.models)}"
-        )
-    condition = texts.get("condition") or (table.conditions[0] if len(table.conditions) == 1 else None)
-    if (model, condition) not in table.groups:
-        known = [str(one) for _, one in table.groups if _ == model]
-        called = table.provenance.condition
-        hint = did_you_mean(str(condition), known)
-        raise MetricInputError(f"{where}: {called} {condition!r:.80} of {model!r} is not in the scores; {hint}")
-    return model, condition, unit
-
-
-def draw_labels(
-    table: ScoreTable, n: int, *, metric: str | None = None, seed: int = 0, by: str = "unit"
-) -> pl.DataFrame:
-    """Draw units for people to rate, and return the sheet to fill in.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The scores. Units with a value of the metric are drawn.
-    n : int
-        How many units; of each every model and condition is rated, so that models can be compared.
-    metric : str, optional
-        The metric to rate; by default the main metric.
-    seed : int
-        The same seed draws the same units, in whatever order the scores come.
-    by : str
-        ``"unit"``, or ``"cluster"`` for whole clusters until `n` units are reached; or what the scores call these.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``model, condition, unit, rating``, a row a model, condition and unit, the rating empty; without ``condition``
-        where the scores have none. In the order in which units were drawn: who stops early has rated a random part,
-        of whole clusters where these were drawn.
-
-    Raises
-    ------
-    MetricInputError
-        Where there are fewer units, an option is out of range, or the scores are means over repeats.
-
-    Examples
-    --------
-    >>> from attune_bench import Scores
-    >>> rows = [("a", "q1", "warm", 0.5), ("a", "q2", "warm", 0.75), ("a", "q3", "warm", 0.5)]
-    >>> scores = Scores.from_table(pl.DataFrame(rows, schema=["model", "unit", "metric", "value"], orient="row"))
-    >>> draw_labels(scores, 2, seed=1).rows()
-    [('a', 'q1', None), ('a', 'q2', None)]
-    """
-    if table.repeats is not None:
-        raise MetricInputError(
-            "these scores are means over repeats, and people rate one answer; draw from the scores of one repeat alone"
-        )
-    judged = judged_metric(table, metric)
-    series = ScoreSeries(table)
-    present = ~np.isnan(series.values(judged.name)[:, 0])
-    able = np.flatnonzero(present.any(axis=0))
-    if check_whole(n, "n", 1) > len(able):
-        raise MetricInputError(
-            f"n is {n}, and {len(able)} {pluralize(table.provenance.unit)} have a value of {judged.name}"
-        )
-    generator = np.random.default_rng(check_whole(seed, "seed", 0))
-    if AnalysisOptions(unit=by).draws_clusters(table):
-        held: dict[tuple[str, str], list[int]] = {}
-        for unit in able.tolist():
-            held.setdefault(series.labels[unit], []).append(unit)
-        labels = sorted(held)
-        drawn: list[int] = []
-        for place in generator.permutation(len(labels)).tolist():
-            if len(drawn) >= n:
-                break
-            drawn += held[labels[place]]
-    else:
-        drawn = able[generator.permutation(len(able))[:n]].tolist()
-    rows = [
-        (*series.groups[group], series.units[unit], None)
-        for unit in drawn
-        for group in np.flatnonzero(present[:, unit])
-    ]
-    schema = {"model": pl.String, "condition": pl.String, "unit": pl.String, "rating": pl.Float64}
-    sheet = pl.DataFrame(rows, schema=schema, orient="row")
-    return sheet.drop("condition") if table.conditions == (None,) else sheet
-
-
 _JUDGED = columns(
     "metric judge judge_low judge_high people people_low people_high corrected low high slope correlation n labels "
-    "clusters label_clusters equivalent_ratings",
+    "clusters label_clusters equivalent_ratings weight ratings_lost",
     judge="Mean of all scores that the judge gave.",
     judge_low="Lower end of its interval.",
     judge_high="Upper end of its interval.",
@@ -309,6 +63,8 @@ _JUDGED = columns(
     clusters="How many clusters the scored units come from.",
     label_clusters=whole("How many clusters the rated units come from."),
     equivalent_ratings=FrameColumn("How many ratings without a judge would be as precise.", low=0),
+    weight="Of several judges: by how much the rating that all predict together rises with a point of this judge.",
+    ratings_lost=FrameColumn("Of several judges: by how many equivalent ratings all together are worse without it."),
 )
 _NOTED = columns(
     "reason note", note=text("Why not to trust the corrected value; empty where nothing speaks against it.")
@@ -358,7 +114,9 @@ def debias(
     Returns
     -------
     polars.DataFrame
-        The columns `JUDGED_MODELS`. Models that nobody rated have no row.
+        The columns `JUDGED_MODELS`. Models that nobody rated have no row. Where the conditions are several judges, a
+        model has a row more, whose condition is such as ``all 3 judges``: corrected by their combination, see
+        `attune_metrics.stats.judge_panels`; the rows of the judges then have their ``weight`` and ``ratings_lost``.
 
     Raises
     ------
@@ -389,8 +147,12 @@ def debias(
     rows = []
     for group in rated:
         model, condition = frame.series.groups[group]
-        found = frame.row(frame.scores[group], frame.ratings[group], frame.name(group))
+        found = frame.row(frame.scores[group], frame.ratings[group], frame.name(model, condition))
         rows.append({"model": model, "condition": condition, **found})
+    for model in table.models if has_judges(table) else ():
+        own = [row for row in rows if row["model"] == model]
+        places = [frame.series.groups.index((model, row["condition"])) for row in own]
+        rows += frame.together({"model": model}, own, frame.scores[places], frame.ratings[places], model)
     return build_frame(JUDGED_MODELS, rows)
 
 
@@ -444,11 +206,14 @@ def debias_pairs(
     """
     frame = _Frame(table, labels, metric, AnalysisOptions(**options))
     groups = frame.series.groups
-    order = {group: place for place, group in enumerate(sorted_groups(table))}
+    order = sorted_groups(table)
+    if has_judges(table):  # the first model of a pair is the same for all judges
+        first = list(dict.fromkeys(model for model, _ in order))
+        order = sorted(order, key=lambda group: first.index(group[0]))
     pairs = [
         (a, b)
         for places in frame.series.by_condition().values()
-        for a, b in combinations(sorted(places, key=lambda place: order[groups[place]]), 2)
+        for a, b in combinations(sorted(places, key=lambda place: order.index(groups[place])), 2)
         if not np.isnan(frame.ratings[a] - frame.ratings[b]).all()
     ]
     check_within_conditions(table, [frame.metric], groups=[groups[place] for pair in pairs for place in pair])
@@ -456,8 +221,14 @@ def debias_pairs(
     for a, b in pairs:
         differences = frame.scores[a] - frame.scores[b], frame.ratings[a] - frame.ratings[b]
         (model_a, condition), (model_b, _) = groups[a], groups[b]
-        found = frame.row(*differences, f"{frame.name(a)} minus {model_b}")
+        found = frame.row(*differences, f"{frame.name(model_a, condition)} minus {model_b}")
         rows.append({"model_a": model_a, "model_b": model_b, "condition": condition, **found})
+    for models in dict.fromkeys((row["model_a"], row["model_b"]) for row in rows if has_judges(table)):
+        own = [row for row in rows if (row["model_a"], row["model_b"]) == models]
+        one, other = ([groups.index((model, row["condition"])) for row in own] for model in models)
+        differences = frame.scores[one] - frame.scores[other], frame.ratings[one] - frame.ratings[other]
+        names = dict(zip(("model_a", "model_b"), models, strict=True))
+        rows += frame.together(names, own, *differences, " minus ".join(models))
     families = [family_of_pairs(table, row["condition"]) for row in rows]
     for row, p in zip(rows, map(nan_to_none, holm_by_family([row["p"] for row in rows], families)), strict=True):
         row |= {"p_holm": p, "significant": None if p is None else p < ALPHA}
@@ -482,9 +253,8 @@ class _Frame:
         self.scores = self.series.values(self.metric)[:, 0]
         self.ratings = held.ratings
 
-    def name(self, group: int) -> str:
+    def name(self, model: str, condition: str | None) -> str:
         """Return what messages call a series."""
-        model, condition = self.series.groups[group]
         return model if condition is None or len(self.table.conditions) == 1 else f"{model} [{condition}]"
 
     def row(self, scores: Floats, ratings: Floats, name: str) -> dict[str, Any]:
@@ -496,12 +266,49 @@ class _Frame:
             [found] = prediction_powered(
                 scores[mask], ratings[mask], self.draws.of(mask), method=options.interval, level=options.level
             )
-        said = dict.fromkeys(str(one.message) for one in caught)
-        notes = [*found.cautions, *(text for text in said if text != "; ".join(found.cautions))]
+        return self._row(found, mask, ratings, name, [str(one.message) for one in caught])
+
+    def together(
+        self, names: dict[str, str], own: list[dict[str, Any]], scores: Floats, ratings: Floats, name: str
+    ) -> list[dict[str, Any]]:
+        """Return the row of a model, or a pair, corrected by several judges, whose rows get what each judge adds.
+
+        Scores and ratings are of shape (judges, units). There is no row for one judge, nor where the ratings of a unit
+        differ between judges.
+        """
+        rated = np.fmax.reduce(ratings, axis=0, initial=np.nan)
+        if len(own) < 2 or not np.array_equal(rated, np.fmin.reduce(ratings, axis=0, initial=np.nan), equal_nan=True):
+            return []
+        mask: NDArray[np.bool_] = np.logical_or.reduce(~np.isnan(scores), axis=0)
+        condition = f"all {len(own)} judges"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UnreliableIntervalWarning)
+            found = prediction_powered_panel(
+                scores[:, mask], rated[mask], self.draws.of(mask), method=self.options.interval,
+                level=self.options.level,
+            )  # fmt: skip
+        said = [str(one.message) for one in caught]
+        for judge, given in zip(own, scores, strict=True):
+            absent = int(np.isnan(given[mask]).sum())
+            if absent:
+                units = plural(absent, self.table.provenance.unit)
+                said.append(f"{judge['condition']} has no score of {units}; each counts as the mean of this judge")
+        for judge, weight, lost in zip(own, found.weights, found.ratings_lost, strict=True):
+            judge |= {"weight": nan_to_none(weight), "ratings_lost": nan_to_none(lost)}
+            if isnan(weight) and found.combined.corrected.reason is None:
+                said.append(f"{judge['condition']} gives all units the same score, and is left out")
+        row = self._row(found.combined, mask, rated, self.name(name, condition), said)
+        # The combination is of ratings already: its mean is no judge's.
+        return [{**names, "condition": condition, **row, "judge": None, "judge_low": None, "judge_high": None}]
+
+    def _row(
+        self, found: PredictionPowered, mask: NDArray[np.bool_], ratings: Floats, name: str, said: Sequence[str]
+    ) -> dict[str, Any]:
+        notes = [*found.cautions, *(one for one in dict.fromkeys(said) if one != "; ".join(found.cautions))]
         if lost := int((~np.isnan(ratings[~mask])).sum()):
             notes.append(f"{plural(lost, 'rating')} without a judge's score left out")
         if notes:
-            warnings.warn(f"{name}: {'; '.join(notes)}", UnreliableIntervalWarning, stacklevel=3)
+            warnings.warn(f"{name}: {'; '.join(notes)}", UnreliableIntervalWarning, stacklevel=4)
         clusters, labelled = self.series.count(mask), self.series.count(mask & ~np.isnan(ratings))
         corrected = found.corrected
         low, high, reason = None, None, corrected.reason
@@ -520,6 +327,7 @@ class _Frame:
             "slope": nan_to_none(found.slope), "correlation": nan_to_none(found.correlation),
             "n": found.judge.n, "labels": corrected.n, "clusters": clusters, "label_clusters": labelled,
             "equivalent_ratings": nan_to_none(found.equivalent_ratings) if given else None,
+            "weight": None, "ratings_lost": None,
             "p": nan_to_none(found.p_value) if given else None, "p_min": nan_to_none(found.p_min) if given else None,
             "reason": reason, "note": "; ".join(notes) or None,
         }  # fmt: skip

@@ -31,6 +31,7 @@ from attune_bench.scores.tables_out import long_table, write_long_table
 from attune_bench.stats.comparability import allow_mixed
 from attune_bench.stats.compare import compare, compare_all
 from attune_bench.stats.debias import Source, debias, debias_pairs
+from attune_bench.stats.labels import Labels, rated_by
 from attune_bench.stats.options import AnalysisKeywords, ComparisonKeywords, Margin, SamplingKeywords
 from attune_bench.stats.planning import plan
 from attune_bench.stats.rank import rank, ratings
@@ -466,6 +467,10 @@ class Scores(ScoreTable):
     def ratings(self, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
         """Return the Bradley-Terry strength of every model; see `attune_bench.stats.rank.ratings`."""
         return ratings(self, **options)
+
+    def rated_by(self, people: str, *, judges: Sequence[str] = (), metric: str | None = None) -> tuple[Self, Labels]:
+        """Return the scores by judges, and one rater's ratings; see `attune_bench.stats.labels.rated_by`."""
+        return rated_by(self, people, judges=judges, metric=metric)
 
     def debias(self, labels: Source, *, metric: str | None = None, **options: Unpack[SamplingKeywords]) -> pl.DataFrame:
         """Return a judge's metric corrected by people's ratings; see `attune_bench.stats.debias.debias`."""

@@ -155,7 +155,7 @@ MIN_LABELS = 30
 """With fewer rated units there is a warning."""
 
 MIN_CORRELATION = 0.5
-"""With a lower correlation of judge and people there is a warning."""
+"""With a weaker correlation of judge and people, of either sign, there is a warning."""
 
 UNLIKE_LEVEL = 0.95
 """Rated units are unlike the others where the interval of this level, of the difference of the judge's mean, excludes
@@ -236,9 +236,10 @@ def prediction_powered(
     Warns
     -----
     UnreliableIntervalWarning
-        For each series: below 30 ratings; where the correlation is below 0.5; and where rated units are unlike the
-        others: the bootstrap interval of 95% of the difference of the judge's means, rated minus other units, over the
-        same resamples of clusters, excludes 0. Of random ratings about 5% are.
+        For each series: below 30 ratings; where the correlation is below 0.5, or with the slope from the data between
+        -0.5 and 0.5; and where rated units are unlike the others: the bootstrap interval of 95% of the difference of
+        the judge's means, rated minus other units, over the same resamples of clusters, excludes 0. Of random ratings
+        about 5% are.
 
     Raises
     ------
@@ -292,7 +293,8 @@ def prediction_powered(
     found = []
     for place, interval in enumerate(intervals):
         refused, correlation = reasons[place], float(correlations[place])
-        cautions = () if refused else _cautions(interval.n, correlation, differs=unlike[place])
+        follows = abs(correlation) if fixed is None else correlation  # a negative b makes use of a judge that errs
+        cautions = () if refused else _cautions(interval.n, correlation, follows, differs=unlike[place])
         test = TwoSided(nan, nan)
         if interval.reason is None:
             without = None if left_out is None else left_out[rated_units[:, place] > 0, place]
@@ -416,14 +418,14 @@ def _refusals(labels: Floats, constant: NDArray[np.bool_]) -> list[str | None]:
     return why
 
 
-def _cautions(labels: int, correlation: float, *, differs: bool) -> tuple[str, ...]:
+def _cautions(labels: int, correlation: float, follows: float, *, differs: bool) -> tuple[str, ...]:
     """Return why an interval may not be worth its name."""
     found = []
     if labels < MIN_LABELS:
         found.append(f"{labels} ratings, fewer than {MIN_LABELS}: slope and interval are themselves uncertain")
     if isnan(correlation):
         found.append("the ratings do not vary: whether the judge follows people is unknown")
-    elif correlation < MIN_CORRELATION:
+    elif follows < MIN_CORRELATION:
         found.append(f"judge and people correlate by {correlation:.2f}, below {MIN_CORRELATION}: the judge adds little")
     if differs:
         found.append(

@@ -24,7 +24,7 @@ from attune_bench.annotate.texts import Texts
 from attune_bench.benchmarks.attunebench.annotation.drafts import drafts
 from attune_bench.cli import main
 from attune_bench.cli.annotate import _new_raters
-from attune_bench.stats.debias import draw_labels
+from attune_bench.stats.labels import draw_labels
 from attune_data import load, load_runs
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from commands import Call, too_wide, without_call
 from attune_bench import __version__, score
 from attune_bench.annotate.store import Store
 from attune_bench.cli import app
-from attune_bench.stats.debias import draw_labels
+from attune_bench.stats.labels import draw_labels
 from attune_data import load, load_runs
 
 COMMANDS = app.list_commands(click.Context(app))

@@ -11,7 +11,7 @@ from pages import headings, left_out, section, tables, text_of
 from slow_cases import slow_after
 
 from attune_bench import Scores
-from attune_bench.stats.debias import read_labels
+from attune_bench.stats.labels import read_labels
 from attune_metrics import MetricInputError
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.signature import Signature

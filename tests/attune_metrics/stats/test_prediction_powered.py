@@ -240,6 +240,14 @@ def test_cautions() -> None:
     assert len(found.cautions) == 3
 
 
+def test_a_judge_that_is_the_negative_of_people_is_worth_as_much() -> None:
+    judged, rated = drawn_data(200, 0.5)
+    found, opposite = corrected(judged, rated), corrected(-judged, rated)
+    assert opposite.correlation == pytest.approx(-found.correlation)
+    assert ends(opposite) == pytest.approx(ends(found))
+    assert opposite.cautions == found.cautions == ()
+
+
 def test_difference_is_of_differences() -> None:
     generator = np.random.default_rng(5)
     a, b, of_a, of_b = generator.normal(size=(4, 40))
