@@ -20,7 +20,7 @@ from attune_bench.scores.columns import FrameColumn, build_frame, columns, text,
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.compare import family_of_pairs, holm_by_family
-from attune_bench.stats.labels import Labels, has_judges, read_labels
+from attune_bench.stats.labels import Labels, check_raters, has_judges, read_labels
 from attune_bench.stats.options import (
     ALPHA,
     AnalysisOptions,
@@ -41,6 +41,7 @@ from attune_metrics.metric import (
 from attune_metrics.stats.bootstrap import symmetric_levels
 from attune_metrics.stats.judge_panels import prediction_powered_panel
 from attune_metrics.stats.judges import MIN_LABELS, PredictionPowered, prediction_powered
+from attune_metrics.stats.panel_planning import plan_panels
 from attune_metrics.stats.power import labels_needed
 from attune_metrics.stats.sums import Floats, clustered_standard_error
 
@@ -90,6 +91,17 @@ RATINGS_NEEDED = columns(
     pilot=whole("How many ratings the pilot has."),
     n="How many units the judge scored.",
     labels=whole("How many ratings are needed."),
+)
+PANELS = columns(
+    "model metric judges ratings spent correlation design_effect width alone n",
+    judges=text("The judges of the panel, with commas; empty for people alone."),
+    ratings=whole("How many units people rate."),
+    spent=FrameColumn("What the scores and the ratings cost.", low=0, shown="plain"),
+    correlation=FrameColumn("Of people and of what the judges predict without their ratings.", low=0, high=1),
+    design_effect=FrameColumn("By how much clusters raise the variance of what the judges leave unexplained.", low=1),
+    width=FrameColumn("Expected width of the interval, from end to end.", low=0),
+    alone=FrameColumn("Expected width for people alone, at the same price.", low=0),
+    n=whole("How many units the judges score."),
 )
 
 Source = pl.DataFrame | str | os.PathLike[str] | Labels
@@ -428,3 +440,84 @@ def _pilot(scores: Floats, ratings: Floats, clusters: NDArray[np.intp]) -> tuple
     alone = float(residuals.std(ddof=1)) / sqrt(labels)
     effect = max(1.0, (error / alone) ** 2) if alone > 0 else 1.0
     return float(ratings.std(ddof=1)), correlation, nan if isnan(error) else effect
+
+
+def plan_judges(
+    table: ScoreTable,
+    labels: Source,
+    *,
+    price: float,
+    rating_price: float,
+    judge_prices: Mapping[str, float],
+    scored: int | None = None,
+    metric: str | None = None,
+    **options: Unpack[SamplingKeywords],
+) -> pl.DataFrame:
+    """Return for each model which panels of judges give the shortest interval for a price.
+
+    Parameters
+    ----------
+    table, labels, metric, **options
+        As for `debias`; scores by judges (`attune_bench.stats.labels.rated_by`), and the ratings are the pilot.
+    price : float
+        What the scores and the ratings of one model may cost.
+    rating_price : float
+        What a rating of a unit by people costs.
+    judge_prices : mapping of str to float
+        What a judge's score of a unit costs; other judges are not used.
+    scored : int, optional
+        How many units the study has; by default those that a judge scored.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `PANELS`: of each model people alone and every panel of up to three judges that the price pays for,
+        the shortest interval first. `attune_metrics.stats.panel_planning` has the formulas.
+
+    Raises
+    ------
+    MetricInputError, SourceError
+        As `debias` and `attune_metrics.stats.panel_planning.plan_panels`, and where a judge is not in the scores.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> from attune_bench.stats.labels import rated_by
+    >>> rows = [(f"q{i}", "a", rater, i * 3 % 7) for i in range(60) for rater in ("gpt", "human")]
+    >>> ratings = pl.DataFrame(rows, schema=["item", "model", "rater", "rating"], orient="row")
+    >>> scores, labels = rated_by(Scores.from_table(ratings), "human")
+    >>> found = plan_judges(scores, labels, price=40, rating_price=1, judge_prices={"gpt": 0.1})
+    >>> found.select("judges", "ratings").rows()
+    [('gpt', 34), ('', 40)]
+    """
+    check_raters(table, list(judge_prices))
+    frame = _Frame(table, labels, metric, AnalysisOptions(**options))
+    everything = np.ones(len(frame.series.units), dtype=np.bool_)
+    rows: list[dict[str, Any]] = []
+    for model in table.models:
+        places = {
+            judge: frame.series.groups.index((model, judge))
+            for judge in judge_prices
+            if (model, judge) in frame.series.groups
+        }
+        ratings = np.fmax.reduce(frame.ratings[[*places.values()]], axis=0, initial=np.nan)
+        if not places or np.isnan(ratings).all():
+            continue
+        try:
+            found = plan_panels(
+                frame.scores[[*places.values()]], ratings, frame.draws.labels(everything), price=price, units=scored,
+                rating_price=rating_price, judge_prices=[judge_prices[judge] for judge in places],
+                level=frame.options.level,
+            )  # fmt: skip
+        except MetricInputError as error:
+            raise MetricInputError(f"{model}: {error}") from None
+        names = [*places]
+        n = scored or int(np.logical_or.reduce(~np.isnan(frame.scores[[*places.values()]]), axis=0).sum())
+        [alone] = [panel.width for panel in found if not panel.judges]
+        for panel in found:
+            judges = ", ".join(names[judge] for judge in panel.judges)
+            given = {
+                name: getattr(panel, name) for name in ("ratings", "spent", "correlation", "design_effect", "width")
+            }
+            rows.append({"model": model, "metric": frame.metric, "judges": judges, **given, "alone": alone, "n": n})
+    return build_frame(PANELS, rows)
