@@ -231,11 +231,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _serve(folder: Path, port: int) -> None:
-    from attune_bench.annotate.server import serve
+    from attune_bench.annotate.server import Address, serve
 
     output = folder / "out"
     with Store(folder / "study.db") as store:
-        serve(store, Job(), administrator="nobody", output=output, host="127.0.0.1", port=port, public_url=None)
+        serve(store, Job(), administrator="nobody", output=output, address=Address("127.0.0.1", port))
 
 
 if __name__ == "__main__":

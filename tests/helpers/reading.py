@@ -110,6 +110,8 @@ class Reader:
         radios = "document.querySelectorAll('form.answers input[type=radio]')"
         for name in self.browser.execute_script(f"return [...new Set([...{radios}].map(one => one.name))]"):
             self.click(self.all(f"input[name='{name}']")[0])
+        for area in self.all("form.answers textarea[name=text]"):
+            area.send_keys(" And you?")
         for box in self.all("form.answers input[type=checkbox]")[:1]:
             self.click(box)
         return self.press("form button.primary")

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from attune_bench.annotate.app import Application
 from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.screens import Choice, Option, Passage, Said, Screen, Tags, Text
-from attune_bench.annotate.server import serve
+from attune_bench.annotate.server import Address, serve
 from attune_bench.annotate.store import NOTHING, Person, Saved, Store, Value
 from attune_bench.annotate.texts import Texts
 
@@ -125,4 +125,4 @@ if __name__ == "__main__":
         sys.stdout.write(f"{study.add_person(language='en')[1]}\n")
         sys.stdout.flush()
         output, port = Path(sys.argv[1]) / "out", int(sys.argv[2])
-        serve(study, Toy(), administrator="nobody", output=output, host="127.0.0.1", port=port, public_url=None)
+        serve(study, Toy(), administrator="nobody", output=output, address=Address("127.0.0.1", port))

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -28,44 +29,55 @@ class AddressError(ValueError):
     """An address at which a study may not be served; the text says what to do."""
 
 
-def origin_of(host: str, port: int, public_url: str | None) -> str:
-    """Return where people reach the server: scheme, host and port.
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a study is served.
 
-    Parameters
+    Attributes
     ----------
     host, port
         Where the server listens.
     public_url : str, optional
         The https address of the reverse proxy in front of the server, without which only this machine is served.
 
-    Raises
-    ------
-    AddressError
-        The server would be reached by others without TLS, or the address is no origin.
-
     Examples
     --------
-    >>> origin_of("127.0.0.1", 8017, None)
+    >>> Address("127.0.0.1", 8017).origin
     'http://127.0.0.1:8017'
-    >>> origin_of("127.0.0.1", 8017, "https://study.example.org")
+    >>> Address("127.0.0.1", 8017, "https://study.example.org").origin
     'https://study.example.org'
     """
-    if public_url is None:
-        if host not in _LOOPBACK:
+
+    host: str
+    port: int
+    public_url: str | None = None
+
+    @property
+    def origin(self) -> str:
+        """Where people reach the server: scheme, host and port.
+
+        Raises
+        ------
+        AddressError
+            The server would be reached by others without TLS, or the address is no origin.
+        """
+        if self.public_url is None:
+            if self.host not in _LOOPBACK:
+                raise AddressError(
+                    f"--host {self.host} serves other machines: put a server that speaks TLS in front (nginx, Caddy), "
+                    "and name the address that people open by --public-url https://..."
+                )
+            # As browsers name it in what they send: without the port that http or https has anyway.
+            host = f"[{self.host}]" if ":" in self.host else self.host
+            return f"http://{host}" + (f":{self.port}" if self.port != 80 else "")
+        # In ASCII too.
+        found = re.fullmatch(r"https://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?/?", self.public_url.lower())
+        if not found:
             raise AddressError(
-                f"--host {host} serves other machines: put a server that speaks TLS in front (nginx, Caddy), and name "
-                "the address that people open by --public-url https://..."
+                f"--public-url is {self.public_url!r}; expected https:// and a host alone, such as "
+                "https://study.example.org (of a name that is not in ASCII the form xn--...)"
             )
-        # As browsers name it in what they send: without the port that http or https has anyway.
-        return f"http://{f'[{host}]' if ':' in host else host}" + (f":{port}" if port != 80 else "")
-    # In ASCII too.
-    found = re.fullmatch(r"https://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?/?", public_url.lower())
-    if not found:
-        raise AddressError(
-            f"--public-url is {public_url!r}; expected https:// and a host alone, such as https://study.example.org "
-            "(of a name that is not in ASCII the form xn--...)"
-        )
-    return f"https://{found[1]}" + (found[2] if found[2] and found[2] != ":443" else "")
+        return f"https://{found[1]}" + (found[2] if found[2] and found[2] != ":443" else "")
 
 
 def check_output(store: Store, output: Path) -> None:
@@ -83,9 +95,7 @@ def check_output(store: Store, output: Path) -> None:
         raise StoreError(f"{output} has {others[0]}, which is no result of this study; choose another --output")
 
 
-def serve(
-    store: Store, job: Job, *, administrator: str, output: Path, host: str, port: int, public_url: str | None
-) -> None:
+def serve(store: Store, job: Job, *, administrator: str, output: Path, address: Address) -> None:
     """Serve a study until the process is told to stop; then write the results.
 
     Parameters
@@ -98,28 +108,28 @@ def serve(
         The secret of the administrator's link.
     output : path
         The folder of the results.
-    host, port, public_url
-        As of `origin_of`.
+    address : Address
+        Where it is served.
     """
     os.umask(0o077)  # The answers are nobody else's business on a shared machine.
-    application = Application(store, job, origin=origin_of(host, port, public_url), output=output)
+    application = Application(store, job, origin=address.origin, output=output)
     Administration(application, administrator)
     application.export()  # A server that was killed may have left results of somebody who had withdrawn.
     LOG.setLevel(logging.INFO)
     LOG.addHandler(logging.StreamHandler())
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # The results are written then too.
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(configuration(application, host=host, port=port, public_url=public_url)).run()
+        uvicorn.Server(configuration(application, address)).run()
     application.export()
 
 
-def configuration(application: Application, *, host: str, port: int, public_url: str | None) -> uvicorn.Config:
-    """Return how an application is served; the arguments are as of `origin_of`."""
+def configuration(application: Application, address: Address) -> uvicorn.Config:
+    """Return how an application is served at an address."""
     return uvicorn.Config(
         application.asgi,
-        host=host,
-        port=port,
-        proxy_headers=public_url is not None,
+        host=address.host,
+        port=address.port,
+        proxy_headers=address.public_url is not None,
         forwarded_allow_ips="127.0.0.1,::1",
         http=Connection,
         ws="none",

@@ -38,9 +38,7 @@ def serve_study(
     links: Iterable[tuple[Person, str]],
     *,
     output: Path,
-    host: str,
-    port: int,
-    public_url: str | None,
+    **address: Any,
 ) -> None:
     """Print the links that let people in, and serve a study until the command is stopped.
 
@@ -52,24 +50,25 @@ def serve_study(
         What people are asked.
     links : iterable of (Person, str)
         New personal links: whose they are, and their secrets, which are printed here and kept nowhere.
-    output, host, port, public_url
+    output, **address
         As of `serving_options`.
     """
     try:
-        from attune_bench.annotate.server import check_output, origin_of, serve
+        from attune_bench.annotate.server import Address, check_output, serve
     except ModuleNotFoundError as error:
         raise UserError(
             f"{error.name} is not installed; it comes with an extra: pip install 'attune-bench[annotate]'"
         ) from None
     with store, mistakes(), store.served():
-        origin = origin_of(host, port, public_url)
+        at = Address(**address)
+        origin = at.origin  # before anybody is added
         check_output(store, output)
         for person, secret in links:
             emit(f"{person.name or person.id}: {origin}/enter/{secret}")
         administrator = token_urlsafe(16)
         emit(f"The administrator, until the server stops: {origin}/admin/enter/{administrator}")
         emit(f"Answers are kept in {store.path}, results are written to {output}. Ctrl-C stops the server.")
-        serve(store, job, administrator=administrator, output=output, host=host, port=port, public_url=public_url)
+        serve(store, job, administrator=administrator, output=output, address=at)
 
 
 rated_options: Callable[[F], F] = all_of(

@@ -18,7 +18,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from toy_study import WHOLE, toy_application
 
 from attune_bench.annotate.admin import Administration
-from attune_bench.annotate.server import configuration
+from attune_bench.annotate.server import Address, configuration
 from attune_bench.annotate.store import NOTHING, Saved, Store
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ class Study:
         self.url = f"http://127.0.0.1:{port}"
         self.application = toy_application(folder, origin=self.url)
         self.store: Store = self.application.store
-        at = configuration(self.application, host="127.0.0.1", port=port, public_url=None)
+        at = configuration(self.application, Address("127.0.0.1", port))
         self.server = uvicorn.Server(at)
         self.thread = Thread(target=self.server.run)
         self.thread.start()

@@ -23,7 +23,7 @@ from toy_study import WHOLE, toy_application
 
 from attune_bench.annotate import server
 from attune_bench.annotate.guard import Limits
-from attune_bench.annotate.server import AddressError, check_output, configuration, origin_of
+from attune_bench.annotate.server import Address, AddressError, check_output, configuration
 from attune_bench.annotate.store import Store, StoreError
 
 LONG = b"x" * 1_000_000
@@ -49,7 +49,7 @@ def free_port() -> int:
     ],
 )
 def test_an_origin_is_as_browsers_name_it(host: str, public_url: str | None, origin: str) -> None:
-    assert origin_of(host, 8017, public_url) == origin
+    assert Address(host, 8017, public_url).origin == origin
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_an_origin_is_as_browsers_name_it(host: str, public_url: str | None, ori
 )
 def test_what_is_no_origin_of_https_is_refused(public_url: str) -> None:
     with pytest.raises(AddressError, match="--public-url"):
-        origin_of("127.0.0.1", 8017, public_url)
+        _ = Address("127.0.0.1", 8017, public_url).origin
 
 
 def test_a_browser_is_let_in_on_the_port_that_http_has_anyway(tmp_path: Path) -> None:
-    origin = origin_of("127.0.0.1", 80, None)
+    origin = Address("127.0.0.1", 80).origin
     assert origin == "http://127.0.0.1"
     application = toy_application(tmp_path, origin=origin)
     person, secret = application.store.add_person(language="en")
@@ -100,7 +100,7 @@ def test_results_are_written_into_no_folder_that_has_something_else(tmp_path: Pa
 
 def test_other_machines_are_not_served_without_tls_in_front() -> None:
     with pytest.raises(AddressError, match="TLS"):
-        origin_of("0.0.0.0", 8017, None)  # noqa: S104
+        _ = Address("0.0.0.0", 8017).origin  # noqa: S104
 
 
 class Served:
@@ -110,7 +110,7 @@ class Served:
         self.port = free_port()
         limits = Limits(seconds=0.5)
         self.application = toy_application(folder, origin=f"http://127.0.0.1:{self.port}", limits=limits)
-        at = configuration(self.application, host="127.0.0.1", port=self.port, public_url=None)
+        at = configuration(self.application, Address("127.0.0.1", self.port))
         self.server = uvicorn.Server(at)
         self.thread = Thread(target=self.server.run)
         self.thread.start()

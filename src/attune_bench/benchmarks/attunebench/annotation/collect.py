@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from itertools import combinations
 from pathlib import Path
 from random import Random
 from secrets import token_hex
@@ -39,6 +38,7 @@ from attune_bench.benchmarks.attunebench.annotation.talk import (
     exchanges,
     has_ended,
     improving_messages,
+    responses,
     talk_messages,
 )
 from attune_bench.benchmarks.attunebench.annotation.wording import Wording
@@ -50,7 +50,7 @@ from attune_data.codebook import Named
 from attune_data.io.documents import write_whole
 from attune_data.issues import shown
 
-_LABELS = ("original", "alternate", "human")
+_PAIRS = (("original", "alternate"), ("original", "human"), ("alternate", "human"))
 _FILE = "file"
 _LOCAL = "http://localhost:8000/v1"  # the server of the example
 
@@ -100,7 +100,7 @@ class Collect:
                 if not all(saved.get(screen.key, NOTHING).done for screen in screens):
                     continue
                 turns = range(1, len(exchanges(answers)) + 1)
-                shown = {turn: self.drawn_comparisons(person, turn) for turn in turns}
+                shown = {turn: self.comparisons(person, turn, responses(answers, turn)) for turn in turns}
                 file = answers.get(_FILE) or self._file(store, person)
                 record = conversation_of(self.study, file["id"], person.language, answers, shown)
                 written.append(folder / f"conversation_{file['number']}.json")
@@ -110,16 +110,17 @@ class Collect:
             write_whole(written[-1], [data_card(self.study, len(written) - 1, self.asker.hosts).encode()])
         return written
 
-    def drawn_comparisons(self, person: Person, number: int) -> list[tuple[str, str, str]]:
-        """Return the comparisons of a turn as they are shown: question, and the labels of A and B.
+    def comparisons(self, person: Person, number: int, texts: Mapping[str, str]) -> dict[int, tuple[str, str, str]]:
+        """Return the comparisons of a turn as they are shown, by their place: question, and the labels of A and B.
 
-        They are the same each time; without the file of the study nobody can tell by them whose conversation it is.
+        Two responses that are the same text are not compared. The comparisons are the same each time; without the file
+        of the study nobody can tell by them whose conversation it is.
         """
         random = Random(f"{self.store.about('secret')}/{person.id}/{number}")  # noqa: S311
         questions = ["general", *random.sample(self.study.annotation.pairwise, COMPARED)]
-        found = [(question, *random.sample(pair, 2)) for question in questions for pair in combinations(_LABELS, 2)]
+        found = [(question, *random.sample(pair, 2)) for question in questions for pair in _PAIRS]
         random.shuffle(found)
-        return [(question, a, b) for question, a, b in found]
+        return {place: (one, a, b) for place, (one, a, b) in enumerate(found) if texts[a] != texts[b]}
 
     def _file(self, store: Store, person: Person) -> Value:
         """Return what a person's file is called by: a number that no other ever has, and an id of its own.
@@ -197,10 +198,12 @@ class _Pages:
         """How many screens there are at most, as far as answers have decided it."""
         study = self.study
         turns = len(self.exchanges) if self.has_ended else study.conversation.maximum
-        of_turn = 2 + len(study.annotation.by_category()) + len(list(combinations(_LABELS, 2))) * (1 + COMPARED)
+        written = [responses(self.answers, place) for place in range(1, len(self.exchanges) + 1)]
+        same = sum(one[a] == one[b] for one in written if one["human"] for a, b in _PAIRS)
+        of_turns = turns * (2 + len(study.annotation.by_category())) + (turns * len(_PAIRS) - same) * (1 + COMPARED)
         about = bool(study.participant) + len(study.questionnaires) + len(study.exercises)
         # Consent; topic, subtopic, attitude; the PANAS twice; the conversation; in the end two or three.
-        return 7 + about + turns * of_turn + 2 + (self.fit is None or self.is_misfit)
+        return 7 + about + of_turns + 2 + (self.fit is None or self.is_misfit)
 
     @property
     def fit(self) -> str | None:
@@ -422,15 +425,11 @@ class _Pages:
         return send
 
     def comparisons(self, number: int, where: str) -> Iterator[Screen]:
-        """Yield twelve comparisons; which response is A, and their order, are drawn."""
-        edited = self.answers.get(f"turn/{number}/edited", {}).get("text", "")
-        responses = {
-            "original": self.exchanges[number - 1].reply,
-            "alternate": self.answers.get(f"improved/{number}", {}).get("text", ""),
-            "human": edited,
-        }
-        for place, (question, a, b) in enumerate(self.job.drawn_comparisons(self.person, number)):
-            passages = (Passage(self.t("response_a"), responses[a]), Passage(self.t("response_b"), responses[b]))
+        """Yield up to twelve comparisons; which response is A, and their order, are drawn."""
+        texts = responses(self.answers, number)
+        edited = texts["human"]
+        for place, (question, a, b) in self.job.comparisons(self.person, number, texts).items():
+            passages = (Passage(self.t("response_a"), texts[a]), Passage(self.t("response_b"), texts[b]))
             options = (Option("A", self.t("response_a")), Option("B", self.t("response_b")))
             label = self.wording.pairwise(question) or self.t("comparing")
             yield Screen(
@@ -552,6 +551,6 @@ def demo(output: Path | None, port: int) -> None:
         with mistakes():
             store, job, links = begin_study(study, folder / "study.db", people=2)
         emit("A stand-in answers in place of a model, from a few sentences: this shows how a study runs, not a model.")
-        serve_study(store, job, links, output=folder / "conversations", host="127.0.0.1", port=port, public_url=None)
+        serve_study(store, job, links, output=folder / "conversations", host="127.0.0.1", port=port)
         if output:
             emit(f"next: attune-bench validate {output / 'conversations'} --strict")

@@ -19,7 +19,7 @@ def conversation_of(
     published: str,
     language: str,
     answers: Mapping[str, Value],
-    comparisons: Mapping[int, Sequence[tuple[str, str, str]]],
+    comparisons: Mapping[int, Mapping[int, tuple[str, str, str]]],
 ) -> Conversation:
     """Return the record of a person who has answered everything.
 
@@ -34,7 +34,7 @@ def conversation_of(
     answers : mapping
         The answers by screen.
     comparisons : mapping
-        By the number of a turn, the comparisons as they were shown: question, and the labels of A and B.
+        By the number of a turn, what was compared, by its place: question, and the labels of A and B.
     """
     category = answers["topic"]["topic"]
     place = list(study.conversation.topics).index(category)
@@ -78,7 +78,7 @@ def conversation_of(
 
 
 def _annotations(
-    study: Study, answers: Mapping[str, Value], number: int, comparisons: Sequence[tuple[str, str, str]]
+    study: Study, answers: Mapping[str, Value], number: int, comparisons: Mapping[int, tuple[str, str, str]]
 ) -> dict[str, Any]:
     judged = [
         (question, answers[f"turn/{number}/{category}"])
@@ -92,7 +92,7 @@ def _annotations(
             "responseB": b,
             "winner": answers[f"turn/{number}/pair/{place}"]["winner"],
         }
-        for place, (question, a, b) in enumerate(comparisons)
+        for place, (question, a, b) in comparisons.items()
     ]
     return {
         "binaryJudgements": [
@@ -108,7 +108,7 @@ def _annotations(
             "humanEdited": answers[f"turn/{number}/edited"]["text"],
         },
         "pairwiseComparisons": compared,
-        "selectedPairwiseQuestions": sorted({question for question, _, _ in comparisons} - {"general"}),
+        "selectedPairwiseQuestions": sorted({question for question, _, _ in comparisons.values()} - {"general"}),
     }
 
 

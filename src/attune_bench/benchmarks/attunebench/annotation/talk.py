@@ -49,6 +49,15 @@ def exchanges(answers: Mapping[str, Value]) -> list[Exchange]:
     return found
 
 
+def responses(answers: Mapping[str, Value], number: int) -> dict[str, str]:
+    """Return the responses to a message by their labels in the data, empty while there is none."""
+    return {
+        "original": exchanges(answers)[number - 1].reply,
+        "alternate": answers.get(f"improved/{number}", {}).get("text", ""),
+        "human": answers.get(f"turn/{number}/edited", {}).get("text", ""),
+    }
+
+
 def talk_messages(instruction: str | None, talk: Sequence[Exchange]) -> list[Message]:
     """Return the request for the reply to the last message."""
     said = [message("system", instruction)] if instruction else []

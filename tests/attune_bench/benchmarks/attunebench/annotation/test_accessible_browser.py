@@ -22,7 +22,12 @@ WIDTHS = (400, 1280)
 SAVED = ("--file", "study.db", "--output", "out")
 TEXTS = "model,unit,text,prompt\na,q1,Yes.,Why?\nb,q1,No.,Why?\n"
 PAIRS = "unit,a,b,text_a,text_b,prompt\nq1,a,b,Yes.,No.,Why?\n"
-ANSWERS: dict[str, Any] = {"answer": "Yes", "q3_modelFit": "Mostly off-target or intrusive", "tags.Upset": "4"}
+ANSWERS: dict[str, Any] = {
+    "answer": "Yes",
+    "q3_modelFit": "Mostly off-target or intrusive",
+    "tags.Upset": "4",
+    "text": "Own words.",
+}
 
 
 @pytest.fixture(scope="module")

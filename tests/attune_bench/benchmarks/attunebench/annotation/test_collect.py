@@ -24,7 +24,7 @@ from attune_bench.annotate.guard import Limits
 from attune_bench.annotate.store import Store
 from attune_bench.benchmarks.attunebench.annotation.collect import Collect
 from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, read_study
-from attune_bench.benchmarks.attunebench.annotation.talk import exchanges
+from attune_bench.benchmarks.attunebench.annotation.talk import exchanges, responses
 from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_data import Conversation, PublishError, Run, Runs, load
 from attune_data.licences import permitted
@@ -167,9 +167,11 @@ def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting) -> N
     assert (judged["B11"], judged["B4"], judged["B1"]) == (("no", "yes"), ("yes", "na"), ("yes", "yes"))
     assert first.responses["human"] == "I would have wanted this."
     assert second.responses["human"] == second.responses["alternate"] == "That sounds painful; I am sorry."
-    for turn in one.turns:
+    for turn, count in ((first, 12), (second, 8)):  # In the second, two responses are the same text.
         compared = turn.annotations.pairwise_comparisons
-        assert len({(c.question_id, frozenset((c.response_a, c.response_b))) for c in compared}) == len(compared) == 12
+        pairs = {(c.question_id, frozenset((c.response_a, c.response_b))) for c in compared}
+        assert len(pairs) == len(compared) == count
+        assert ({"alternate", "human"} in [pair for _, pair in pairs]) == (count == 12)
         assert {c.question_id for c in compared} == {"general", *turn.annotations.selected_pairwise_questions}
         assert {c.winner for c in compared} == {"B"}
     orders = [[(c.question_id, c.response_a) for c in turn.annotations.pairwise_comparisons] for turn in one.turns]
@@ -200,7 +202,7 @@ def test_the_share_that_is_done_never_falls(setting: Setting, fit: str) -> None:
         person.answer()
     assert shares == sorted(shares)
     assert said[0] == "0 of at most 157"  # 12 pages or 13, and 18 of each of 8 messages
-    assert said[-1] == ("48 of 49" if "off" in fit else "47 of at most 49")
+    assert said[-1] == ("40 of 41" if "off" in fit else "39 of at most 41")
 
 
 def test_nothing_that_is_published_tells_the_id_beside_the_link(setting: Setting) -> None:
@@ -210,12 +212,23 @@ def test_nothing_that_is_published_tells_the_id_beside_the_link(setting: Setting
         assert person.id not in path.read_text(encoding="utf-8")
     [one] = load(setting.output)
     assert one.id != str(UUID(bytes=sha256(person.id.encode()).digest()[:16], version=4))
-    drawn = setting.job.drawn_comparisons(person, 1)
+    answers = {key: one.value for key, one in setting.store.answers(person.id).items()}
+    drawn = [*setting.job.comparisons(person, 1, responses(answers, 1)).values()]
     compared = [(c.question_id, c.response_a, c.response_b) for c in one.turns[0].annotations.pairwise_comparisons]
     assert compared == drawn
     # Who has the list of links could draw again, but for the secret in the file.
     setting.store.set_about("secret", "another")
-    assert setting.job.drawn_comparisons(person, 1) != drawn
+    assert [*setting.job.comparisons(person, 1, responses(answers, 1)).values()] != drawn
+
+
+def test_a_text_is_not_compared_with_itself(setting: Setting) -> None:
+    setting.server._answer = lambda _body: "Yes."
+    person = setting.somebody()
+    person.answer_all()
+    assert not any("pair" in place for place in person.seen)
+    conversations = load(setting.output)
+    assert conversations.issues.height == 0
+    assert [turn.annotations.pairwise_comparisons for turn in conversations[0].turns] == [(), ()]
 
 
 def everything_stored(setting: Setting) -> bytes:
@@ -477,7 +490,7 @@ def test_who_goes_back_to_another_topic_chooses_its_subtopic_before_the_conversa
 
 @pytest.mark.slow
 def test_one_person_who_has_no_result_keeps_it_from_no_other(setting: Setting, log: StringIO) -> None:
-    good = setting.somebody()
+    good = setting.somebody(text="I would have wanted this.")
     good.answer_all()
     answers = setting.store.answers(setting.store.people()[0].id)
     broken, _ = setting.store.add_person(language="en")
@@ -494,7 +507,8 @@ def test_one_person_who_has_no_result_keeps_it_from_no_other(setting: Setting, l
 
 
 def test_a_response_can_be_changed_until_one_was_chosen(setting: Setting) -> None:
-    person = setting.somebody().answer_until("/screen/turn/1/pair/0")
+    own = {"/screen/turn/1/edited#text": "I would have wanted this."}
+    person = setting.somebody(**own).answer_until("/screen/turn/1/pair/0")
     [somebody] = setting.store.people()
     setting.store.save(somebody.id, "turn/1/pair/0", {}, revision=0, done=False)
     assert "text" in person.open("/screen/turn/1/edited").form.texts

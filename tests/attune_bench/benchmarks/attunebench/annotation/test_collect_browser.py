@@ -43,7 +43,7 @@ def test_every_kind_of_page_is_answered_at_a_browser(tmp_path: Path, width: int,
         [person] = store.people()
         saved = store.answers(person.id)
     assert [saved[f"message/{number}"].value["text"] for number in (1, 2)] == MESSAGES
-    assert saved["turn/1/edited"].value == {"text": "That sounds painful; I am sorry."}
+    assert saved["turn/1/edited"].value == {"text": "That sounds painful; I am sorry. And you?"}
     assert saved["turn/1/pair/0"].value == {"winner": "A"}
 
 
@@ -58,7 +58,7 @@ def test_a_person_at_a_browser_becomes_a_file(tmp_path: Path) -> None:
         [one] = load(tmp_path / "conversations")
     assert [turn.user_message for turn in one.turns] == MESSAGES
     assert [turn.llm_response for turn in one.turns] == [f"You say: {message}" for message in MESSAGES]
-    assert all(turn.responses["human"] == "That sounds painful; I am sorry." for turn in one.turns)
+    assert all(turn.responses["human"] == "That sounds painful; I am sorry. And you?" for turn in one.turns)
     with pytest.raises(SystemExit) as ended:
         main(["validate", str(tmp_path / "conversations"), "--strict"])
     assert not ended.value.code

@@ -68,7 +68,7 @@ def test_the_demo_leads_from_a_link_to_scores(served: Demo, tmp_path: Path, monk
     process, printed = served
     assert printed.startswith("A stand-in answers in place of a model")
     links = re.findall(r"(http://127.0.0.1:8197)/enter/(\S+)", printed)
-    person = Patient(*links[0], messages=MESSAGES)
+    person = Patient(*links[0], messages=MESSAGES, **{"/screen/turn/1/edited#text": "I would have wanted this."})
     assert "A demo: a stand-in answers, not a model" in person.text
     person.answer_all()
     person.close()
