@@ -44,8 +44,9 @@ from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
 from attune_bench.scores.pairwise import score
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.consensus import judge_consensus
-from attune_bench.stats.debias import RATINGS_NEEDED, debias, debias_pairs, plan_judges, plan_labels
+from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.judges import compare_judges
+from attune_bench.stats.label_planning import RATINGS_NEEDED, plan_judges, plan_labels
 from attune_bench.stats.labels import Labels, draw_labels, kept_judges, read_labels
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.verbs.scores import Scores
@@ -242,13 +243,13 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
 @labels_option()
 @option("--people", "In a table of ratings: the rater who is right, in place of --labels.")
 @judge_option
-@option("--price", "In place of --width: what scores and ratings of a model may cost; which judges to pay?", float)
-@option("--rating-price", "With --price: what a person's rating costs.", float)
+@option("--price", "In place of --width: what scores and ratings (--rating-price each) of a model may cost.", float)
+@option("--rating-price", "With --price: what a person's rating costs.", float, folded=True)
 @many("--judge-price", "With --price: what a score by a judge costs, as NAME=PRICE.")
 @option("--sd", "Without a pilot: the standard deviation of ratings.", float)
 @option("--correlation", "Without a pilot: of judge and people.", float)
 @option("--scored", "Without a pilot, or with --price: how many units the judge scores.", int)
-@option("--design-effect", "Without a pilot: of clusters; 1 without any.", float)
+@option("--design-effect", "Without a pilot: of clusters; 1 without any.", float, folded=True)
 @sampling_options("level")
 @own_benchmark_option
 @format_option()
@@ -269,8 +270,9 @@ def plan_(
 
     Give a pilot, which is SCORES of a judge and --labels; or state --sd, --correlation and --scored.
 
-    With --price, SCORES are a table of ratings by several judges: which one, two or three of them, and how many ratings
-    by people, give the shortest interval of a model's mean? People alone is one of the choices.
+    With --price, --rating-price and --judge-price, SCORES are a table of ratings by several judges: which one, two or
+    three of them, and how many ratings by people, give the shortest interval of a model's mean? People alone is one of
+    the choices.
 
     JSON: rows under plan; attune-bench columns "ratings needed" describes their columns. With --price rows under
     panels, which attune-bench columns "panels of judges" describes.

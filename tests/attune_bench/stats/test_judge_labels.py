@@ -14,7 +14,7 @@ from commands import Call, strict_json
 from attune_bench import Scores
 from attune_bench.report.judges import judged_note, panels_note
 from attune_bench.report.privacy import conceal_rated
-from attune_bench.stats.debias import plan_judges
+from attune_bench.stats.label_planning import plan_judges
 from attune_bench.stats.labels import Labels, rated_by
 from attune_bench.stats.options import AnalysisOptions
 from attune_metrics import MetricInputError
