@@ -130,7 +130,7 @@ def consensus(ratings: Path, judge: tuple[str, ...], confusion: bool, level: flo
     optional responder (or model), dataset and cluster. No scores are needed.
 
     JSON: under models dataset, dimension, model, level, low, high, plain, n, clusters, reason; under judges dataset,
-    dimension, judge, accuracy, leniency, spread, slope, n, reason; under confusion, pairs and units the judges'
+    dimension, judge, accuracy, leniency, spread, falls, n, reason; under confusion, pairs and units the judges'
     matrices, tests of shared errors and the level of each unit; attune-bench columns describes them.
     """
     found, warned = with_warnings(lambda: judge_consensus(ratings, judges=judge, level=level))
