@@ -35,6 +35,8 @@ BOARDS: tuple[Callable[[], Board], ...] = (
     mentalalign,
 )
 ORDER = ("EmoBench EU", "EmoBench EA", "EQ-Bench v2", "EQ-Bench 3", "EQ-Bench 4", "SAGE", "Spiral-Bench", "MentalAlign")
+ROOM = {"left": 40, "right": 12, "top": 8, "bottom": 8}
+"""Pixels around a figure: a browser's font may be wider than the one that names were measured in."""
 _TALL = 40
 """With more models the figure of a board has no names."""
 
@@ -270,7 +272,7 @@ def main(docs: Path = DOCS, eqbench4_data: Path | None = None) -> None:
             figure = intervals_of_ranks(one.models)
         else:
             figure = figures.ranks(board.scores, frame=one.models)
-        save(figure.properties(background="white"), folder / f"{name}.svg")
+        save(figure.properties(background="white", padding=ROOM), folder / f"{name}.svg")
     titles = ("rank by Claude Sonnet 3.7 (2025)", "rank by Claude Opus 4.6 (2026)")
     save(two_judges(eqbench3()["ranks"], titles), folder / "eqbench-3.svg")
     fourth = EQBENCH4

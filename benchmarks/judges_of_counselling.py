@@ -164,6 +164,46 @@ def _together(given: dict[str, Floats], labels: Floats) -> Floats:
     return np.stack([combine_judges(own, its, range(CONTEXTS)).scores for own, its in zip(judges, labels, strict=True)])
 
 
+class Turned(NamedTuple):
+    """A difference of two responders that judges turn around, and how often corrected judges set it right.
+
+    Attributes
+    ----------
+    people : float
+        The difference by people, of all contexts.
+    judges : dict of str to float
+        By each judge.
+    below, above : int
+        In how many draws the corrected interval, by all judges together, is below 0, and above.
+    """
+
+    people: float
+    judges: dict[str, float]
+    below: int
+    above: int
+
+
+def turned(a: str, b: str, attribute: str, size: int, number: int) -> Turned:
+    """Return the difference of two responders on an attribute, and what draws of contexts make of it."""
+    people, judged = rated()[attribute]
+    places = [sorted(scores().models).index(one) for one in (a, b)]
+    truth, *given = (one[places[0]] - one[places[1]] for one in (people, *judged.values()))
+    ends = []
+    for draw in range(number):
+        chosen = np.random.default_rng([draw, size]).permutation(CONTEXTS)[:size]
+        labels = np.full(CONTEXTS, np.nan)
+        labels[chosen] = truth[chosen]
+        resamples = draw_resamples(range(CONTEXTS), n_resamples=RESAMPLES, seed=draw)
+        together = combine_judges(given, labels, range(CONTEXTS)).scores
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnreliableIntervalWarning)
+            [found] = prediction_powered(together, labels, resamples, slope=1)
+        ends.append((found.corrected.low, found.corrected.high))
+    means = {judge: float(np.nanmean(one)) for judge, one in zip(JUDGES, given, strict=True)}
+    below, above = sum(high < 0 for _, high in ends), sum(low > 0 for low, _ in ends)
+    return Turned(float(np.nanmean(truth)), means, below, above)
+
+
 def _covers(interval: Interval, truth: float) -> float:
     return float(interval.low <= truth <= interval.high) if interval.reason is None else np.nan
 
@@ -330,6 +370,8 @@ def main() -> None:
     print(correlations(given))
     for judge in JUDGES:
         print(moved(judge))
+    for size in SIZES:
+        print(turned("human therapist", "Qwen-3-4B", "guidance", size, DRAWS))
     of_these, of_population = (
         pl.concat(frame(draws(size, DRAWS, population=population)) for size in SIZES) for population in (False, True)
     )

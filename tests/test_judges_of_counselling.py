@@ -175,3 +175,17 @@ def test_what_the_page_says_of_the_draws_follows_from_its_table() -> None:
     assert ({*r}, min(r.values()), max(r.values())) == ({*ATTRIBUTES}, 0.19, 0.31)
     for said in ("worth 104 to 111 ratings", "cover 95.0 to 96.2%, and corrected ones 94.7 to 95.7%", "at most 0.004"):
         assert said in text
+
+
+@pytest.mark.slow
+def test_100_ratings_turn_round_what_judges_turned() -> None:
+    found = counselling.turned("human therapist", "Qwen-3-4B", "guidance", 100, 60)
+    assert round(found.people, 2) == -0.39
+    assert (round(min(found.judges.values()), 2), round(max(found.judges.values()), 2)) == (0.16, 0.79)
+    # Of 500 draws 444, 89%.
+    assert (0.8 < found.below / 60 < 0.98, found.above) == (True, 0)
+    text = PAGE.read_text(encoding="utf-8")
+    assert (
+        "put the therapist above Qwen-3-4B, by 0.16 to 0.79 points; experts put the therapist below it, by 0.39" in text
+    )
+    assert "is below 0 in 61, 89 and 99% of 500 draws, and above 0 in none" in text

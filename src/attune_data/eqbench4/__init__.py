@@ -159,7 +159,8 @@ def _check_roleplays(roleplays: Sequence[EQBench4Roleplay], _: int, findings: Is
     (usual, times), *others = judges.most_common() or [(None, 0)]
     for judge, _times in others if times > 1 else ():
         judged = dict.fromkeys(one.evaluated_model for one in roleplays if one.pointwise_judge_model == judge)
-        message = f"the judge of {listed([*judged], 3)}; most are judged by {usual}, and judges have no common scale"
+        named = usual or "nobody named"
+        message = f"the judge of {listed([*judged], 3)}; most are judged by {named}, and judges have no common scale"
         findings.add("$", "several-judges", "warning", judge, message, "kept; such models are not compared")
 
 
