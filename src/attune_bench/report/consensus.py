@@ -46,7 +46,7 @@ def consensus_tables(found: ConsensusTables, *, confusion: bool) -> list[Table]:
     ]
 
 
-_ERRORS = ("accuracy", "leniency", "spread", "slope")
+_ERRORS = ("accuracy", "leniency", "spread")
 
 
 def _matrices(frame: pl.DataFrame) -> Iterator[Table]:
@@ -81,8 +81,7 @@ def consensus_note(found: ConsensusTables, *, level: float) -> str:
         "judges' agreement makes likely, by the model of Dawid and Skene with ordered levels; in brackets "
         f"{100 * level:g}% intervals over {over}, which count that the judges' errors are estimated. plain mean: of "
         "the judges' ratings. accuracy: how often a rating is the level. leniency: mean of rating minus level; the "
-        "average judge has none. spread: its standard deviation. slope: by how much a judge's impression rises with a "
-        "level; 1 for the average judge."
+        "average judge has none. spread: its standard deviation."
     )
 
 
@@ -96,7 +95,7 @@ def consensus_warnings(found: ConsensusTables, *, level: float) -> tuple[str, ..
         where = f"Warning: {_place(row)}: {row['judge']}"
         if row["reason"] is not None:
             said.append(f"{where} is left out: {row['reason']}.")
-        elif row["slope"] is not None and row["slope"] < 0:
+        elif row["falls"]:
             said.append(
                 f"{where} falls where most judges rise, and is turned round; nothing shows that most are right."
             )

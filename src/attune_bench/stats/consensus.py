@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text
+from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, true_false
 from attune_bench.stats.judges import RatedDimension, check_named, read_ratings
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.dawid_skene import Consensus, ordinal_consensus
@@ -29,13 +29,13 @@ CONSENSUS = columns(
     plain="Mean of the judges' ratings, without the judges that are left out.",
 )
 JUDGE_ERRORS = columns(
-    "dataset dimension judge accuracy leniency spread slope n reason",
+    "dataset dimension judge accuracy leniency spread falls n reason",
     **_RATED,
     judge=_JUDGE,
     accuracy=share("Probability that a rating is the level."),
     leniency=FrameColumn("Mean of rating minus level.", signed=True),
     spread=FrameColumn("Standard deviation of rating minus level.", low=0),
-    slope="By how much the judge's impression rises with a level: 1 for the average judge.",
+    falls=true_false("Whether the judge falls where most others rise."),
     n="How many units the judge rated.",
     reason="Why the judge is left out.",
 )
@@ -105,12 +105,12 @@ def judge_consensus(
 
     Examples
     --------
-    >>> given = {"ann": "111222333444555" * 2, "bob": "112123233454545" * 2, "cem": "122233344455555" * 2}
+    >>> given = {"ann": "111222333444555" * 2, "bob": "112123233454545" * 2, "cem": "211232323434455" * 2}
     >>> rows = [(str(item), rater, "warmth", float(one)) for rater in given for item, one in enumerate(given[rater])]
     >>> frame = pl.DataFrame(rows, schema=["item", "rater", "dimension", "rating"], orient="row")
     >>> found = judge_consensus(frame)
-    >>> found.judges.select("judge", pl.col("leniency").round(1)).rows()
-    [('ann', -0.2), ('bob', -0.2), ('cem', 0.3)]
+    >>> found.judges.select("judge", pl.col("accuracy").round(1)).rows()
+    [('ann', 1.0), ('bob', 0.7), ('cem', 0.7)]
     """
     table = read_ratings(ratings)
     check_named(table, judges)
@@ -169,8 +169,9 @@ def _of_models(_: RatedDimension, found: Consensus) -> Iterator[dict[str, Any]]:
 def _of_judges(one: RatedDimension, found: Consensus) -> Iterator[dict[str, Any]]:
     rated = (~np.isnan(one.ratings)).sum(axis=0).tolist()
     for rater, judge, n in zip(one.raters, found.judges, rated, strict=True):
-        numbers = {name: nan_to_none(getattr(judge, name)) for name in ("accuracy", "leniency", "spread", "slope")}
-        yield {"judge": rater, **numbers, "n": n, "reason": judge.reason or found.reason}
+        numbers = {name: nan_to_none(getattr(judge, name)) for name in ("accuracy", "leniency", "spread")}
+        reason = judge.reason or found.reason
+        yield {"judge": rater, **numbers, "falls": None if reason else judge.falls, "n": n, "reason": reason}
 
 
 def _of_confusion(one: RatedDimension, found: Consensus) -> Iterator[dict[str, Any]]:

@@ -5,26 +5,25 @@ at each level. Judges err independently once the level is known. So two judges w
 the level, and the expectation-maximisation algorithm (EM) finds levels and matrices together: from the matrices it
 computes how likely each level of each unit is (E-step), and from these the matrices (M-step).
 
-A free matrix of five levels has 20 numbers, too many for 50 units. Ratings have an order, so here a judge has three:
-a unit at level ``t`` makes an impression ``m + slope (t - m) + shift`` plus logistic noise of a scale, m being the
-middle of the scale, and the rating is the level nearest to the impression. This is the graded response model [2]_ with
-levels in place of a continuous trait. Each model (or whatever the units are of) has its own shares of levels.
+A free matrix of five levels has 20 numbers, too many for 50 units. Ratings have an order, so here a judge has two: a
+unit at level ``t`` makes an impression ``t + shift`` plus logistic noise of a scale, and the judge gives the level that
+is nearest to the impression [2]_. Each model (or whatever the units are of) has its own shares of levels.
 
 What ratings cannot show, however many there are [3]_:
 
 - With one judge nothing, and with two not which of the two errs: at least three judges have to follow each other.
 - Which end of the scale is the good one: most judges are taken to rise with the level.
-- The zero and the unit of the scale. Both are set by the average judge: shifts have the mean 0, slopes the mean 1. So
-  if all judges are lenient, the levels are too high.
+- The zero. It is set by the average judge: the shifts of the judges sum to 0. So if all are lenient, the levels are too
+  high.
 - Errors that judges share, such as those of one family of models: the levels then follow the majority.
 
 References
 ----------
 .. [1] Dawid, Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied
    Statistics 28, 20-28.
-.. [2] Samejima (1969), Estimation of latent ability using a response pattern of graded scores, Psychometrika Monograph
-   17. Raykar et al. (2010), Learning from crowds, Journal of Machine Learning Research 11, 1297-1322, section 6, has
-   ordinal ratings by one binary model for each threshold.
+.. [2] McCullagh (1980), Regression models for ordinal data, Journal of the Royal Statistical Society B 42, 109-142: the
+   proportional odds model. Raykar et al. (2010), Learning from crowds, Journal of Machine Learning Research 11,
+   1297-1322, section 6, has ordinal ratings by one binary model for each threshold.
 .. [3] Goodman (1974), Exploratory latent structure analysis using both identifiable and unidentifiable models,
    Biometrika 61, 215-231: with two judges the latent classes are not identified.
 .. [4] Louis (1982), Finding the observed information matrix when using the EM algorithm, Journal of the Royal
@@ -72,8 +71,7 @@ FOLLOWS = 2.5
 """A judge follows the others where its correlation with their mean is so many standard errors above 0."""
 
 _RIDGE = 1e-4  # keeps the numbers of a judge that never errs finite
-_AVERAGE = np.array([0.0, 1.0, 0.0])
-_PERFECT = 1 - 1e-9
+_PERFECT, _SHORTEST = 1 - 1e-9, 1e-9
 _MOST_STEPS, _NEAR, _CONVERGED, _DIGITS = 10_000, 1e-4, 1e-10, 8
 
 
@@ -90,11 +88,10 @@ class JudgeErrors:
         judge.
     spread : float
         Standard deviation of the rating minus the level, in points of the scale.
-    slope : float
-        By how many points the judge's impression rises with a level: 1 for the average judge, below 1 for a judge that
-        tells good from bad less, below 0 for one that falls where the others rise; nan of two levels.
     confusion : array of float, shape (levels, levels)
         Probability of each rating (column) at each level (row).
+    falls : bool
+        Whether the judge falls where most others rise.
     reason : str or None
         Why the judge is left out; its numbers are nan.
     """
@@ -102,8 +99,8 @@ class JudgeErrors:
     accuracy: float
     leniency: float
     spread: float
-    slope: float
     confusion: Floats
+    falls: bool = False
     reason: str | None = None
 
 
@@ -180,9 +177,9 @@ def ordinal_consensus(
 ) -> Consensus:
     """Estimate the level of each unit, the mean level of each model and the errors of each judge, without any truth.
 
-    With the rating r of a judge at the level t, both counted from the middle of the scale, and F logistic::
+    With the rating r of a judge at the level t, both counted in steps of the scale, and F the logistic function::
 
-        P(r at most k | t) = F((k + 1/2 - slope t - shift) / scale)
+        P(r at most k | t) = F((k + 1/2 - t - shift) / scale)
 
     The likelihood of a unit is the sum over levels of its model's share of the level times the product of these over
     the judges that rated it. EM maximises it, from several starts: the mean of the judges as the levels, and each judge
@@ -219,12 +216,12 @@ def ordinal_consensus(
     A judge is left out that gives all units one rating, or does not follow the others: its correlation with their mean
     is less than 2.5 standard errors above 0. Where fewer than three judges are left, or half of them fall where the
     others rise, nothing is estimated and ``reason`` says so. A judge that falls is turned round. On a scale of two
-    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift, slope minus
-    1 and one over the scale keeps a judge that never errs finite. docs/judges.md simulates coverage.
+    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift and on 1 over
+    the scale keeps a judge that never errs finite. docs/judges.md simulates coverage.
 
     Examples
     --------
-    Three judges see the level with an error of 0.4, 0.6 and 0.8; the first rates 0.5 too high, the third 0.5 too low:
+    Three judges see the level with an error of 0.4, 0.6 and 0.8; the first sees 0.5 too much, the third 0.5 too little:
 
     >>> generator = np.random.default_rng(1)
     >>> levels = generator.integers(1, 6, size=200)
@@ -263,10 +260,8 @@ def ordinal_consensus(
     shares: Floats = fit.shares.round(_DIGITS)
     overall: Floats = (data.counts.sum(axis=1, keepdims=True) * shares).sum(axis=0) / data.counts.sum()
     errors = [_no_errors(levels, reason) for reason in reasons]
-    for judge, matrix, part in zip(kept, matrices, fit.parts, strict=True):
-        slope = float(signs[judge] * part[1]) if len(levels) > 2 else nan
-        turned_back = matrix[:, ::-1] if signs[judge] < 0 else matrix
-        errors[judge] = _errors(levels, overall, turned_back, round(slope, _DIGITS))
+    for judge, matrix in zip(kept, matrices, strict=True):
+        errors[judge] = _errors(levels, overall, matrix, falls=bool(signs[judge] < 0))
 
     rated = data.of_units >= 0
     unit_levels = np.full(len(given), nan)
@@ -319,7 +314,7 @@ def _unknown(
 
 
 def _no_errors(levels: Floats, reason: str | None) -> JudgeErrors:
-    return JudgeErrors(nan, nan, nan, nan, np.full((len(levels), len(levels)), nan), reason)
+    return JudgeErrors(nan, nan, nan, np.full((len(levels), len(levels)), nan), reason=reason)
 
 
 def rating_levels(ratings: ArrayLike) -> Floats:
@@ -445,7 +440,7 @@ class _Tally(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """Estimates: parts (judges, 3), shares (models, levels), posterior (models, patterns, levels)."""
+    """Estimates: parts (judges, 2), shares (models, levels), posterior (models, patterns, levels)."""
 
     parts: Floats
     shares: Floats
@@ -479,21 +474,19 @@ def _start(data: _Tally, places: Floats) -> tuple[Floats, Floats]:
     posterior[:, np.arange(len(data.patterns)), np.rint(places).astype(int)] += 0.9
     judges = data.patterns.shape[1]
     rated, shares = _expected(data, posterior)
-    free = _free_directions(judges, data.size)
-    return _improve(np.tile([0.0, 1.0, 1.0 if data.size == 2 else 2.0], (judges, 1)), rated, free, steps=20), shares
+    return _improve(np.tile([0.0, 2.0], (judges, 1)), rated, steps=20), shares
 
 
 def _maximize(data: _Tally, parts: Floats, shares: Floats, tolerance: float) -> _Fit:
     """Maximise the likelihood by EM until no probability moves by more than the tolerance."""
-    free = _free_directions(len(parts), data.size)
     matrices = np.exp(_log_confusions(parts, data.size))
     steps = 0
     while True:
         steps += 1
         posterior, log_likelihood = _posterior(data, parts, shares)
-        objective = log_likelihood - _penalty(parts)
+        objective = log_likelihood - float(_penalty(parts).sum())
         rated, new_shares = _expected(data, posterior)
-        new = _improve(parts, rated, free, steps=1)
+        new = _improve(parts, rated, steps=1)
         new_matrices = np.exp(_log_confusions(new, data.size))
         moved = max(np.abs(new_matrices - matrices).max(), np.abs(new_shares - shares).max())
         if moved < tolerance or steps == _MOST_STEPS:
@@ -501,82 +494,60 @@ def _maximize(data: _Tally, parts: Floats, shares: Floats, tolerance: float) -> 
         parts, shares, matrices = new, new_shares, new_matrices
 
 
-def _penalty(parts: Floats) -> float:
-    return _RIDGE / 2 * float(((parts - _AVERAGE) ** 2).sum())
+def _penalty(parts: Floats) -> Floats:
+    """Return the penalty of each judge's parts."""
+    penalty: Floats = _RIDGE / 2 * (parts**2).sum(axis=-1)
+    return penalty
 
 
 def _log_confusions(parts: Floats, size: int) -> Floats:
     """Return the log-probability of each rating at each level (judges, levels, ratings); last 0 for no rating.
 
-    Parts are shift, slope and 1 over the scale. ``F(u) - F(v) = F(u) F(-v) (1 - exp(v - u))`` loses no digits.
+    Parts are the shift, and 1 over the scale. ``F(u) - F(v) = F(u) F(-v) (1 - exp(v - u))`` loses no digits.
     """
     steps = _thresholds(parts, size)
     found = np.zeros((len(parts), size, size + 1))
     found[:, :, : size - 1] -= np.logaddexp(0, -steps)
     found[:, :, 1:size] -= np.logaddexp(0, steps)
     if size > 2:
-        found[:, :, 1 : size - 1] += np.log(-np.expm1(-parts[:, 2]))[:, np.newaxis, np.newaxis]
+        found[:, :, 1 : size - 1] += np.log(-np.expm1(-parts[:, 1]))[:, np.newaxis, np.newaxis]
     return found
 
 
 def _thresholds(parts: Floats, size: int) -> Floats:
     """Return the logits that a rating is at most each level but the last (judges, levels, levels - 1)."""
-    found: Floats = (_natural(parts)[:, np.newaxis, np.newaxis] * _design(size)).sum(axis=-1)
-    return found
-
-
-def _natural(parts: Floats) -> Floats:
-    """Return shift and slope over the scale, and 1 over the scale: what logits are linear in, and so concave."""
-    return parts * np.stack([parts[:, 2], parts[:, 2], np.ones(len(parts))], axis=-1)
-
-
-def _natural_slopes(parts: Floats) -> Floats:
-    """Return the derivatives of `_natural` by the parts, a matrix with a block for each judge."""
-    judges = len(parts)
-    found = np.zeros((judges, 3, judges, 3))
-    for judge, (shift, slope, precision) in enumerate(parts.tolist()):
-        found[judge, :, judge] = [[precision, 0, shift], [0, precision, slope], [0, 0, 1]]
-    return found.reshape(3 * judges, 3 * judges)
+    apart = _apart(size) - parts[:, 0, np.newaxis, np.newaxis]
+    return apart * parts[:, 1, np.newaxis, np.newaxis]
 
 
 @cache
-def _design(size: int) -> Floats:
-    """Return what each natural part is multiplied by in `_thresholds`, of shape (levels, levels - 1, 3)."""
-    middle = (size - 1) / 2
-    found = np.full((size, size - 1, 3), -1.0)
-    found[..., 1] = middle - np.arange(size)[:, np.newaxis]
-    found[..., 2] = np.arange(size - 1) + 0.5 - middle
+def _apart(size: int) -> Floats:
+    """Return how far each threshold is above each level (levels, levels - 1)."""
+    return np.arange(0.5, size - 1) - np.arange(size, dtype=np.float64)[:, np.newaxis]
+
+
+def _scores(parts: Floats, size: int) -> Floats:
+    """Return the derivatives of `_log_confusions` by the parts (judges, levels, ratings, 2)."""
+    below, above = _below_and_above(parts, size)
+    by_parts = _by_parts(parts, size)
+    found = np.zeros((len(parts), size, size + 1, 2))
+    found[:, :, : size - 1] += above[..., np.newaxis] * by_parts
+    found[:, :, 1:size] -= below[..., np.newaxis] * by_parts
+    if size > 2:
+        found[:, :, 1 : size - 1, 1] += (1 / np.expm1(parts[:, 1]))[:, np.newaxis, np.newaxis]
     return found
 
 
-def _derivatives(parts: Floats, size: int) -> tuple[Floats, Floats]:
-    """Return first (judges, levels, ratings, 3) and second derivatives (..., 3, 3) by the natural parts."""
-    steps, design = _thresholds(parts, size), _design(size)
-    below, above = np.exp(-np.logaddexp(0, -steps)), np.exp(-np.logaddexp(0, steps))
-    first = np.zeros((len(parts), size, size + 1, 3))
-    second = np.zeros((len(parts), size, size + 1, 3, 3))
-    first[:, :, : size - 1] += above[..., np.newaxis] * design
-    first[:, :, 1:size] -= below[..., np.newaxis] * design
-    curved = (below * above)[..., np.newaxis, np.newaxis] * design[..., np.newaxis] * design[..., np.newaxis, :]
-    second[:, :, : size - 1] -= curved
-    second[:, :, 1:size] -= curved
-    if size > 2:
-        inner = np.s_[:, :, 1 : size - 1]
-        first[*inner, 2] += (1 / np.expm1(parts[:, 2]))[:, np.newaxis, np.newaxis]
-        second[*inner, 2, 2] -= (1 / (4 * np.sinh(parts[:, 2] / 2) ** 2))[:, np.newaxis, np.newaxis]
-    return first, second
+def _by_parts(parts: Floats, size: int) -> Floats:
+    """Return the derivatives of `_thresholds` by the parts (judges, levels, levels - 1, 2)."""
+    shift, precision = parts.T[:, :, np.newaxis, np.newaxis]
+    return np.stack([np.broadcast_to(-precision, (len(parts), size, size - 1)), _apart(size) - shift], axis=-1)
 
 
-def _free_directions(judges: int, size: int) -> Floats:
-    """Return orthogonal directions (judges * 3, free) in which parts may move: those that keep both means."""
-    fixed = np.zeros((2, judges, 3))
-    fixed[0, :, 0] = 1
-    fixed[1, :, 1] = 1
-    if size == 2:  # one threshold, in the middle: no unit, and shifts are free
-        fixed = np.zeros((judges, judges, 3))
-        fixed[np.arange(judges), np.arange(judges), 2] = 1
-    flat = fixed.reshape(len(fixed), -1)
-    return np.linalg.qr(flat.T, mode="complete")[0][:, len(flat) :]
+def _below_and_above(parts: Floats, size: int) -> tuple[Floats, Floats]:
+    """Return the probabilities that a rating is at most, and above, each level but the last."""
+    steps = _thresholds(parts, size)
+    return np.exp(-np.logaddexp(0, -steps)), np.exp(-np.logaddexp(0, steps))
 
 
 def _posterior(data: _Tally, parts: Floats, shares: Floats) -> tuple[Floats, float]:
@@ -602,40 +573,57 @@ def _expected(data: _Tally, posterior: Floats) -> tuple[Floats, Floats]:
     return rated, np.divide(of_models, total, out=np.full_like(of_models, 1 / data.size), where=total > 0)
 
 
-def _improve(parts: Floats, rated: Floats, free: Floats, steps: int) -> Floats:
-    """Return parts that make the ratings likelier: Newton steps, halved until each gains: the M-step."""
+def _improve(parts: Floats, rated: Floats, steps: int) -> Floats:
+    """Return parts that make the ratings likelier: the M-step, for the shifts and then for the scales.
+
+    The likelihood is concave in either. Each is one Newton step, halved until it gains, of a judge's scale alone, of
+    all shifts together, as these sum to 0.
+    """
     size = rated.shape[1]
 
-    def gain(at: Floats) -> float:
-        if size > 2 and at[:, 2].min() <= 0:
-            return -np.inf
-        return float((rated * _log_confusions(at, size)[:, :, :size]).sum()) - _penalty(at)
+    def gains(at: Floats) -> Floats:
+        likely = (rated * _log_confusions(at, size)[:, :, :size]).sum(axis=(1, 2)) - _penalty(at)
+        return np.where(at[:, 1] > 0, likely, -np.inf)
 
-    now = gain(parts)
     for _ in range(steps):
         gradient, information = _slopes(parts, rated)
-        turn = _natural_slopes(parts)
-        # Without the curvature of the natural parts, so that the step is always one upwards.
-        information = turn.T @ information @ turn + _RIDGE * np.eye(parts.size)
-        gradient = turn.T @ gradient - _RIDGE * (parts - _AVERAGE).ravel()
-        move = (free @ np.linalg.solve(free.T @ information @ free, free.T @ gradient)).reshape(parts.shape)
-        length = 1.0
-        while (then := gain(parts + length * move)) < now and length > 1e-9:
+        pull = gradient[:, 0]
+        if size > 2:
+            pull = pull - (pull / information[:, 0, 0]).sum() / (1 / information[:, 0, 0]).sum()
+        move = np.stack([pull / information[:, 0, 0], np.zeros(len(parts))], axis=-1)
+        now, length = gains(parts).sum(), 1.0
+        while gains(parts + length * move).sum() < now and length > _SHORTEST:
             length /= 2
-        if then < now:
-            break
-        parts, now = parts + length * move, then
+        parts = parts + length * move if length > _SHORTEST else parts
+
+        gradient, information = _slopes(parts, rated)
+        move = np.stack([np.zeros(len(parts)), gradient[:, 1] / information[:, 1, 1]], axis=-1)
+        move[:, 1] = np.maximum(move[:, 1], -0.9 * parts[:, 1])
+        before = gains(parts)
+        while (worse := gains(parts + move) < before).any():
+            move[worse] = np.where(np.abs(move[worse]) > _SHORTEST, move[worse] / 2, 0)
+            if not move[worse].any():
+                break
+        parts = parts + move
     return parts
 
 
 def _slopes(parts: Floats, rated: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient of the ratings' likelihood, given levels, by all natural parts, and their information."""
-    judges, size = rated.shape[:2]
-    first, second = _derivatives(parts, size)
-    gradient = np.einsum("jtr,jtrc->jc", rated, first[:, :, :size])
-    information = np.zeros((judges, 3, judges, 3))
-    information[np.arange(judges), :, np.arange(judges)] = -np.einsum("jtr,jtrcd->jcd", rated, second[:, :, :size])
-    return gradient.ravel(), information.reshape(3 * judges, 3 * judges)
+    """Return the gradient of the penalized likelihood, given levels, by the parts (judges, 2), and the information.
+
+    The information (judges, 2, 2) has the ridge; it is without the derivative of a threshold by both parts.
+    """
+    size = rated.shape[1]
+    by_parts = _by_parts(parts, size)
+    below, above = _below_and_above(parts, size)
+    gradient = np.einsum("jtk,jtkc->jc", rated[:, :, :-1] * above - rated[:, :, 1:] * below, by_parts) - _RIDGE * parts
+    weights = (rated[:, :, :-1] + rated[:, :, 1:]) * below * above
+    information = np.einsum("jtk,jtkc,jtkd->jcd", weights, by_parts, by_parts) + _RIDGE * np.eye(2)
+    if size > 2:
+        inner = rated[:, :, 1:-1].sum(axis=(1, 2))
+        gradient[:, 1] += inner / np.expm1(parts[:, 1])
+        information[:, 1, 1] += inner / (4 * np.sinh(parts[:, 1] / 2) ** 2)
+    return gradient, information
 
 
 def _influences(data: _Tally, fit: _Fit) -> Floats:
@@ -647,12 +635,12 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     size, posterior, counts = data.size, fit.posterior, data.counts
     judges = len(fit.parts)
     units = counts[..., np.newaxis] * posterior
-    first, _ = _derivatives(fit.parts, size)
+    first = _scores(fit.parts, size)
     scores = np.concatenate([first[judge][:, data.patterns[:, judge]] for judge in range(judges)], axis=-1)
     scores = scores.transpose(1, 0, 2)  # (patterns, levels, parts)
     expected = np.einsum("mpt,ptc->mpc", posterior, scores)
     rated, _ = _expected(data, posterior)
-    slopes, of_parts = _slopes(fit.parts, rated)
+    of_parts = _information(fit.parts, rated)
     of_parts -= np.einsum("pt,ptc,ptd->cd", units.sum(axis=0), scores, scores, optimize=True)
     of_parts += np.einsum("mp,mpc,mpd->cd", counts, expected, expected, optimize=True)
     of_both = np.einsum("mpt,mpc->mct", units, expected) - np.einsum("mpt,ptc->mct", units, scores)
@@ -664,10 +652,8 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     eliminated = of_both @ inverse
     rest = of_parts - np.einsum("mct,mdt->cd", eliminated, of_both)
     moved = posterior - fit.shares[:, np.newaxis]
-    turn = _natural_slopes(fit.parts)
-    rest = turn.T @ rest @ turn - _curvature(slopes.reshape(judges, 3)) + _RIDGE * np.eye(3 * judges)
     free = _free_directions(judges, size)
-    solved = turn @ free @ _inverse(free.T @ rest @ free) @ free.T @ turn.T
+    solved = free @ _inverse(free.T @ rest @ free) @ free.T
     of_patterns = (expected - np.einsum("mct,mpt->mpc", eliminated, moved)) @ solved
     places = np.arange(size)
     gradient = fit.shares * (places - (fit.shares @ places)[:, np.newaxis])
@@ -679,13 +665,27 @@ def _influences(data: _Tally, fit: _Fit) -> Floats:
     return np.asarray(found[data.of_models[known], data.of_units[known]])
 
 
-def _curvature(slopes: Floats) -> Floats:
-    """Return what the curvature of the natural parts adds to second derivatives, from slopes (judges, 3) by them."""
-    judges = len(slopes)
-    found = np.zeros((judges, 3, judges, 3))
-    for judge, (shift, slope, _) in enumerate(slopes.tolist()):
-        found[judge, :, judge] = [[0, 0, shift], [0, 0, slope], [shift, slope, 0]]
-    return found.reshape(3 * judges, 3 * judges)
+def _information(parts: Floats, rated: Floats) -> Floats:
+    """Return the information of ratings about all parts where levels are known, as a matrix."""
+    judges, size = rated.shape[:2]
+    of_judges = _slopes(parts, rated)[1]
+    below, above = _below_and_above(parts, size)
+    # A threshold's derivative by both parts is -1.
+    both = (rated[:, :, :-1] * above - rated[:, :, 1:] * below).sum(axis=(1, 2))
+    of_judges += both[:, np.newaxis, np.newaxis] * np.array([[0, 1], [1, 0]])
+    found = np.zeros((judges, 2, judges, 2))
+    found[np.arange(judges), :, np.arange(judges)] = of_judges
+    return found.reshape(2 * judges, 2 * judges)
+
+
+def _free_directions(judges: int, size: int) -> Floats:
+    """Return orthogonal directions (judges * 2, free) in which parts may move: those in which shifts sum to 0.
+
+    Of two levels, with one threshold between them, the zero is known.
+    """
+    fixed = np.zeros((judges, 2))
+    fixed[:, 0] = 1
+    return np.eye(2 * judges) if size == 2 else np.linalg.qr(fixed.reshape(-1, 1), mode="complete")[0][:, 1:]
 
 
 def _inverse(information: Floats) -> Floats:
@@ -720,13 +720,14 @@ def _mean(
     return Interval(estimate, *ends, level, _METHOD, int(np.count_nonzero(own)), held, reason)
 
 
-def _errors(levels: Floats, shares: Floats, confusion: Floats, slope: float) -> JudgeErrors:
-    """Return how a judge errs, in the mix of levels of all units."""
+def _errors(levels: Floats, shares: Floats, confusion: Floats, *, falls: bool) -> JudgeErrors:
+    """Return how a judge errs, in the mix of levels of all units; the matrix of one that falls is turned back."""
+    confusion = confusion[:, ::-1] if falls else confusion
     joint = shares[:, np.newaxis] * confusion
     error = levels - levels[:, np.newaxis]
     leniency = float((joint * error).sum())
     spread = sqrt(max(float((joint * error**2).sum()) - leniency**2, 0.0))
-    return JudgeErrors(float(joint.trace()), leniency, spread, slope, confusion)
+    return JudgeErrors(float(joint.trace()), leniency, spread, confusion, falls)
 
 
 def _shared_errors(

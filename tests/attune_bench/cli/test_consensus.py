@@ -48,7 +48,7 @@ def test_the_tables(call: Call, tmp_path: Path) -> None:
     lines = [line.split() for line in out.splitlines()]
     assert lines[1] == ["dimension", "model", "level", "plain", "mean", "n"]
     assert [line[:2] for line in lines[3:5]] == [["warmth", "bad"], ["warmth", "good"]]
-    assert "dimension  judge  accuracy  leniency  spread  slope    n" in out
+    assert "dimension  judge  accuracy  leniency  spread    n" in out
     words = " ".join(out.split())
     assert NOTE in words
     assert "in brackets 95% intervals over items" in words
