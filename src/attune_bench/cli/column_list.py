@@ -22,8 +22,9 @@ from attune_bench.scores.columns import Columns, Frame, FrameColumn, share, text
 from attune_bench.scores.columns import columns as frame_columns
 from attune_bench.stats.compare import COMPARISONS, LOOK, SAME
 from attune_bench.stats.consensus import CONFUSION, CONSENSUS, JUDGE_ERRORS, SHARED_ERRORS, UNIT_LEVELS
-from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS, RATINGS_NEEDED
+from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS
 from attune_bench.stats.judges import JUDGES, RATER_PAIRS
+from attune_bench.stats.label_planning import PANELS, RATINGS_NEEDED
 from attune_bench.stats.planning import EXPECTED, PLAN
 from attune_bench.stats.rank import RANKS
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
@@ -151,9 +152,14 @@ FRAMES: Mapping[str, Frame] = {
         JUDGED_PAIRS,
     ),
     "ratings needed": Frame(
-        "`judge plan` (`labels plan`), `attune_bench.stats.debias.plan_labels`",
+        "`judge plan` (`labels plan`), `attune_bench.stats.label_planning.plan_labels`",
         "a model and condition of the pilot; one row where numbers are stated",
         RATINGS_NEEDED,
+    ),
+    "panels of judges": Frame(
+        "`judge plan --price`, `attune_bench.stats.label_planning.plan_judges`",
+        "a model, and people alone or a panel of judges, the shortest interval first",
+        PANELS,
     ),
     "judges": Frame("`judge agree` (`judges`)", "a data set, dimension and judge", JUDGES),
     "pairs of raters": Frame(

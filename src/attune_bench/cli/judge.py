@@ -1,5 +1,6 @@
 """The commands about judges: `judge agree`, `consensus`, `draw`, `plan` and `correct`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ from attune_bench.report.judges import (
     is_of_judges,
     judged_note,
     judged_tables,
+    panels_note,
+    panels_tables,
     plan_note,
     plan_table,
 )
@@ -41,10 +44,12 @@ from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
 from attune_bench.scores.pairwise import score
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.consensus import judge_consensus
-from attune_bench.stats.debias import RATINGS_NEEDED, debias, debias_pairs, plan_labels
+from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.judges import compare_judges
-from attune_bench.stats.labels import draw_labels, kept_judges, rated_by, read_labels
+from attune_bench.stats.label_planning import RATINGS_NEEDED, plan_judges, plan_labels
+from attune_bench.stats.labels import Labels, draw_labels, kept_judges, read_labels
 from attune_bench.stats.options import AnalysisOptions
+from attune_bench.verbs.scores import Scores
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
 from attune_data.text import plural, pluralize
@@ -172,17 +177,13 @@ def correct(
             "name people's ratings by --labels, or in a table of ratings the rater who is right by --people"
         )
     with mistakes():
-        if judge and labels is not None:
-            read = kept_judges(read, judge)
-        if people is not None:
-            read, held = rated_by(read, people, judges=judge, metric=metric)
-        elif labels is not None and is_comparison_file(labels):
+        if people is None and labels is not None and is_comparison_file(labels):
             metric = metric or WIN_RATE.name
             rates, left_out = _win_rates(read, labels, metric)
             notes += left_out
             held = read_labels(read, rates, metric=metric)
-        elif labels is not None:
-            held = read_labels(read, labels, metric=metric)
+        else:
+            read, held = _rated(read, labels, people, judge, metric)
     frame, warned = with_warnings(lambda: debias(read, held, **sampled))
     pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
     tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
@@ -237,32 +238,64 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
 
 
 @verb("judge plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200", variants=True)
-@option("--width", "Of the interval, from end to end, in the metric's unit.", float, required=True)
+@option("--width", "Of the interval, from end to end, in the metric's unit.", float)
 @scores_argument(needed=False)
 @labels_option()
+@option("--people", "In a table of ratings: the rater who is right, in place of --labels.")
 @judge_option
+@option("--price", "In place of --width: what scores and ratings (--rating-price each) of a model may cost.", float)
+@option("--rating-price", "With --price: what a person's rating costs.", float, folded=True)
+@many("--judge-price", "With --price: what a score by a judge costs, as NAME=PRICE.")
 @option("--sd", "Without a pilot: the standard deviation of ratings.", float)
 @option("--correlation", "Without a pilot: of judge and people.", float)
-@option("--scored", "Without a pilot: how many units the judge scored.", int)
-@option("--design-effect", "Without a pilot: of clusters; 1 without any.", float)
+@option("--scored", "Without a pilot, or with --price: how many units the judge scores.", int)
+@option("--design-effect", "Without a pilot: of clusters; 1 without any.", float, folded=True)
 @sampling_options("level")
 @own_benchmark_option
 @format_option()
 def plan_(
-    width: float,
+    width: float | None,
     scores: Path | None,
     labels: Path | None,
+    people: str | None,
     metric: str | None,
+    price: float | None,
+    rating_price: float | None,
+    judge_price: tuple[str, ...],
     level: float,
     format: Format,  # noqa: A002
     **given: Any,
 ) -> None:
-    """Say how many ratings an interval of a width needs.
+    """Say how many ratings an interval needs, or which judges a price should pay.
 
     Give a pilot, which is SCORES of a judge and --labels; or state --sd, --correlation and --scored.
 
-    JSON: rows under plan; attune-bench columns "ratings needed" describes their columns.
+    With --price, --rating-price and --judge-price, SCORES are a table of ratings by several judges: which one, two or
+    three of them, and how many ratings by people, give the shortest interval of a model's mean? People alone is one of
+    the choices.
+
+    JSON: rows under plan; attune-bench columns "ratings needed" describes their columns. With --price rows under
+    panels, which attune-bench columns "panels of judges" describes.
     """
+    if price is not None:
+        if width is not None:
+            raise UserError("--width and --price exclude each other: a price gives the width")
+        check_unstated({name: given[name] for name in ("sd", "correlation", "design_effect") if given[name]}, "--price")
+        if scores is None or rating_price is None or not judge_price:
+            needs = "a pilot, which is SCORES and --labels or --people; --rating-price; and --judge-price NAME=PRICE"
+            raise UserError(f"--price needs {needs}")
+        read = read_scores(scores, given)
+        with mistakes():
+            prices = dict(map(_priced, judge_price))
+            read, held = _rated(read, labels, people, [*prices], metric)
+        prices_of = {"price": price, "rating_price": rating_price, "judge_prices": prices, "scored": given["scored"]}
+        panels, _ = with_warnings(lambda: plan_judges(read, held, level=level, **prices_of))
+        print_document(document(read, panels_tables(read, panels), notes=panels_note(read, panels, level)), format)
+        return
+    if people is not None or rating_price is not None or judge_price:
+        raise UserError("--people, --rating-price and --judge-price are for --price")
+    if width is None:
+        raise UserError("how wide? Give --width, or --price for the shortest interval that a price pays")
     names = ("sd", "correlation", "scored", "design_effect")
     stated = {name: given[name] for name in names if given[name] is not None}
     note = plan_note(level, MIN_LABELS)
@@ -284,6 +317,30 @@ def plan_(
     row = {**dict.fromkeys(RATINGS_NEEDED), **stated, "width": width, "n": n, "labels": needed}
     frame = build_frame(RATINGS_NEEDED, [row])
     print_document(Document([plan_table(frame, {})], notes=[note]), format)
+
+
+def _rated(
+    read: Scores, labels: Path | None, people: str | None, judges: Sequence[str], metric: str | None
+) -> tuple[Scores, Labels]:
+    """Return scores, and people's ratings of them, from a table or from one of the raters."""
+    if people is not None and labels is None:
+        return read.rated_by(people, judges=judges, metric=metric)
+    if labels is None or people is not None:
+        raise UserError(
+            "name people's ratings by --labels, or in a table of ratings the rater who is right by --people"
+        )
+    if judges:
+        read = kept_judges(read, judges)
+    return read, read_labels(read, labels, metric=metric)
+
+
+def _priced(text: str) -> tuple[str, float]:
+    """Return the judge and the price of NAME=PRICE."""
+    name, _, price = text.rpartition("=")
+    try:
+        return name, float(price)
+    except ValueError:
+        raise MetricInputError(f"--judge-price {text!r}: expected NAME=PRICE, such as gpt=0.01") from None
 
 
 @click.group(cls=VerbGroup, examples=("judge plan --width 0.1 --sd 0.2 --correlation 0.6 --scored 200",))

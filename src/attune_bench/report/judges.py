@@ -15,6 +15,7 @@ from attune_bench.report.columns import (
     estimate_column,
     interval_words,
     label,
+    number,
     number_column,
     size_column,
     text_column,
@@ -28,6 +29,7 @@ from attune_bench.stats.labels import has_judges
 from attune_bench.stats.options import AnalysisOptions
 from attune_data.text import plural, pluralize
 from attune_metrics.metric import Metric
+from attune_metrics.stats.judges import MIN_LABELS
 
 _KINDS = {
     "judge": ("judge", "judge_low", "judge_high", "n", "clusters"),
@@ -212,6 +214,64 @@ def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
 
 def _rounded(head: str, key: str) -> Column:
     return Column(head, lambda row: Cell(UNDEFINED if row[key] is None else f"{row[key]:.2f}", value=row[key]))
+
+
+_BEST = 5  # panels of a model that a table shows; the frame has all
+
+
+def panels_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
+    """Return for each model the best panels of `plan_judges`, and people alone."""
+
+    def of(row: Row) -> Metric:
+        return table.metrics[row["metric"]]
+
+    columns = [
+        text_column("judges", "judges", is_name=True),
+        count_column("ratings", "ratings"),
+        _rounded("spent", "spent"),
+        _rounded("r", "correlation"),
+        _rounded("design effect", "design_effect"),
+        number_column("width", "width", of),
+    ]
+    tables = []
+    for (model,), rows in frame.group_by("model", maintain_order=True):
+        shown = pl.concat([rows.head(_BEST), rows.slice(_BEST).filter(judges="")])
+        shown = shown.with_columns(judges=pl.when(judges="").then(pl.lit("people alone")).otherwise("judges"))
+        tables.append(Table("panels", f"{of(rows.row(0, named=True)).label}, {model}", columns, shown.to_dicts()))
+    return with_frame("panels", frame, tables)
+
+
+def panels_note(table: ScoreTable, frame: pl.DataFrame, level: float) -> list[str]:
+    """Return for each model whether judges are worth their price, and the sentences below the tables."""
+    said = []
+    for (model,), rows in frame.group_by("model", maintain_order=True):
+        best = rows.row(0, named=True)
+        metric = table.metrics[best["metric"]]
+        width, alone = number(best["width"], metric), number(best["alone"], metric)
+        panels = rows.filter(pl.col("judges") != "")
+        if panels.is_empty():
+            said.append(
+                f"{model}: no judge can be paid beside two ratings; people alone give an interval {alone} wide."
+            )
+        elif best["judges"] == "":
+            said.append(
+                f"{model}: no panel of judges is worth its price: people alone give the shortest interval, {alone} "
+                "wide."
+            )
+        else:
+            said.append(
+                f"{model}: {best['judges']} and {plural(best['ratings'], 'rating')} give the shortest interval, "
+                f"{width} wide; people alone, at this price, one {alone} wide."
+            )
+    units = pluralize(table.provenance.unit)
+    said.append(
+        f"ratings: what the judges' scores of all {units} leave of the price. r: correlation of people and of what the "
+        f"judges predict without their ratings, in the pilot. width: expected, from end to end of the {100 * level:g}% "
+        "interval of the corrected mean. The pilot says r only roughly, and the best of many panels is partly best by "
+        f"chance: prefer fewer judges where widths are close. Rate at least {MIN_LABELS}, drawn at random by judge "
+        "draw."
+    )
+    return said
 
 
 def plan_note(level: float, fewest: int) -> str:

@@ -1,4 +1,4 @@
-"""A judge's metric corrected by people who rated a part of the units; how many ratings an interval needs.
+"""A judge's metric, or several judges', corrected by people who rated a part of the units.
 
 `attune_metrics.stats.judges` defines the estimator, `attune_metrics.stats.judge_panels` that of several judges;
 docs/judges.md says when to trust them.
@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import isnan, nan, sqrt
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -34,15 +34,13 @@ from attune_bench.stats.options import (
 from attune_data.text import plural
 from attune_metrics.metric import (
     MetricInputError,
-    UndefinedMetricWarning,
     UnreliableIntervalWarning,
     nan_to_none,
 )
 from attune_metrics.stats.bootstrap import symmetric_levels
 from attune_metrics.stats.judge_panels import prediction_powered_panel
 from attune_metrics.stats.judges import MIN_LABELS, PredictionPowered, prediction_powered
-from attune_metrics.stats.power import labels_needed
-from attune_metrics.stats.sums import Floats, clustered_standard_error
+from attune_metrics.stats.sums import Floats
 
 _JUDGED = columns(
     "metric judge judge_low judge_high people people_low people_high corrected low high slope correlation n labels "
@@ -79,19 +77,6 @@ JUDGED_PAIRS = (
     )
     | _NOTED
 )
-RATINGS_NEEDED = columns(
-    "model condition metric width sd correlation design_effect pilot n labels reason",
-    width=FrameColumn("Width of the interval that is wanted, from end to end.", low=0),
-    sd=FrameColumn("Standard deviation of people's ratings (n - 1).", low=0),
-    correlation=FrameColumn("Of judge and people.", low=-1, high=1),
-    design_effect=FrameColumn(
-        "By how much clusters raise the variance of the mean of what the judge leaves unexplained.", low=1
-    ),
-    pilot=whole("How many ratings the pilot has."),
-    n="How many units the judge scored.",
-    labels=whole("How many ratings are needed."),
-)
-
 Source = pl.DataFrame | str | os.PathLike[str] | Labels
 
 
@@ -142,7 +127,7 @@ def debias(
     >>> round(found["judge"] - found["corrected"], 3), round(found["slope"], 3), found["labels"]
     (0.1, 1.0, 30)
     """
-    frame = _Frame(table, labels, metric, AnalysisOptions(**options))
+    frame = JudgedFrame(table, labels, metric, AnalysisOptions(**options))
     rated = np.flatnonzero(~np.isnan(frame.ratings).all(axis=1)).tolist()
     rows = []
     for group in rated:
@@ -204,7 +189,7 @@ def debias_pairs(
     >>> found["model_a"], found["labels"], round(found["corrected"] - found["judge"], 9)
     ('synthetic/attentive', 40, 0.0)
     """
-    frame = _Frame(table, labels, metric, AnalysisOptions(**options))
+    frame = JudgedFrame(table, labels, metric, AnalysisOptions(**options))
     groups = frame.series.groups
     order = sorted_groups(table)
     if has_judges(table):  # the first model of a pair is the same for all judges
@@ -238,7 +223,7 @@ def debias_pairs(
     return build_frame(JUDGED_PAIRS, rows)
 
 
-class _Frame:
+class JudgedFrame:
     """Scores and ratings of one metric (groups, units), with what their resamples need."""
 
     def __init__(self, table: ScoreTable, labels: Source, metric: str | None, options: AnalysisOptions) -> None:
@@ -349,82 +334,3 @@ class _Frame:
             # Resamples without two of them have no slope, and bound p-values however many are drawn.
             advice += f"; with ratings of {rated} these may be too few, too"
         warn_out_of_reach(limit, len(rows), family, smallest, advice, stacklevel=3)
-
-
-def plan_labels(
-    table: ScoreTable, labels: Source, *, width: float, metric: str | None = None, **options: Unpack[SamplingKeywords]
-) -> pl.DataFrame:
-    """Return for each model that a pilot rated how many ratings an interval of a width needs.
-
-    Parameters
-    ----------
-    table, labels, metric, **options
-        As for `debias`; the ratings are the pilot.
-    width : float
-        From the lower to the upper end of the interval, in the unit of the metric.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns `RATINGS_NEEDED`: of the pilot the ``sd`` of its ratings (n - 1), the ``correlation`` with the
-        judge, the ``design_effect`` (of what the judge leaves unexplained: the variance of its mean over clusters, over
-        the variance with independent units; at least 1) and its size, ``pilot``; ``n`` units with a score and the
-        ``labels`` that are needed among them; ``reason`` where they cannot be computed, or no number of them is enough.
-
-    Raises
-    ------
-    MetricInputError, SourceError
-        As `debias`, and where the width is not above 0.
-
-    Examples
-    --------
-    >>> from attune_bench import score
-    >>> from attune_data import load, load_runs
-    >>> scores, name = score(load("demo"), load_runs("demo")), "avg_draft_judge_score"
-    >>> pilot = scores.values.select("model", "unit", pl.col("composite_score").alias("rating") / 100).head(30)
-    >>> plan_labels(scores, pilot, width=0.08, metric=name).select("pilot", "n", "labels").rows()
-    [(30, 40, 10)]
-    """
-    frame = _Frame(table, labels, metric, AnalysisOptions(**options))
-    rows = []
-    for group in np.flatnonzero(~np.isnan(frame.ratings).all(axis=1)).tolist():
-        mask = ~np.isnan(frame.scores[group])
-        n, both = int(mask.sum()), mask & ~np.isnan(frame.ratings[group])
-        spread, correlation, design_effect = _pilot(
-            frame.scores[group][both], frame.ratings[group][both], frame.draws.labels(both)
-        )
-        needed, reason = None, None
-        if isnan(correlation) or isnan(design_effect):
-            reason = "the ratings or the judge's scores of the pilot do not vary, or are too few"
-        else:
-            try:
-                needed = labels_needed(
-                    width, spread=spread, correlation=correlation, units=n, design_effect=design_effect,
-                    level=frame.options.level,
-                )  # fmt: skip
-            except MetricInputError as error:
-                if "cannot be reached" not in str(error):
-                    raise
-                reason = str(error)
-        rows.append(
-            (*frame.series.groups[group], frame.metric, float(width), nan_to_none(spread), nan_to_none(correlation),
-             nan_to_none(design_effect), int(both.sum()), n, needed, reason)
-        )  # fmt: skip
-    return build_frame(RATINGS_NEEDED, rows)
-
-
-def _pilot(scores: Floats, ratings: Floats, clusters: NDArray[np.intp]) -> tuple[float, float, float]:
-    """Return the spread of ratings, their correlation with the scores, and the design effect of the residuals."""
-    labels = len(ratings)
-    if labels < 3 or np.ptp(scores) == 0 or np.ptp(ratings) == 0:
-        return float(ratings.std(ddof=1)) if labels > 1 else nan, nan, nan
-    x, y = scores - scores.mean(), ratings - ratings.mean()
-    # Not numpy's corrcoef: the last digit of a matrix product depends on the processor.
-    correlation = min(max(float((x * y).sum()) / (sqrt(float((x * x).sum())) * sqrt(float((y * y).sum()))), -1.0), 1.0)
-    residuals = y - correlation * ratings.std() / scores.std() * x
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
-        error = clustered_standard_error(residuals, clusters)
-    alone = float(residuals.std(ddof=1)) / sqrt(labels)
-    effect = max(1.0, (error / alone) ** 2) if alone > 0 else 1.0
-    return float(ratings.std(ddof=1)), correlation, nan if isnan(error) else effect

@@ -187,7 +187,7 @@ def rated_by(table: T, people: str, *, judges: Sequence[str] = (), metric: str |
     >>> scores.conditions, labels.ratings.tolist()
     (('gpt',), [[2.0, nan]])
     """
-    _check_raters(table, [people, *judges])
+    check_raters(table, [people, *judges])
     if people in judges:
         raise MetricInputError(f"{people!r} is named as people and as a judge; name other judges")
     judged = judged_metric(table, metric)
@@ -208,7 +208,7 @@ def rated_by(table: T, people: str, *, judges: Sequence[str] = (), metric: str |
 
 def kept_judges(table: T, judges: Sequence[str]) -> T:
     """Return the scores by some judges, of scores whose conditions are raters."""
-    _check_raters(table, judges)
+    check_raters(table, judges)
     groups = [group for group in table.groups if group[1] in judges]
     if not groups:
         raise MetricInputError("the scores have one rater; name scores of judges, and people's ratings")
@@ -224,7 +224,7 @@ def _raters(table: ScoreTable) -> list[str]:
     return [rater for rater in table.conditions if rater is not None]
 
 
-def _check_raters(table: ScoreTable, names: Sequence[str]) -> None:
+def check_raters(table: ScoreTable, names: Sequence[str]) -> None:
     """Raise unless the conditions are raters, and each name is one of them."""
     if table.provenance.condition != RATER:
         raise MetricInputError(

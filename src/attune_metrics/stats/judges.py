@@ -426,7 +426,10 @@ def _cautions(labels: int, correlation: float, follows: float, *, differs: bool)
     if isnan(correlation):
         found.append("the ratings do not vary: whether the judge follows people is unknown")
     elif follows < MIN_CORRELATION:
-        found.append(f"judge and people correlate by {correlation:.2f}, below {MIN_CORRELATION}: the judge adds little")
+        found.append(
+            f"judge and people correlate by {correlation:.2f}, below {MIN_CORRELATION}: these scores add little by "
+            "themselves"
+        )
     if differs:
         found.append(
             "the judge scores rated units unlike the others (p < 0.05): were they drawn at random? If not, the "

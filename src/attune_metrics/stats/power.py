@@ -574,6 +574,45 @@ def _alpha_of(level: float, clusters: int, method: Method, bias: float, accelera
     return float(ndtr(moved / (1 + acceleration * moved) - bias))
 
 
+def corrected_width(
+    labels: int, *, spread: float, correlation: float, units: int, design_effect: float = 1.0, level: float = 0.95
+) -> float:
+    """Compute the expected width of the interval of a mean corrected by ratings; `labels_needed` has the formula.
+
+    Parameters
+    ----------
+    labels : int
+        n, the units that people rate, from 2 to `units`.
+    spread, correlation, units, design_effect, level
+        As for `labels_needed`.
+
+    Returns
+    -------
+    float
+        From the lower to the upper end, in the unit of the ratings.
+
+    Raises
+    ------
+    MetricInputError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> round(corrected_width(27, spread=0.2, correlation=0.8, units=500), 3)
+    0.099
+    """
+    from scipy.special import stdtrit
+
+    for value, name in ((spread, "spread"), (design_effect, "design_effect")):
+        if check_number(value, name, 0, inf) == 0:
+            raise MetricInputError(f"{name} is 0; expected a number above 0")
+    shared = check_number(correlation, "correlation", -1, 1) ** 2
+    most = check_whole(units, "units", 2)
+    rated = check_whole(labels, "labels", 2, most)
+    variance = design_effect * spread**2 * ((1 - shared) / rated + shared / most)
+    return 2 * float(stdtrit(rated - 1, (1 + check_level(level)) / 2)) * sqrt(variance)
+
+
 def labels_needed(
     width: float, *, spread: float, correlation: float, units: int, design_effect: float = 1.0, level: float = 0.95
 ) -> int:
@@ -623,18 +662,14 @@ def labels_needed(
     >>> labels_needed(0.1, spread=0.2, correlation=0, units=500)
     64
     """
-    for value, name in ((width, "width"), (spread, "spread"), (design_effect, "design_effect")):
-        if check_number(value, name, 0, inf) == 0:
-            raise MetricInputError(f"{name} is 0; expected a number above 0")
-    shared = check_number(correlation, "correlation", -1, 1) ** 2
+    if check_number(width, "width", 0, inf) == 0:
+        raise MetricInputError("width is 0; expected a number above 0")
     most = check_whole(units, "units", 2)
-    tail = (1 + check_level(level)) / 2
 
     def reached(labels: int) -> float:
-        from scipy.special import stdtrit
-
-        variance = design_effect * spread**2 * ((1 - shared) / labels + shared / most)
-        return 2 * float(stdtrit(labels - 1, tail)) * sqrt(variance)
+        return corrected_width(
+            labels, spread=spread, correlation=correlation, units=most, design_effect=design_effect, level=level
+        )
 
     if (least := reached(most)) > width:
         raise MetricInputError(

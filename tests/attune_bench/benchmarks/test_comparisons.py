@@ -226,7 +226,7 @@ def test_judges_agree_by_the_majority_of_people() -> None:
     assert judges(scored([vote(n, "a", "b", "ab"[n % 2]) for n in range(4)])).is_empty()
 
 
-@pytest.mark.filterwarnings("ignore:.*fewer than 30", "ignore:.*the judge adds little")
+@pytest.mark.filterwarnings("ignore:.*fewer than 30", "ignore:.*these scores add little by themselves")
 def test_win_rates_are_corrected_by_people_and_ratings_are_not() -> None:
     votes = load_records("demo", COMPARISON)
     people = score(votes.where(judge="human")).values.select("model", "unit", rating="win_rate").drop_nulls()
@@ -373,7 +373,7 @@ def test_votes_are_scored_with_options_and_analysed(table: Path, call: Call, tmp
     assert "--columns names the columns of a table, and demo is none" in err
 
 
-@pytest.mark.filterwarnings("ignore:.*fewer than 30", "ignore:.*the judge adds little")
+@pytest.mark.filterwarnings("ignore:.*fewer than 30", "ignore:.*these scores add little by themselves")
 def test_a_judge_is_corrected_by_a_table_of_peoples_verdicts(call: Call, tmp_path: Path) -> None:
     votes = load_records("demo", COMPARISON)
     judge, people, part = votes.where(judge="synthetic/judge-one"), votes.where(judge="human"), tmp_path / "part.csv"

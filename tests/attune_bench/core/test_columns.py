@@ -21,8 +21,9 @@ from attune_bench.leaderboard.boards import Entry, leaderboard_content, make_boa
 from attune_bench.report.tables import model_frame
 from attune_bench.scores.columns import Analysis, FrameColumn, columns
 from attune_bench.stats.consensus import judge_consensus
-from attune_bench.stats.debias import debias, debias_pairs, plan_labels
+from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.judges import compare_judges
+from attune_bench.stats.label_planning import plan_labels
 from attune_bench.stats.subgroups import compare_by
 from attune_bench.stats.summary import chance_of_units, distribution
 from attune_data import load, load_episodes, load_records, load_runs, load_sage, load_scenarios

@@ -102,7 +102,7 @@ def test_the_warnings_are_told() -> None:
     page = page_of(scores_of(table), worst)
     told = text_of(section(page, TITLE))
     assert "Warning: a: 12 ratings, fewer than 30" in told
-    assert "below 0.5: the judge adds little" in told
+    assert "below 0.5: these scores add little by themselves" in told
     assert "the judge scores rated units unlike the others (p < 0.05): were they drawn at random?" in told
     assert "12 ratings" not in section(page, "Methods")
 

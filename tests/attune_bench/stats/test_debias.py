@@ -11,7 +11,8 @@ import pytest
 from attune_bench import Scores
 from attune_bench.stats.comparability import MixedSettingsError
 from attune_bench.stats.compare import count_significant
-from attune_bench.stats.debias import debias, debias_pairs, plan_labels
+from attune_bench.stats.debias import debias, debias_pairs
+from attune_bench.stats.label_planning import plan_labels
 from attune_bench.stats.labels import draw_labels, read_labels
 from attune_data.issues import SourceError
 from attune_metrics import MetricInputError

@@ -1,5 +1,6 @@
 """Several judges corrected by people: a table of ratings, the ratings of one rater, tables, and what is refused."""
 
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from commands import Call, strict_json
 
 from attune_bench import Scores
-from attune_bench.report.judges import judged_note
+from attune_bench.report.judges import judged_note, panels_note
 from attune_bench.report.privacy import conceal_rated
+from attune_bench.stats.label_planning import plan_judges
 from attune_bench.stats.labels import Labels, rated_by
 from attune_bench.stats.options import AnalysisOptions
 from attune_metrics import MetricInputError
@@ -242,3 +244,67 @@ def test_what_is_of_few_people_is_hidden_of_all_judges_too() -> None:
         ].null_count()
         == 0
     )
+
+
+# Which judges to pay.
+
+PRICES = ("--price", 100, "--rating-price", 2, "--judge-price")
+
+
+def test_the_plan_says_whether_judges_are_worth_their_price() -> None:
+    scores, labels = judged(table(models=("alpha",)))
+    said = {}
+    for cost in (0.01, 0.9, 1.2):
+        found = plan_judges(scores, labels, price=100, rating_price=2, judge_prices={"claude": cost, "gpt": cost})
+        said[cost] = panels_note(scores, found, 0.95)[0]
+        if cost == 0.01:
+            # gpt has the error of claude with the sign of the opposite: only both together are worth much.
+            assert found["judges"].to_list() == ["claude, gpt", "gpt", "claude", ""]
+            assert found["alone"].to_list() == [found["width"][-1]] * 4
+    assert re.fullmatch(
+        r"alpha: claude, gpt and 49 ratings give the shortest interval, .* wide; people alone, at this price, one .* "
+        r"wide\.",
+        said[0.01],
+    )
+    assert re.fullmatch(
+        r"alpha: no panel of judges is worth its price: people alone give the shortest interval, .* wide\.", said[0.9]
+    )
+    assert said[1.2].startswith("alpha: no judge can be paid beside two ratings; people alone give an interval ")
+
+
+def test_a_plan_names_the_model_and_the_judge() -> None:
+    scores, labels = judged(table())
+    with pytest.raises(MetricInputError, match="rater 'gtp' is not in the scores; did you mean 'gpt'"):
+        plan_judges(scores, labels, price=100, rating_price=2, judge_prices={"gtp": 1})
+    with pytest.raises(MetricInputError, match="alpha: price 3 does not pay two ratings of 2 each"):
+        plan_judges(scores, labels, price=3, rating_price=2, judge_prices={"gpt": 1})
+
+
+@pytest.mark.slow
+def test_the_command_plans(call: Call, ratings: Path) -> None:
+    status, out, err = call("judge", "plan", ratings, "--people", "human", *PRICES, "claude=0.01", "gpt=0.01")
+    assert (status, err) == (0, "")
+    assert "people alone" in out
+    assert "claude, gpt and 49 ratings give the shortest interval" in " ".join(out.split())
+    out = call("judge", "plan", ratings, "--people", "human", *PRICES, "gpt=0.01", "--format", "json")[1]
+    assert {row["judges"] for row in strict_json(out)["panels"]} == {"", "gpt"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--people", "human", *PRICES, "gpt=cheap"), "'gpt=cheap': expected NAME=PRICE, such as gpt=0.01"),
+        (("--people", "human", *PRICES, "gtp=1"), "did you mean 'gpt'"),
+        (
+            ("--people", "human", "--price", 100),
+            "--price needs a pilot, which is SCORES and --labels or --people; ",
+        ),
+        (("--people", "human", *PRICES, "gpt=1", "--width", 1), "--width and --price exclude each other"),
+        (("--people", "human", "--width", 1), "--people, --rating-price and --judge-price are for --price"),
+        ((), "how wide? Give --width, or --price for the shortest interval that a price pays"),
+    ],
+)
+def test_mistakes_in_a_plan(call: Call, ratings: Path, arguments: tuple[Any, ...], message: str) -> None:
+    status, out, err = call("judge", "plan", ratings, *arguments)
+    assert (status, out) == (2, "")
+    assert message in " ".join(err.split())

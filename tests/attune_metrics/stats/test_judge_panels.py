@@ -14,6 +14,8 @@ from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.judge_panels import JudgePanel, combine_judges, prediction_powered_panel
 from attune_metrics.stats.judges import prediction_powered
+from attune_metrics.stats.panel_planning import PlannedPanel, plan_panels
+from attune_metrics.stats.power import corrected_width
 
 GENERATOR = np.random.default_rng(7)
 PEOPLE, ONE, TWO, THREE = GENERATOR.normal(size=(4, 120))
@@ -212,3 +214,83 @@ def test_clusters_of_another_number_are_refused() -> None:
 def test_a_panel_warns_of_its_combination() -> None:
     with pytest.warns(UnreliableIntervalWarning, match="correlate by"):
         prediction_powered_panel([ONE, TWO], RATED, draw_resamples(range(120), n_resamples=100))
+
+
+# Which judges to pay.
+
+PILOT = np.array([PEOPLE + 0.5 * ONE, PEOPLE + TWO, THREE]), np.where(np.arange(120) < 60, PEOPLE, nan), range(120)
+
+
+def planned(judge_prices: Any, price: float = 100, rating_price: float = 1, **options: Any) -> list[PlannedPanel]:
+    return plan_panels(*PILOT, price=price, rating_price=rating_price, judge_prices=judge_prices, **options)
+
+
+def test_every_panel_that_the_price_pays() -> None:
+    found = planned([0.01, 0.02, 0.4])
+    # The third judge costs 48 of 100 for 120 units.
+    assert {panel.judges: panel.ratings for panel in found} == {
+        (): 100, (0,): 98, (1,): 97, (2,): 52, (0, 1): 96, (0, 2): 50, (1, 2): 49, (0, 1, 2): 48,
+    }  # fmt: skip
+    assert all(panel.spent <= 100 < panel.spent + 1 for panel in found)
+    assert [panel.width for panel in found] == sorted(panel.width for panel in found)
+    assert found[0].judges in {(0,), (0, 1)}
+    assert [panel.correlation for panel in found if not panel.judges] == [0]
+
+
+def test_the_width_is_of_the_formula() -> None:
+    for panel in planned([0.1, 0.1, 0.1]):
+        spread = float(np.nanstd(PILOT[1], ddof=1))
+        expected = corrected_width(panel.ratings, spread=spread, correlation=panel.correlation, units=120)
+        assert panel.width == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("cost", "best"), [(0.01, (0,)), (0.8, ())])
+def test_a_judge_has_to_be_worth_its_price(cost: float, best: tuple[int, ...]) -> None:
+    assert plan_panels(PILOT[0][:1], *PILOT[1:], price=100, rating_price=1, judge_prices=[cost])[0].judges == best
+
+
+def test_more_units_than_in_the_pilot() -> None:
+    few, many = (next(one for one in planned([0.01] * 3, units=units) if one.judges == (0,)) for units in (120, 1000))
+    assert (few.ratings, many.ratings) == (98, 90)
+    assert many.width < few.width
+
+
+def test_a_judge_that_is_the_truth_leaves_the_units_alone() -> None:
+    found = plan_panels([PEOPLE, THREE], *PILOT[1:], price=100, rating_price=1, judge_prices=[0.1, 0.1])
+    assert found[0].judges == (0,)
+    assert found[0].correlation == pytest.approx(1, abs=1e-6)
+
+
+def test_a_constant_judge_is_in_no_panel() -> None:
+    found = plan_panels([PILOT[0][0], [3] * 120], *PILOT[1:], price=100, rating_price=1, judge_prices=[0.1, 0.1])
+    assert {panel.judges for panel in found} == {(), (0,)}
+
+
+def test_drawn_clusters_are_paid_for() -> None:
+    # Five equal ratings in a cluster say as much as one.
+    people, judge = (np.repeat(values[:24], 5) for values in (PEOPLE, PEOPLE + ONE))
+    rated = np.where(np.arange(120) < 60, people, nan)
+    found = plan_panels([judge], rated, FIVES, price=50, rating_price=1, judge_prices=[0.1])
+    assert all(3 < panel.design_effect < 7 for panel in found)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"price": 1}, "price 1 does not pay two ratings of 1 each"),
+        ({"price": 0}, "price is 0; expected a number above 0"),
+        ({"rating_price": 0}, "rating_price is 0"),
+        ({"judge_prices": [1, 2]}, "2 judge_prices for 3 judges"),
+        ({"judge_prices": [1, 2, -1]}, "judge_prices"),
+        ({"units": 1}, "units"),
+    ],
+)
+def test_wrong_prices(options: Any, message: str) -> None:
+    with pytest.raises(MetricInputError, match=message):
+        planned(**{"judge_prices": [1, 1, 1], **options})
+
+
+@pytest.mark.parametrize("rated", [np.full(120, nan), np.full(120, 3.0), np.where(np.arange(120) < 2, PEOPLE, nan)])
+def test_a_pilot_without_information(rated: Any) -> None:
+    with pytest.raises(MetricInputError, match="ratings of the pilot are equal, or of fewer than 3 clusters"):
+        plan_panels(PILOT[0], rated, range(120), price=100, rating_price=1, judge_prices=[1, 1, 1])

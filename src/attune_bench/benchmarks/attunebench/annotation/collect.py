@@ -322,6 +322,7 @@ class _Pages:
             given={
                 "pending": pending,
                 "turn": len(talk),
+                "sent": talk[-1].message if talk else "",  # A browser that had no answer may have kept it as unsent.
                 "speaker": self.t("partner"),
                 "most": LONGEST,
                 "may_write": may_write,
