@@ -4,7 +4,7 @@
 
 Simulates ratings between 0 and 1 (Beta(4, 3), mean 0.571) of 200 drafts, and a judge that is lenient by 0.09 with
 noise; people rate 30. Ratings and noise of one participant correlate by 0.3 where there are clusters. Then several
-judges, together and each alone. Fifteen minutes on two cores; prints the tables of docs/judges.md. Coverage, width and
+judges, together and each alone. Ten minutes on two cores; prints the tables of docs/judges.md. Coverage, width and
 errors are of the simulations with an interval, `none` is the share of those without.
 """
 
@@ -30,6 +30,7 @@ Floats = NDArray[np.float64]
 Choice = Literal["drafts", "participants", "judge's best", "people's best", "not one kind"]
 
 SIMULATIONS, TESTS, BATCH, RESAMPLES = 1_000, 2_000, 100, 1_000
+OF_PANELS = 400
 SYSTEMS = 3
 DRAFTS, LENIENT, ICC = 200, 0.09, 0.3
 _NORMAL = np.linspace(-8, 8, 20_001)
@@ -288,7 +289,7 @@ class PanelFigures:
     worth: float
 
 
-def panel_figures(panel: Panel, simulations: int = SIMULATIONS, resamples: int = RESAMPLES) -> PanelFigures:
+def panel_figures(panel: Panel, simulations: int = OF_PANELS, resamples: int = RESAMPLES) -> PanelFigures:
     """Simulate several judges; the best one has the shortest intervals on average."""
     made: list[list[PredictionPowered]] = []  # of all judges together, then of each
     for seed in range(-(-simulations // BATCH)):
@@ -334,7 +335,8 @@ def main() -> None:
         print("of    clusters  rated         number     r   judge  people  corrected   Holm    none")
         for line in pool.map(test, TESTED):
             print(line, flush=True)
-        print(f"\n{SIMULATIONS} simulations for each line, standard error {error:.1%} at 95%; {RESAMPLES} resamples\n")
+        error = sqrt(0.95 * 0.05 / OF_PANELS)
+        print(f"\n{OF_PANELS} simulations for each line, standard error {error:.1%} at 95%; {RESAMPLES} resamples\n")
         print("                                coverage of 95%   width, a part of")
         print("judges        k clusters  number    best     all       best  people  worth")
         for line in pool.map(simulate_panel, PANELS):

@@ -136,6 +136,11 @@ def test_a_constant_judge_has_no_weight() -> None:
     assert found.ratings_lost[1] == 0
 
 
+def test_beside_constant_judges_a_judge_adds_what_it_adds_to_people() -> None:
+    found = panel([JUDGES[0], [3] * 120])
+    assert found.ratings_lost == pytest.approx((found.combined.equivalent_ratings - 40, 0))
+
+
 def test_a_judge_that_varies_on_unrated_units_alone() -> None:
     found = panel([JUDGES[0], np.where(np.isnan(RATED), ONE, 3)])
     assert found.weights[1] == 0
