@@ -188,10 +188,11 @@ $rows
 def eqbench4_section(found: Overlaps, *, is_drawn: bool) -> str:
     """Return the section on EQ-Bench 4's board."""
     figure = "![Ratings of EQ-Bench 4 with their intervals](boards/eqbench-4.svg)" if is_drawn else NOT_DRAWN
-    return f"## EQ-Bench 4\n\n{eqbench4_sentence(found)} {EQBENCH4_ABOUT}\n\n{figure}"
+    of = "a copy" if is_drawn else "the board of 26 July 2026"
+    return f"## EQ-Bench 4\n\n{eqbench4_sentence(found)} These are the numbers of {of}: {EQBENCH4_ABOUT}\n\n{figure}"
 
 
-EQBENCH4_ABOUT = "These are the numbers of the board of 26 July 2026: ratings by comparisons in pairs, in each scenario by one of three judges, and published intervals. The comparisons are not on its site, so what another judge would move cannot be computed. [EQ-Bench 4](eqbench4.md) compares models by what one judge saw of each role-play."  # noqa: E501
+EQBENCH4_ABOUT = "ratings by comparisons in pairs, in each scenario by one of three judges, and published intervals. The comparisons are not on its site, so what another judge would move cannot be computed. [EQ-Bench 4](eqbench4.md) compares models by what one judge saw of each role-play."  # noqa: E501
 NOT_DRAWN = "Its site states no licence, so its figure is not here. With your copy `python benchmarks/boards.py DOCS eqbench4_data.js` draws it, and makes these numbers anew."  # noqa: E501
 
 
@@ -258,12 +259,16 @@ def means_by(rater: str) -> dict[str, float]:
 
 def main(docs: Path = DOCS, eqbench4_data: Path | None = None) -> None:
     """Write the page and its figures."""
+    folder = docs / "boards"
+    folder.mkdir(exist_ok=True)
+    fourth = EQBENCH4
+    if eqbench4_data is not None:
+        fourth, figure = eqbench4(str(eqbench4_data))
+        save(figure.properties(background="white", padding=ROOM), folder / "eqbench-4.svg")
     boards = [make() for make in BOARDS]
     found = {board.name: (board, find(board.scores)) for board in boards}
     judges = [counselling.moved(judge) for judge in counselling.JUDGES]
     means = {rater: means_by(rater) for rater in (counselling.PEOPLE, *counselling.JUDGES)}
-    folder = docs / "boards"
-    folder.mkdir(exist_ok=True)
     for name, (board, one) in found.items():
         if name == "mentalalign":
             people, *others = means.values()
@@ -275,10 +280,6 @@ def main(docs: Path = DOCS, eqbench4_data: Path | None = None) -> None:
         save(figure.properties(background="white", padding=ROOM), folder / f"{name}.svg")
     titles = ("rank by Claude Sonnet 3.7 (2025)", "rank by Claude Opus 4.6 (2026)")
     save(two_judges(eqbench3()["ranks"], titles), folder / "eqbench-3.svg")
-    fourth = EQBENCH4
-    if eqbench4_data is not None:
-        fourth, figure = eqbench4(str(eqbench4_data))
-        save(figure, folder / "eqbench-4.svg")
     text = page(found, judges, means, fourth, is_drawn=eqbench4_data is not None)
     (docs / "boards.md").write_text(text, encoding="utf-8")
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval
 from attune_metrics.stats.dawid_skene import Consensus, ordinal_consensus
 
-SIMULATIONS, REFITTED, REFITS = 300, 100, 25
+SIMULATIONS, REFITTED, REFITS = 200, 60, 20
 JUDGES = [(0.3, 0.45), (0.0, 0.6), (-0.3, 0.8), (0.2, 0.55), (-0.2, 0.7), (0.1, 0.9)]
 SHARES = {3: (0.2, 0.4, 0.4), 5: (0.1, 0.2, 0.3, 0.2, 0.2)}
 Ratings = NDArray[np.float64]
@@ -111,7 +111,7 @@ def half(seen: Ratings, levels: Ratings, _: Generator) -> Ratings:
 
 def main() -> None:
     """Print the tables."""
-    print(f"{SIMULATIONS} simulations for each line, standard error 1.3% at 95%\n")
+    print(f"{SIMULATIONS} simulations for each line, standard error 1.5% at 95%\n")
     print("                        consensus              plain mean     error of judges'    error of")
     print(f"levels judges units     {HEAD}")
     for size in (3, 5):
@@ -160,10 +160,10 @@ def peer() -> None:
     import pandas
     from crowdkit.aggregation import DawidSkene  # type: ignore[import-not-found, unused-ignore]
 
-    print("\nroot mean square error, 100 simulations of 3 judges: of the mean, of units")
+    print("\nroot mean square error, 50 simulations of 3 judges: of the mean, of units")
     for size, units in ((2, 200), (3, 50), (5, 50), (5, 200)):
         errors = []
-        for one in simulated(3, units, max(size, 3), 100):
+        for one in simulated(3, units, max(size, 3), 50):
             levels, ratings, found = one.levels, one.ratings, one.found
             if size == 2:
                 levels, ratings = np.minimum(levels, 2), np.minimum(ratings, 2)

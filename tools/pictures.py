@@ -80,6 +80,10 @@ def shoot_study(folder: Path) -> None:
             browser = start(width)
             browser.get(f"{origin}{address}")
             browser.find_element("css selector", "main button.primary").click()
+            while (
+                "/enter/" in browser.current_url or browser.execute_script("return document.readyState") != "complete"
+            ):
+                time.sleep(0.1)
             metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
             taken = {"format": "webp", "quality": 55} if name.endswith("webp") else {"format": "png"}

@@ -69,6 +69,8 @@ _LINK = re.compile(
     r"(<a href=\S+ class=md-nav__link>)<span class=md-ellipsis>(?:<span class=md-typeset>([^<]*)</span>|([^<]*))</span>"
 )
 """A link of the navigation, and the spans around its words, which site.css makes needless."""
+_ARROW = re.compile(r'(<a href=\S+ class=md-nav__link>[^<]*)<span class="md-nav__icon md-icon"></span></a>')
+"""A link to another part of the site; site.css draws its arrow."""
 _SCRIPT = re.compile(r"<script>(.+?)</script>", re.DOTALL)
 _DRAWN = re.compile(r'<svg class="?lucide"? viewBox="0 0 24 24">(.+?)</svg>', re.DOTALL)
 _MASKED = '<svg class="lucide icon-%s" viewBox="0 0 24 24"></svg>'
@@ -81,6 +83,14 @@ _OF_REFERENCE = (
     (re.compile(r'"autorefs autorefs-internal"'), "autorefs"),
     (re.compile(r'"doc doc-object doc-\w+"'), '"doc doc-object"'),
     (re.compile(r'"doc doc-(heading|children)"'), r"doc-\1"),
+    # The signature of an attribute without a type is its name, which its heading has.
+    (
+        re.compile(
+            r'(<span class=doc-object-name>(\w+)</span></h\d>)<div class="doc-signature highlight">'
+            r"<pre><code>\2\n?</code></pre></div>"
+        ),
+        r"\1",
+    ),
 )
 """What the reference says twice, and names that no style has."""
 
@@ -182,7 +192,7 @@ def shrink(site: Path) -> None:
         of = path.relative_to(site).parts
         for pattern, by in _OF_REFERENCE if of[0] == "reference" else ():
             text = pattern.sub(by, text)
-        text = _LINK.sub(r"\1\2\3", text)
+        text = _ARROW.sub(r"\1</a>", _LINK.sub(r"\1\2\3", text))
         root = "../" * (len(of) - 1)
         config = json.loads(_CONFIG.findall(text)[0])
         own = json.dumps({name: config.pop(name) for name in _OWN})

@@ -98,6 +98,18 @@ class Somebody:
         return status
 
     @property
+    def progress(self) -> str:
+        """What the page says of how many pages are done."""
+        [said] = re.findall(r"<progress .*?</progress>\s*<span>(.*?)</span>", self.page)
+        return str(said)
+
+    @property
+    def share(self) -> float:
+        """The share of the pages that is done, as the page shows it."""
+        [(done, total)] = re.findall(r'<progress value="(\d+)" max="(\d+)"', self.page)
+        return int(done) / int(total)
+
+    @property
     def form(self) -> _Form:
         """The form of the page."""
         return _Form(self.page)

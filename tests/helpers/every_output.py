@@ -126,7 +126,7 @@ def write_outputs(folder: Path) -> None:
     _call(
         "judges", "judges", _RATINGS, "--expert", "expert1", "expert2", "expert3", "--judge", "gpt", "claude", *_QUICK
     )
-    _call("consensus", "judge", "consensus", _RATINGS)
+    _call("consensus", "judge", "consensus", _RATINGS, "--judge", "gpt", "claude", "gemini", "expert1")
     tables = [f"{benchmark.name}/scores.parquet" for benchmark in BENCHMARKS]
     _call("leaderboard", "leaderboard", "build", *tables, "-o", "site", *_QUICK)
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, true_false
 from attune_bench.stats.judges import RatedDimension, check_named, read_ratings
+from attune_data.text import joined
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.dawid_skene import Consensus, ordinal_consensus
 
@@ -124,7 +125,9 @@ def judge_consensus(
         try:
             found.append((one, ordinal_consensus(one.ratings, one.labels, models=models, level=level)))
         except MetricInputError as error:
-            raise MetricInputError(f"{table.name}: dimension {one.dimension!r:.60}: {error}") from None
+            between = _raters_between_levels(one)
+            hint = f", or leave out {joined(between)}, with ratings between whole numbers" if between else ""
+            raise MetricInputError(f"{table.name}: dimension {one.dimension!r:.60}: {error}{hint}") from None
     if all(estimated.reason for _, estimated in found):
         one, estimated = found[0]
         raise MetricInputError(f"{table.name}: dimension {one.dimension!r:.60}: {_why_refused(one, estimated)}")
@@ -136,6 +139,12 @@ def judge_consensus(
         build_frame(UNIT_LEVELS, _rows(found, _of_units)),
         table.notes,
     )
+
+
+def _raters_between_levels(one: RatedDimension) -> list[str]:
+    """Return who gave ratings that are no whole numbers, where others gave none, such as means of several people."""
+    broken = (np.nan_to_num(one.ratings) % 1 != 0).any(axis=0)
+    return [rater for rater, is_broken in zip(one.raters, broken, strict=True) if is_broken and not broken.all()]
 
 
 def _why_refused(one: RatedDimension, found: Consensus) -> str:

@@ -72,7 +72,7 @@ FOLLOWS = 2.5
 
 _RIDGE = 1e-4  # keeps the numbers of a judge that never errs finite
 _PERFECT, _SHORTEST = 1 - 1e-9, 1e-9
-_MOST_STEPS, _NEAR, _CONVERGED, _DIGITS = 10_000, 1e-4, 1e-10, 8
+_MOST_STEPS, _NEAR, _CONVERGED, _DIGITS = 10_000, 1e-4, 1e-8, 8
 
 
 @dataclass(frozen=True, eq=False, slots=True)

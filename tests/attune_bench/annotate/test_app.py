@@ -207,6 +207,7 @@ def test_a_withdrawal_reaches_backups_and_marks_those_that_it_does_not_reach(
     assert (tmp_path / "other.db").read_bytes() == b"something else"
 
 
+@pytest.mark.slow
 def test_results_and_backups_are_whole_while_people_save(
     application: Application, ann: Browser, tmp_path: Path
 ) -> None:

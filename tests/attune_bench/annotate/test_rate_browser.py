@@ -1,19 +1,13 @@
 """People rate and compare at a browser, with and without a script, on a telephone and on a desk, to the tables."""
 
 import csv
-import os
-import re
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsers import browsers
-from selenium.webdriver.support.ui import WebDriverWait
+from reading import Reader, served
 
 from attune_bench.cli import main
 
@@ -30,59 +24,20 @@ PAIRS = "unit,a,b,text_a,text_b\n" + "".join(
 WINDOWS = [(width, script) for width in (400, 1280) for script in (True, False)]
 
 
-@contextmanager
-def served(folder: Path, *arguments: str) -> Iterator[list[str]]:
-    """Serve a study by the command, as a user does; give the links of people."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    command = [sys.executable, "-m", "attune_bench", "annotate", "rate", *arguments, "--port", port]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        said: list[str] = []
-        for line in process.stdout:
-            said.append(line)
-            if line.startswith("Answers are kept"):
-                break
-        else:
-            raise AssertionError(process.stderr.read())
-        try:
-            yield re.findall(r"^rater-\d+: (\S+)$", "".join(said), re.MULTILINE)
-        finally:
-            process.terminate()
-            process.communicate()
+class Rater(Reader):
+    """Somebody at a browser who chooses by the texts of a page."""
 
+    def __init__(self, browser: Any, link: str, width: int, choose: Callable[[list[str]], str]) -> None:
+        super().__init__(browser, link, width)
+        self.choose, self.seen = choose, ""
 
-def rate(browser: Any, link: str, width: int, choose: Callable[[list[str]], str]) -> str:
-    """Answer page after page at a browser, and return the source of all pages."""
-
-    def all_of(selector: str) -> list[Any]:
-        return list(browser.find_elements("css selector", selector))
-
-    def click(element: Any) -> None:
-        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
-
-    def press(selector: str) -> None:
-        page = all_of("html")[0].id
-        click(all_of(selector)[0])
-        WebDriverWait(browser, 20).until(lambda _: (found := all_of("html")) and found[0].id != page and all_of("h1"))
-
-    browser.get(link)
-    press("main button.primary")
-    seen = ""
-    while not browser.current_url.endswith("/done"):
-        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-        seen += browser.page_source
-        if texts := [one.text for one in all_of(".passage .text")]:
-            click(all_of(f"input[name=rating][value='{choose(texts)}']")[0])
-        press("form.answers button.primary")
-    assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
-    return seen
+    def answer(self) -> None:
+        """Answer the page, as wide as it is."""
+        assert self.browser.execute_script("return document.documentElement.scrollWidth") <= self.width
+        self.seen += self.browser.page_source
+        if texts := [one.text for one in self.all(".passage .text")]:
+            self.click(self.all(f"input[name=rating][value='{self.choose(texts)}']")[0])
+        self.press("form.answers button.primary")
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -99,10 +54,13 @@ def command(*arguments: str) -> None:
 def play(folder: Path, choose: Callable[[list[str]], str], *arguments: str) -> None:
     """Let a person rate in each window; no page names a model."""
     options = ("--people", str(len(WINDOWS)), "--file", "study.db", "-o", "out")
-    with served(folder, *arguments, *options) as links, browsers() as start:
+    with served(folder, "rate", *arguments, *options) as links, browsers() as start:
         for link, (width, script) in zip(links, WINDOWS, strict=True):
-            seen = rate(start(width, script=script), link, width, choose)
-            assert [word for word in ("vendor", "large", "small") if word in seen] == []
+            browser = start(width, script=script)
+            rater = Rater(browser, link, width, choose)
+            rater.answer_all()
+            assert [word for word in ("vendor", "large", "small") if word in rater.seen] == []
+            assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
 def test_texts_are_rated_at_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

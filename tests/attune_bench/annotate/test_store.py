@@ -78,8 +78,8 @@ def test_links_open_one_person_and_are_not_in_the_file(store: Store) -> None:
 def test_nothing_stays_of_a_person_who_withdraws(store: Store, tmp_path: Path) -> None:
     person, _ = store.add_person(language="en", name="pseudonym-of-ann")
     other, _ = store.add_person(language="en")
-    for n in range(200):
-        store.save(person.id, f"screen-{n}", {"x": "a secret thought " * 50}, revision=0, done=True)
+    for n in range(20):
+        store.save(person.id, f"screen-{n}", {"x": "a secret thought " * 500}, revision=0, done=True)
     store.save(other.id, "screen", {"x": "stays"}, revision=0, done=True)
     store.show(person.id, "screen-0")
     store.withdraw(person.id)
@@ -89,7 +89,7 @@ def test_nothing_stays_of_a_person_who_withdraws(store: Store, tmp_path: Path) -
     assert b"stays" in left
     assert len(store.withdrawals()) == 1
     with pytest.raises(KeyError):
-        store.save(person.id, "screen-0", {"x": "late"}, revision=200, done=True)
+        store.save(person.id, "screen-0", {"x": "late"}, revision=20, done=True)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_a_file_that_is_no_study_is_refused(tmp_path: Path, content: bytes, said
 
 def test_a_damaged_file_is_refused(store: Store) -> None:
     person, _ = store.add_person(language="en")
-    for n in range(100):
-        store.save(person.id, f"screen-{n}", {"x": "y" * 100}, revision=0, done=True)
+    for n in range(10):
+        store.save(person.id, f"screen-{n}", {"x": "y" * 1000}, revision=0, done=True)
     store.close()
     damaged = bytearray(store.path.read_bytes())
     damaged[4096 * 3 : 4096 * 3 + 200] = b"\xff" * 200

@@ -145,7 +145,11 @@ def test_what_cannot_be_known_is_refused(call: Call, tmp_path: Path) -> None:
     )
     half[0, 0] = 2.25
     half[1, 0] = 2.6
-    assert "expected an evenly spaced scale of at most 21 levels" in call("judge", "consensus", table(path, half))[2]
+    err = call("judge", "consensus", table(path, half))[2]
+    assert err.endswith(
+        "an evenly spaced scale of at most 21 levels: round the ratings, or leave out ann, with ratings between whole "
+        "numbers\n"
+    )
 
 
 def test_a_dimension_that_cannot_be_known_does_not_stop_the_others(call: Call, tmp_path: Path) -> None:

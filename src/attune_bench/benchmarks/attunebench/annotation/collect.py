@@ -322,6 +322,7 @@ class _Pages:
             given={
                 "pending": pending,
                 "turn": len(talk),
+                "sent": talk[-1].message if talk else "",  # A browser that had no answer may have kept it as unsent.
                 "speaker": self.t("partner"),
                 "most": LONGEST,
                 "may_write": may_write,
@@ -538,7 +539,8 @@ def demo(output: Path | None, port: int) -> None:
             folder.mkdir(exist_ok=True)
         text = EXAMPLE.read_text(encoding="utf-8")
         for said, in_demo in (
-            ('title = "Talking about what is on your mind"', 'title = "A demo: a stand-in answers, not a model"'),
+            ("Talking about what is on your mind", "A demo: a stand-in answers, not a model"),
+            ("Ein Gespräch über das, was Sie beschäftigt", "Zum Ausprobieren: Es antwortet kein Modell"),
             ('name = "MODEL"', 'name = "stand-in"'),
             (
                 f'base_url = "{_LOCAL}"',

@@ -161,7 +161,8 @@ def data_card(study: Study, count: int, hosts: Sequence[str]) -> str:
         f"- {study.conversation.minimum} to {study.conversation.maximum} messages of each person. Topics: "
         f"{', '.join(study.conversation.topics)}.",
         f"- For each turn: {', '.join(study.annotation.binary)}; the general comparison and three drawn from "
-        f"{', '.join(study.annotation.pairwise)}, in random order, without saying which response is which.",
+        f"{', '.join(study.annotation.pairwise)}, in random order, without saying which response is which. "
+        "Two responses that are the same text were not compared.",
         f"- Questionnaires: {', '.join(study.questionnaires) or 'none'}. Questions about the person: "
         f"{', '.join(study.participant) or 'none'}; any could be left open.",
         "- Participant ids are random, and are not the ids of the personal links.",

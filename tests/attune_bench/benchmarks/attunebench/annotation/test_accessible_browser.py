@@ -85,7 +85,7 @@ def in_chinese_too() -> str:
     """Return the study of the demo with its English texts for people who choose Chinese."""
     text = EXAMPLE.read_text(encoding="utf-8").replace('["en", "de"]', '["en", "de", "zh"]')
     text = re.sub(r'\{ en = ("[^"]*"),', r"{ zh = \1, en = \1,", text)
-    text = re.sub(r"^lead\.en = (.*)$", r"lead.en = \1\nlead.zh = \1", text, flags=re.MULTILINE)
+    text = re.sub(r"^(lead|title)\.en = (.*)$", r"\1.en = \2\n\1.zh = \2", text, flags=re.MULTILINE)
     return re.sub(r'^en = (""".*?""")$', r"en = \1\nzh = \1", text, flags=re.MULTILINE | re.DOTALL)
 
 

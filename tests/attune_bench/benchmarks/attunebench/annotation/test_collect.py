@@ -14,6 +14,7 @@ from uuid import UUID
 import pytest
 from annotating import ORIGIN, Patient, Somebody
 from commands import Call
+from hub_server import TOKEN
 from model_server import Json, ModelServer, reply
 from reading import started
 
@@ -26,7 +27,7 @@ from attune_bench.benchmarks.attunebench.annotation.collect import Collect
 from attune_bench.benchmarks.attunebench.annotation.study import EXAMPLE, read_study
 from attune_bench.benchmarks.attunebench.annotation.talk import exchanges, responses
 from attune_bench.benchmarks.attunebench.detail import records_of
-from attune_data import Conversation, PublishError, Run, Runs, load
+from attune_data import Conversation, PublishError, Run, Runs, load, publish
 from attune_data.licences import permitted
 
 pytestmark = pytest.mark.slow
@@ -125,7 +126,8 @@ def setting(tmp_path: Path, server: ModelServer) -> Setting:
     return Setting(tmp_path, server)
 
 
-def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting) -> None:
+@pytest.mark.usefixtures("hub")
+def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     person = setting.somebody(
         diagnoses=["ADHD", "Depression"],
         topic="Work",
@@ -177,6 +179,8 @@ def test_a_person_becomes_a_file_that_is_valid_and_scores(setting: Setting) -> N
     orders = [[(c.question_id, c.response_a) for c in turn.annotations.pairwise_comparisons] for turn in one.turns]
     assert orders[0] != orders[1]
     assert permitted(conversations, "cc-by-4.0")[1] == ()  # Published as the study's own, under its licence.
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    assert list(load(publish(conversations, "lab/data", licence="cc-by-4.0"))) == [one]
     with pytest.raises(PublishError, match=r"it is under cc-by-4\.0"):
         permitted(conversations, "mit")
     study, told = setting.job.study, card.read_text(encoding="utf-8")
@@ -193,12 +197,8 @@ def test_the_share_that_is_done_never_falls(setting: Setting, fit: str) -> None:
     person = setting.somebody(topic="Work", q3_modelFit=fit)
     shares, said = [], []
     while person.place != "/done":
-        [(done, total)] = re.findall(r'<progress value="(\d+)" max="(\d+)"', person.page)
-        shares.append(int(done) / int(total))
-        said.append(
-            f"{done} of at most {total}" if f"{done} of at most {total}" in person.text else f"{done} of {total}"
-        )
-        assert said[-1] in person.text
+        shares.append(person.share)
+        said.append(person.progress)
         person.answer()
     assert shares == sorted(shares)
     assert said[0] == "0 of at most 157"  # 12 pages or 13, and 18 of each of 8 messages
@@ -228,6 +228,8 @@ def test_a_text_is_not_compared_with_itself(setting: Setting) -> None:
     assert not any("pair" in place for place in person.seen)
     conversations = load(setting.output)
     assert conversations.issues.height == 0
+    card = (setting.output / "README.md").read_text(encoding="utf-8")
+    assert "Two responses that are the same text were not compared." in card
     assert [turn.annotations.pairwise_comparisons for turn in conversations[0].turns] == [(), ()]
 
 
@@ -362,6 +364,9 @@ def test_a_message_that_is_not_sent_yet_is_kept_until_it_is_and_is_in_no_result(
     assert again.form.texts == {"message": "x" * 4001}
     person.open("/screen/talk").answer()
     assert (person.form.texts, "Sent at last." in person.text) == ({"message": ""}, True)
+    # A browser that had no answer keeps the message that was sent.
+    setting.store.save(setting.store.people()[0].id, "talk", {"message": "Sent at last."}, revision=2, done=False)
+    assert person.open("/screen/talk").form.texts == {"message": ""}
     person.answer()
     person.post(ended="yes", message="NEVER SENT")
     person.answer_all()

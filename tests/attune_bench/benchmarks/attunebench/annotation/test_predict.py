@@ -55,6 +55,16 @@ def setting(tmp_path: Path) -> Setting:
     return Setting(tmp_path)
 
 
+@pytest.mark.parametrize("fit", [FIT, MISFIT])
+def test_the_share_that_is_done_never_falls(tmp_path: Path, fit: str) -> None:
+    person = Setting(tmp_path, CONVERSATION, other(conversationId="c2")).somebody(q3_modelFit=fit)
+    shares = []
+    while person.place != "/done":
+        shares.append(person.share)
+        person.answer()
+    assert shares == sorted(shares)
+
+
 def test_each_answer_stands_in_the_run_file_where_a_model_has_it(setting: Setting) -> None:
     person = setting.somebody(
         **{"/screen/1/turn-2/draft#drafted_response": "I am\r\nsorry."},

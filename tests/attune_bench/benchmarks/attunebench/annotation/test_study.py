@@ -53,8 +53,8 @@ def test_a_mistake_is_told_with_its_place_and_value(tmp_path: Path, old: str, ne
 
 
 def test_a_text_without_languages_is_the_same_in_all(tmp_path: Path) -> None:
-    study = changed(tmp_path, 'title = "Talking', 'title = "Über')
-    assert study.title["en"] == study.title["de"] == "Über about what is on your mind"
+    study = changed(tmp_path, 'title.en = "Talking about what is on your mind"\ntitle.de', "title")
+    assert study.title["en"] == study.title["de"] == "Ein Gespräch über das, was Sie beschäftigt"
     assert study.shown("Family", "de") == "Familie"
     assert study.shown("Family", "en") == "Family"
     assert study.shown("Not in the words", "de") == "Not in the words"
@@ -163,7 +163,7 @@ def test_questionnaires_in_english_are_told_to_who_asks_in_another_language(
         [language] = re.findall(r"\w+", languages)
         text = re.sub(r"\{ en = (\S.*?), de = (\".*?\") \}", r"\1" if language == "en" else r"\2", text)
         for other in {"en", "de"} - {language}:
-            text = re.sub(rf'^(lead\.)?{other} = (""".*?"""|".*?")$', "", text, flags=re.MULTILINE | re.DOTALL)
+            text = re.sub(rf'^(lead\.|title\.)?{other} = (""".*?"""|".*?")$', "", text, flags=re.MULTILINE | re.DOTALL)
     study = tmp_path / "study.toml"
     study.write_text(text, encoding="utf-8")
     found = untranslated(read_study(study))
