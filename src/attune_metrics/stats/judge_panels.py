@@ -36,7 +36,10 @@ same score is left out: its weight is nan.
 
 Coverage
 --------
-docs/judges.md has the simulations of ``benchmarks/prediction_powered.py``.
+``benchmarks/prediction_powered.py`` simulates 95% intervals with 2 to 6 judges and 30 to 200 ratings; docs/judges.md
+has the table. They cover 93.0 to 97.2%, and are at most 1.02 times as wide as the best judge's: with independent and
+shared errors, alone, in clusters of 5 and with one cluster of 30% of the units, with a judge that is the truth or its
+negative, a constant one, missing scores, and where no judge knows anything.
 
 References
 ----------

@@ -303,7 +303,7 @@ def test_a_pilot_without_information(rated: Any) -> None:
         plan_panels(PILOT[0], rated, range(120), price=100, rating_price=1, judge_prices=[1, 1, 1])
 
 
-# How often the interval is right: the benchmark prints all lines with 1,000 simulations each.
+# How often the interval is right: the benchmark prints all lines with 400 simulations each.
 
 
 @pytest.mark.slow
@@ -329,3 +329,9 @@ def test_the_page_has_every_line_of_the_benchmark() -> None:
     page = (Path(__file__).parents[3] / "docs" / "judges.md").read_text(encoding="utf-8")
     [table] = [part.split("\n```")[0] for part in page.split("```text\n") if "\njudges        k" in part[:300]]
     assert [line[: len(str(PANELS[0]))] for line in table.splitlines()[4:]] == [str(panel) for panel in PANELS]
+    cells = [line[len(str(PANELS[0])) :].split() for line in table.splitlines()[4:]]
+    covered = [float(line[1].rstrip("%")) for line in cells]
+    widest = max(float(line[2]) for line in cells)
+    assert f"Intervals by all judges cover {min(covered)} to {max(covered)}%." in page
+    assert f"They are at most {widest:.2f} times as wide as the best judge's" in page
+    assert widest <= 1.05
