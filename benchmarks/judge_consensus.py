@@ -85,7 +85,7 @@ def line(results: list[Result], size: int) -> str:
         cover = np.mean([one.low <= true <= one.high for one in given])
         cells.append(f"{np.mean([one.estimate for one in given]) - true:+6.3f} {cover:7.1%}")
     width = np.mean([one.high - one.low for one in means])
-    of_judges = f"{sqrt(np.mean(np.square(accuracy))):8.2f} {sqrt(np.mean(np.square(leniency))):9.2f}"
+    of_judges = f"{sqrt(np.nanmean(np.square(accuracy))):8.2f} {sqrt(np.nanmean(np.square(leniency))):9.2f}"
     refused = 1 - len(known) / len(results)
     return f"{cells[0]} {width:6.2f}   {cells[1]}   {of_judges}   {units:5.2f} {rounded:6.2f}   {refused:7.1%}"
 

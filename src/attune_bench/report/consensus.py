@@ -76,9 +76,9 @@ def consensus_note(found: ConsensusTables, *, level: float) -> str:
     )
     return (
         "Agreement is not truth: what all judges share, such as leniency to the weakest, is in the levels, and nothing "
-        "here shows it. The levels follow judges that err alike, as those of one family do, and intervals are then too "
-        f"narrow. {tested} Let people rate a part, and use judge correct. level: mean of the levels that the "
-        "judges' agreement makes likely, by the model of Dawid and Skene with ordered levels; in brackets "
+        "here shows it. The levels follow judges that err alike, as those of one family do, and these judges look more "
+        f"accurate than they are. {tested} Let people rate a part, and use judge correct. level: mean of the levels "
+        "that the judges' agreement makes likely, by the model of Dawid and Skene with ordered levels; in brackets "
         f"{100 * level:g}% intervals over {over}, which count that the judges' errors are estimated. plain mean: of "
         "the judges' ratings. accuracy: how often a rating is the level. leniency: mean of rating minus level; the "
         "average judge has none. spread: its standard deviation."
