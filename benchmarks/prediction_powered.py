@@ -3,16 +3,16 @@
     python benchmarks/prediction_powered.py
 
 Simulates ratings between 0 and 1 (Beta(4, 3), mean 0.571) of 200 drafts, and a judge that is lenient by 0.09 with
-noise; people rate 30. Ratings and noise of one participant correlate by 0.3 where there are clusters. Five minutes on
-two cores; prints the tables of docs/judges.md. Coverage, width and errors are of the simulations with an interval,
-`none` is the share of those without.
+noise; people rate 30. Ratings and noise of one participant correlate by 0.3 where there are clusters. Then several
+judges, together and each alone. Ten minutes on two cores; prints the tables of docs/judges.md. Coverage, width and
+errors are of the simulations with an interval, `none` is the share of those without.
 """
 
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations, product
-from math import sqrt
+from math import inf, sqrt
 from typing import Literal
 
 import numpy as np
@@ -23,12 +23,14 @@ from scipy.special import betaincinv, ndtr
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import Resamples, draw_resamples
 from attune_metrics.stats.comparison import holm
+from attune_metrics.stats.judge_panels import combine_judges
 from attune_metrics.stats.judges import PredictionPowered, prediction_powered, prediction_powered_difference
 
 Floats = NDArray[np.float64]
 Choice = Literal["drafts", "participants", "judge's best", "people's best", "not one kind"]
 
 SIMULATIONS, TESTS, BATCH, RESAMPLES = 1_000, 2_000, 100, 1_000
+OF_PANELS = 400
 SYSTEMS = 3
 DRAFTS, LENIENT, ICC = 200, 0.09, 0.3
 _NORMAL = np.linspace(-8, 8, 20_001)
@@ -210,6 +212,115 @@ def test(design: Design) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Panel:
+    """Several judges of drafts, of which people rate some.
+
+    `kind` says how judges and people correlate: ``independent``, 0.8, 0.7, ... with errors of their own; ``alike``, the
+    same, and 70% of the variance of all errors is shared; ``equal``, 0.7 each; ``one knows``, 0.7 and 0 else;
+    ``useless``, 0; ``truth``, 0.5, and the last judge is what people say; ``negative``, likewise, and it is the
+    opposite; ``constant``, as independent, and the last judge gives all drafts one score; ``missing``, as independent,
+    and each judge lacks the score of a fifth of the drafts.
+    """
+
+    kind: str
+    judges: int
+    labels: int = 30
+    sizes: str = "alone"
+    drafts: int = DRAFTS
+
+    def __str__(self) -> str:
+        return f"{self.kind:<13}{self.judges:>2} {self.sizes:<10}{self.labels:>4}"
+
+    def _correlations(self) -> list[float]:
+        falling = [0.8 - 0.1 * judge for judge in range(self.judges)]
+        last = {"truth": 1.0, "negative": -1.0}
+        return {
+            "equal": [0.7] * self.judges,
+            "one knows": [0.7, *[0.0] * (self.judges - 1)],
+            "useless": [0.0] * self.judges,
+            "truth": [*[0.5] * (self.judges - 1), last["truth"]],
+            "negative": [*[0.5] * (self.judges - 1), last["negative"]],
+        }.get(self.kind, falling)
+
+    def draw(self, generator: Generator, simulations: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
+        """Return scores (simulations, judges, drafts), ratings with mean 0 (simulations, drafts), and participants."""
+        sizes = {"alone": [1] * self.drafts, "fives": [5] * (self.drafts // 5), "dominant": [60, *[5] * 28]}[self.sizes]
+        clusters = np.repeat(np.arange(len(sizes)), sizes)
+
+        def normal() -> Floats:
+            own = generator.normal(size=(simulations, self.drafts))
+            levels = generator.normal(size=(simulations, len(sizes)))[:, clusters]
+            return own if self.sizes == "alone" else sqrt(ICC) * levels + sqrt(1 - ICC) * own
+
+        people, shared = normal(), normal()
+        scores = np.empty((simulations, self.judges, self.drafts))
+        for judge, correlation in enumerate(self._correlations()):
+            error = sqrt(0.7) * shared + sqrt(0.3) * normal() if self.kind == "alike" else normal()
+            scores[:, judge] = correlation * people + sqrt(1 - correlation**2) * error + LENIENT
+        if self.kind == "constant":
+            scores[:, -1] = 3
+        if self.kind == "missing":
+            scores[generator.random(scores.shape) < 0.2] = np.nan
+        rated = generator.random(people.shape).argsort(axis=1).argsort(axis=1) < self.labels
+        return scores, np.where(rated, people, np.nan), clusters
+
+
+PANELS = [
+    *(Panel(kind, judges) for kind, judges in product(("independent", "alike"), (2, 4, 6))),
+    *(Panel(kind, 6, labels) for kind, labels in product(("independent", "alike", "useless"), (60, 100))),
+    *(Panel(kind, 6, 200, drafts=500) for kind in ("independent", "alike", "useless")),
+    *(Panel(kind, 4) for kind in ("equal", "truth", "negative", "constant", "missing")),
+    *(Panel("useless", judges) for judges in (2, 4, 6)),
+    Panel("one knows", 6),
+    *(Panel(kind, 6, 30, sizes) for sizes, kind in product(("fives", "dominant"), ("independent", "alike", "useless"))),
+    *(Panel("one knows", 6, 30, sizes) for sizes in ("fives", "dominant")),
+]
+
+
+@dataclass(frozen=True)
+class PanelFigures:
+    """How often intervals cover, how wide they are as a part of others, and equivalent ratings."""
+
+    best: float
+    together: float
+    width: float
+    of_people: float
+    worth: float
+
+
+def panel_figures(panel: Panel, simulations: int = OF_PANELS, resamples: int = RESAMPLES) -> PanelFigures:
+    """Simulate several judges; the best one has the shortest intervals on average."""
+    made: list[list[PredictionPowered]] = []  # of all judges together, then of each
+    for seed in range(-(-simulations // BATCH)):
+        generator = np.random.default_rng([seed, *str(panel).encode()])
+        scores, ratings, clusters = panel.draw(generator, min(BATCH, simulations))
+        drawn = draw_resamples(clusters, n_resamples=resamples, seed=seed)
+        of_all = [combine_judges(*one, drawn.clusters).scores for one in zip(scores, ratings, strict=True)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnreliableIntervalWarning)
+            found = [prediction_powered(np.array(of_all), ratings, drawn, slope=1)]
+            found += [prediction_powered(scores[:, judge], ratings, drawn) for judge in range(panel.judges)]
+        made = [[*before, *own] for before, own in zip(made or [[]] * len(found), found, strict=True)]
+    kept = [[one.corrected for one in of if one.corrected.reason is None] for of in made]
+    widths = [float(np.mean([one.high - one.low for one in of])) if of else inf for of in kept]
+    best = 1 + int(np.argmin(widths[1:]))
+    covered = [np.mean([one.low <= 0 <= one.high for one in kept[place]]) for place in (best, 0)]
+    people = np.mean([one.people.high - one.people.low for one in made[0]])
+    worth = float(np.median([one.equivalent_ratings for one in made[0]]))
+    return PanelFigures(
+        float(covered[0]), float(covered[1]), widths[0] / widths[best], float(widths[0] / people), worth
+    )
+
+
+def simulate_panel(panel: Panel) -> str:
+    """Return the line of several judges."""
+    found = panel_figures(panel)
+    return (
+        f"{panel}{found.best:>9.1%}{found.together:>8.1%}{found.width:>11.2f}{found.of_people:>8.2f}{found.worth:>7.0f}"
+    )
+
+
 def main() -> None:
     """Simulate and print."""
     error = sqrt(0.95 * 0.05 / SIMULATIONS)
@@ -223,6 +334,12 @@ def main() -> None:
         print("                                        differ, p < 0.05")
         print("of    clusters  rated         number     r   judge  people  corrected   Holm    none")
         for line in pool.map(test, TESTED):
+            print(line, flush=True)
+        error = sqrt(0.95 * 0.05 / OF_PANELS)
+        print(f"\n{OF_PANELS} simulations for each line, standard error {error:.1%} at 95%; {RESAMPLES} resamples\n")
+        print("                                coverage of 95%   width, a part of")
+        print("judges        k clusters  number    best     all       best  people  worth")
+        for line in pool.map(simulate_panel, PANELS):
             print(line, flush=True)
 
 

@@ -1,6 +1,6 @@
 """The commands about judges: `judge agree`, `consensus`, `draw`, `plan` and `correct`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,9 @@ from attune_metrics.comparisons import WIN_RATE
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.judges import MIN_LABELS
 from attune_metrics.stats.power import labels_needed
+
+_MOST_WARNINGS = 8
+"""So many warnings of rows are printed."""
 
 
 @verb("judge agree ratings.csv --expert ann bob --judge gpt")
@@ -191,7 +194,18 @@ def correct(
     notes.append(judged_note(read, AnalysisOptions(**sampled), tested=tested, several=several))
     models = list(dict.fromkeys(frame["model"]))
     signature = read.sign(models=models, labels=held.hash, of="differences", metrics=[held.metric.name], **sampled)
-    print_document(document(read, tables, notes=notes, warnings=[*warned, *of_pairs], signature=signature), format)
+    said = _shortened([*warned, *of_pairs], {*frame["note"], *pairs["note"]})
+    print_document(document(read, tables, notes=notes, warnings=said, signature=signature), format)
+
+
+def _shortened(warned: Sequence[str], notes: Collection[str | None]) -> list[str]:
+    """Return the warnings, and of those that are notes of rows the first ones: ten models have a note in 200 rows."""
+    of_rows = [text for text in warned if any(note is not None and text.endswith(f": {note}.") for note in notes)]
+    if len(of_rows) <= _MOST_WARNINGS:
+        return [*warned]
+    left = of_rows[_MOST_WARNINGS:]
+    kept = [text for text in warned if text not in left]
+    return [*kept, f"{plural(len(left), 'more warning')}: under note in --format json."]
 
 
 def _win_rates(table: ScoreTable, path: Path, metric: str) -> tuple[pl.DataFrame, list[str]]:

@@ -2,7 +2,7 @@
 
 Such a table has a column ``rater`` or ``judge``. As scores, a rater is a condition, so that responders are compared
 within a rater; the other columns are those of any long table, or have the usual names of ratings: ``responder`` for
-``model``, ``item`` for ``unit``, ``dimension`` for ``metric``, ``rating`` for ``value``.
+``model``, ``item`` for ``unit``, ``dimension`` for ``metric``, ``rating`` or ``score`` for ``value``.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _COLUMNS = {
     "unit": ("unit", "item"),
     "condition": (RATER, "judge"),
     "metric": ("metric", "dimension"),
-    "value": ("value", "rating"),
+    "value": ("value", "rating", "score"),
 }
 
 RATING_NAMES = ("responder", "item", RATER, "judge", "dimension")

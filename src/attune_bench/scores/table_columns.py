@@ -54,7 +54,7 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
     columns : mapping of str to str
         From a name in `COLUMNS`, or ``rater``, to the name of the column in the table. Where ``value`` is mapped and
         the table has no column ``metric``, the mapped name is the name of the only metric; such a table may have a
-        column for each model, and none of the mapped name.
+        column for each model, and none of the mapped name. A table of ratings keeps its dimensions.
     name : str
         What errors call the table.
 
@@ -89,7 +89,8 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
     if repeated := [column for column in columns.values() if [*columns.values()].count(column) > 1]:
         raise MetricInputError(f"{name}: columns: {repeated[0]!r} is named twice; a column is one thing")
     frame = frame.rename({column: role for role, column in columns.items()})
-    if "value" in columns and "metric" not in frame.columns:
+    has_dimensions = "dimension" in frame.columns and not {"rater", "judge"}.isdisjoint(frame.columns)
+    if "value" in columns and "metric" not in frame.columns and not has_dimensions:
         frame = frame.with_columns(metric=pl.lit(columns["value"]))
     return frame, named
 

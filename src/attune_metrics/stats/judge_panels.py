@@ -36,7 +36,10 @@ same score is left out: its weight is nan.
 
 Coverage
 --------
-docs/judges.md has the simulations of ``benchmarks/prediction_powered.py``.
+``benchmarks/prediction_powered.py`` simulates 95% intervals with 2 to 6 judges and 30 to 200 ratings; docs/judges.md
+has the table. They cover 93.0 to 97.2%, and are at most 1.02 times as wide as the best judge's: with independent and
+shared errors, alone, in clusters of 5 and with one cluster of 30% of the units, with a judge that is the truth or its
+negative, a constant one, missing scores, and where no judge knows anything.
 
 References
 ----------
@@ -62,6 +65,9 @@ MIN_CLUSTERS_RATED = 3
 
 _STRENGTHS = 10.0 ** np.arange(-4, 5)
 """Of shrinkage: what is added to a judge's sum of squares, as a part of it."""
+
+
+_NO_JUDGE = "every judge gives all units the same score"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -126,7 +132,7 @@ def combine_judges(judged: ArrayLike, rated: ArrayLike, clusters: ArrayLike) -> 
     none = JudgeCombination(np.full(len(ratings), np.nan), (nan,) * len(scores))
     varies = np.array([_varies(row[one]) for row, one in zip(scores, present, strict=True)])
     if not varies.any():
-        return replace(none, reason="every judge gives all units the same score")
+        return replace(none, reason=_NO_JUDGE)
     labelled = known & ~np.isnan(ratings)
     numbers, own = np.unique(index[labelled], return_inverse=True)
     if not len(numbers):
@@ -248,7 +254,8 @@ class JudgePanel:
     weights : tuple of float
         Of each judge, as `JudgeCombination` has them.
     ratings_lost : tuple of float
-        Equivalent ratings of the combination minus those of the combination without the judge: what the judge adds.
+        Equivalent ratings of the combination minus those of the combination without the judge, or of people alone where
+        no other judge varies: what the judge adds.
         Below 0 where the combination is as good without it and chance decides; nan without intervals.
     """
 
@@ -342,5 +349,8 @@ def prediction_powered_panel(
         combined,
         tuple(alone),
         combinations[0].weights,
-        tuple(combined.equivalent_ratings - one.equivalent_ratings for one in without),
+        tuple(
+            combined.equivalent_ratings - (combined.corrected.n if rest.reason == _NO_JUDGE else one.equivalent_ratings)
+            for rest, one in zip(combinations[1:], without, strict=True)
+        ),
     )

@@ -113,6 +113,27 @@ def test_warnings_are_printed(call: Call, conversations: Scored, filled: Path, t
     assert (status, err, "Holm p" in out, "A minus B" in out) == (0, "", False, True)
 
 
+def test_of_many_warnings_of_rows_the_first_are_printed(call: Call, tmp_path: Path) -> None:
+    random, path = Random(3), tmp_path / "ratings.csv"
+    rated = [
+        (f"i{item}", f"m{model}", rater, "warmth", random.randint(1, 5))
+        for model in range(5)
+        for item in range(40)
+        for rater in ("gpt", "human")
+        if rater == "gpt" or item < 20
+    ]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("item", "responder", "rater", "dimension", "rating"), *rated])
+    command = ("judge", "correct", path, "--people", "human", *QUICK)
+    status, out, _ = call(*command)
+    assert status == 0
+    found = strict_json(call(*command, "--format", "json")[1])
+    notes = [row["note"] for kind in ("models", "differences") for row in found[kind] if row["note"]]
+    assert len(notes) == 15  # of each model and each pair: 20 ratings are few
+    assert out.count("Warning: ") == 8 + 1
+    assert "7 more warnings: under note in --format json." in " ".join(out.split())
+
+
 def test_a_mistake_in_the_labels_is_one_line(call: Call, conversations: Scored, filled: Path) -> None:
     text = filled.read_text(encoding="utf-8").splitlines()
     filled.write_text("\n".join([*text[:2], text[2].rpartition(",")[0] + ",6", ""]), encoding="utf-8")

@@ -53,7 +53,7 @@ def test_a_rater_is_a_condition() -> None:
 def test_the_names_of_columns_and_the_format_do_not_matter(ending: str, tmp_path: Path) -> None:
     expected = Scores.from_table(ratings())
     others = {"item": "unit", "responder": "model", "rater": "judge", "dimension": "metric", "rating": "value"}
-    for columns in ({}, others, {"rater": "judge"}, {"responder": "model", "rating": "value"}):
+    for columns in ({}, others, {"rater": "judge"}, {"responder": "model", "rating": "value"}, {"rating": "score"}):
         path = tmp_path / f"ratings{ending}"
         table = ratings().rename(columns)
         writers: dict[str, Any] = {".csv": table.write_csv, ".jsonl": table.write_ndjson}
@@ -72,6 +72,11 @@ def test_a_column_of_another_name_is_mapped_to_the_rater(tmp_path: Path) -> None
     (tmp_path / "ratings.toml").write_text('columns = {rater = "who", unit = "ConvID"}', encoding="utf-8")
     assert Scores.read(tmp_path / "ratings.csv").values.equals(read.values)
     assert read_ratings(tmp_path / "ratings.csv").raters == ("ann", "claude", "gpt")
+
+
+def test_a_value_of_another_name_keeps_the_dimensions() -> None:
+    table = ratings().rename({"rating": "stars"})
+    assert Scores.from_table(table, columns={"value": "stars"}).values.equals(Scores.from_table(ratings()).values)
 
 
 def test_a_column_for_each_dimension_or_responder_is_read() -> None:

@@ -2,12 +2,14 @@
 
 import warnings
 from math import isnan, nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prediction_powered import PANELS, Panel, panel_figures
 
 from attune_metrics import MetricInputError
 from attune_metrics.metric import UnreliableIntervalWarning
@@ -132,6 +134,11 @@ def test_a_constant_judge_has_no_weight() -> None:
     assert repr(found.combined) == repr(without.combined)
     assert "scores all rated units the same" in str(found.judges[1].corrected.reason)
     assert found.ratings_lost[1] == 0
+
+
+def test_beside_constant_judges_a_judge_adds_what_it_adds_to_people() -> None:
+    found = panel([JUDGES[0], [3] * 120])
+    assert found.ratings_lost == pytest.approx((found.combined.equivalent_ratings - 40, 0))
 
 
 def test_a_judge_that_varies_on_unrated_units_alone() -> None:
@@ -294,3 +301,37 @@ def test_wrong_prices(options: Any, message: str) -> None:
 def test_a_pilot_without_information(rated: Any) -> None:
     with pytest.raises(MetricInputError, match="ratings of the pilot are equal, or of fewer than 3 clusters"):
         plan_panels(PILOT[0], rated, range(120), price=100, rating_price=1, judge_prices=[1, 1, 1])
+
+
+# How often the interval is right: the benchmark prints all lines with 400 simulations each.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "panel",
+    [
+        *(Panel(kind, 4) for kind in ("independent", "alike", "equal", "truth", "negative", "constant", "missing")),
+        Panel("useless", 6),
+        Panel("alike", 6, 100),
+        Panel("independent", 6, 30, "fives"),
+        Panel("independent", 6, 30, "dominant"),
+    ],
+    ids=str,
+)
+def test_intervals_cover_and_are_no_wider_than_the_best_judges(panel: Panel) -> None:
+    found = panel_figures(panel, simulations=200, resamples=300)
+    assert 0.9 <= found.together <= 0.99
+    assert found.width <= 1.06
+    assert found.of_people <= 1.06
+
+
+def test_the_page_has_every_line_of_the_benchmark() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "judges.md").read_text(encoding="utf-8")
+    [table] = [part.split("\n```")[0] for part in page.split("```text\n") if "\njudges        k" in part[:300]]
+    assert [line[: len(str(PANELS[0]))] for line in table.splitlines()[4:]] == [str(panel) for panel in PANELS]
+    cells = [line[len(str(PANELS[0])) :].split() for line in table.splitlines()[4:]]
+    covered = [float(line[1].rstrip("%")) for line in cells]
+    widest = max(float(line[2]) for line in cells)
+    assert f"Intervals by all judges cover {min(covered)} to {max(covered)}%." in page
+    assert f"They are at most {widest:.2f} times as wide as the best judge's" in page
+    assert widest <= 1.05
