@@ -127,8 +127,14 @@ def write_outputs(folder: Path) -> None:
         "judges", "judges", _RATINGS, "--expert", "expert1", "expert2", "expert3", "--judge", "gpt", "claude", *_QUICK
     )
     _call("consensus", "judge", "consensus", _RATINGS, "--judge", "gpt", "claude", "gemini", "expert1")
-    tables = [f"{benchmark.name}/scores.parquet" for benchmark in BENCHMARKS]
-    _call("leaderboard", "leaderboard", "build", *tables, "-o", "site", *_QUICK)
+    tables = [Path(benchmark.name, "scores.parquet") for benchmark in BENCHMARKS]
+    _call("leaderboard", "leaderboard", "build", *filter(_can_rank, tables), "-o", "site", *_QUICK)
+
+
+def _can_rank(scores: Path) -> bool:
+    """Tell whether a value of the main metric is better than another."""
+    read = Scores.read(scores)
+    return read.metric(read.primary).higher_is_better is not None
 
 
 def _of_scores(name: str, scores: Path, labels: Path | None, sources: list[Any]) -> None:
@@ -143,7 +149,8 @@ def _of_scores(name: str, scores: Path, labels: Path | None, sources: list[Any])
     call("bca", "report", *given, "--format", "json", "--interval", "bca", *_QUICK)
     call("weight", "report", *given, "--format", "json", "--weight", "cluster", *_QUICK)
     call("page", "report", *given, *sources, "--html", f"{name}/page.html", "--small-cells", *_QUICK)
-    call("rank", "rank", *given, "--format", "json", *_QUICK)
+    if _can_rank(scores):
+        call("rank", "rank", *given, "--format", "json", *_QUICK)
     call("stats", "stats", *given, "--format", "json")
     call("plan", "plan", *given, "--difference", 0.05, "--format", "json")
     call("compare", "compare", *given, "--allow-mixed", "--margin", 0.05, "--format", "json", *_QUICK)

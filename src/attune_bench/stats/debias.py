@@ -228,15 +228,16 @@ class JudgedFrame:
 
     def __init__(self, table: ScoreTable, labels: Source, metric: str | None, options: AnalysisOptions) -> None:
         held = labels if isinstance(labels, Labels) else read_labels(table, labels, metric=metric)
-        self.metric = held.metric.name
+        self.metric: str = held.metric.name
         if metric is not None and metric != self.metric:
             raise MetricInputError(f"the ratings are of {self.metric}, and metric is {metric!r}")
         held.check_rated()
-        self.table, self.options = table, options
-        self.series = ScoreSeries(table)
-        self.draws = ResampleCache(self.series, options)
-        self.scores = self.series.values(self.metric)[:, 0]
-        self.ratings = held.ratings
+        self.table: ScoreTable = table
+        self.options: AnalysisOptions = options
+        self.series: ScoreSeries = ScoreSeries(table)
+        self.draws: ResampleCache = ResampleCache(self.series, options)
+        self.scores: Floats = self.series.values(self.metric)[:, 0]
+        self.ratings: Floats = held.ratings
 
     def name(self, model: str, condition: str | None) -> str:
         """Return what messages call a series."""
