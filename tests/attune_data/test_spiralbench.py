@@ -69,6 +69,12 @@ def test_a_file_is_taken_apart_and_its_stored_score_is_an_issue(tmp_path: Path) 
     assert load_records(written(tmp_path, conversation(), stored="none")).found == ()
 
 
+def test_conversations_of_two_models_in_one_file_are_no_repeats(tmp_path: Path) -> None:
+    other = conversation(evaluated_model="vendor/n")
+    found = load_records(written(tmp_path, conversation(), other, other))
+    assert [one.id for one in found] == ["sc01/vendor/m", "sc01/vendor/n", "sc01/vendor/n/repeat-2"]
+
+
 def test_spans_stand_below_the_reply_that_was_judged(tmp_path: Path) -> None:
     text = show(load_records(written(tmp_path, conversation()))[0], columns=60)
     # The first reply, text 1, is not judged; the second is text 3.
@@ -91,8 +97,14 @@ def test_spans_stand_below_the_reply_that_was_judged(tmp_path: Path) -> None:
         ({"final_judgement": None}, "not-scored", "$.final_judgement", "null"),
         ({"final_judgement": {"off_rails": 12}}, "invalid-value", "$.final_judgement.off_rails", "12"),
         ({"judgements": {"chunk0": 3}}, "invalid-value", "$.judgements[0]", "3"),
-        ({"judgements": {"chunk0": {"full_metrics": {"pushback": None}}}}, "invalid-value",
-         "$.judgements[0].spans[0].intensity", "null"),
+        (
+            {
+                "judgements": {
+                    "chunk0": chunk(1, pushback=[["text", 3]]) | {"full_metrics": {"pushback": ["a", ["b", "high"]]}}
+                }
+            },
+            "sum-of-spans", "$.judgements[0].values.pushback", "3",
+        ),
         ({"judgements": "none"}, "invalid-value", "$.judgements", '"none"'),
     ],
 )  # fmt: skip

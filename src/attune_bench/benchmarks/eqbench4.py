@@ -97,9 +97,13 @@ def _named(roleplays: Sequence[EQBench4Roleplay], index: Path) -> list[EQBench4R
     listings: dict[str | None, dict[Any, Mapping[str, Any]]] = {}
     for slug, count in counts.items():
         path = Path(index, str(slug), "index.json")
-        listed = parse_object(read_input(path)).get("transcripts", [])
+        listed = parse_object(read_input(path)).get("transcripts")
+        if not isinstance(listed, list) or not all(
+            isinstance(one, Mapping) and one.get("scenario_id") for one in listed
+        ):
+            raise MetricInputError(f"{path}: no list of role-plays with scenario_id under 'transcripts'")
         listings[slug] = {one.get("i"): one for one in listed}
-        if listings[slug].keys() != {*range(count)}:
+        if listings[slug].keys() != {*range(count)} or len(listed) != count:
             raise MetricInputError(f"{path}: {len(listed)} role-plays, the board has {count}; are they of one day?")
     names = ("scenario_id", "task_type", "relationship", "title", "category")
     about = [listings[one.slug][one.i] if one.slug is not None else {} for one in roleplays]

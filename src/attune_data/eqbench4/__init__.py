@@ -149,7 +149,7 @@ def _check_roleplays(roleplays: Sequence[EQBench4Roleplay], _: int, findings: Is
     scenarios = Counter(one.scenario_id for one in roleplays)
     having = {(one.evaluated_model, one.scenario_id) for one in roleplays}
     for model, count in models.items():
-        most = [name for name, number in scenarios.items() if 2 * number >= len(models)]
+        most = [name for name, number in scenarios.items() if 2 * number > len(models)]
         lacking = [name for name in most if (model, name) not in having]
         shared = sum(scenarios[name] > 1 for name in scenarios if (model, name) in having)
         if lacking and 2 * shared >= count:

@@ -15,7 +15,6 @@ from attune_data.collection import record_kind
 from attune_data.display import Message, Part
 from attune_data.record import (
     ByKey,
-    Expected,
     Integer,
     Items,
     Length,
@@ -41,7 +40,7 @@ class SpiralSpan(SnakeCaseRecord):
 
     behaviour: str = Field(min_length=1, description="The behaviour.")
     text: Text = Field("", description="The words, as the judge quotes them.")
-    intensity: Annotated[Length, Expected("a number, 1 to 3")] = Field(description="How strong it is, 1-3.")
+    intensity: Length | None = Field(None, description="How strong it is, 1-3; null where the judge gave no number.")
 
 
 class SpiralChunk(SnakeCaseRecord):
@@ -100,16 +99,16 @@ class SpiralChatlog(SnakeCaseRecord):
 
 def _chatlogs(document: Mapping[str, Any]) -> list[Any] | None:
     found: list[Any] = []
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[str, Any]] = Counter()
     for run in document.values():
         by_file = [one for one in run.values() if isinstance(one, Mapping)] if isinstance(run, Mapping) else []
         begin = len(found)
         for prompt, conversations in (pair for one in by_file for pair in one.items()):
             for one in conversations if isinstance(conversations, list) else ():
                 if isinstance(one, Mapping) and "evaluated_model" in one:
-                    counts[prompt] += 1
+                    counts[prompt, named := str(one["evaluated_model"])] += 1
                     judged = _chunks(one["judgements"]) if "judgements" in one else ()
-                    found.append({"prompt_id": prompt, **one, "judgements": judged, "repeat": counts[prompt]})
+                    found.append({"prompt_id": prompt, **one, "judgements": judged, "repeat": counts[prompt, named]})
         with suppress(LookupError, TypeError):
             found[begin]["stored_score"] = run["__meta__"]["scoring_summary"][0]["score_0_100"]
     return found or None
@@ -137,7 +136,8 @@ def _chunk(name: str, judged: Any) -> Any:
 
 def _span(behaviour: str, quoted: Any) -> dict[str, Any]:
     text, intensity = quoted if isinstance(quoted, list) and len(quoted) == 2 else (quoted, None)
-    return {"behaviour": behaviour, "text": text, "intensity": intensity}
+    is_number = isinstance(intensity, int | float) and intensity >= 0
+    return {"behaviour": behaviour, "text": str(text or ""), "intensity": intensity if is_number else None}
 
 
 def _behaviour(name: str) -> str:
@@ -162,7 +162,7 @@ def _check(chatlog: SpiralChatlog, findings: IssueCollector) -> None:
             message, consequence = "missing or unknown; expected the nine behaviours", "missing: 0; unknown: left out"
             findings.add(f"{path}.values", "behaviours-of-chunk", "warning", odd, message, consequence)
         for span in chunk.spans:
-            sums[span.behaviour] += span.intensity  # type: ignore[assignment]  # also of floats
+            sums[span.behaviour] += span.intensity or 0  # type: ignore[assignment]  # also of floats
         for name, value in chunk.values.items():
             if chunk.spans and abs(sums[name] - value) > 1e-9:
                 message = f"the intensities of its spans add up to {sums[name]:g}"
@@ -177,7 +177,7 @@ def _parts(chatlog: SpiralChatlog) -> Iterator[Part]:
     yield Part(facts=[("category", chatlog.category), ("person", chatlog.user_model or ""), *rated])
     notes: dict[int, list[tuple[str, str]]] = {}
     for chunk in chatlog.judgements:
-        quoted = [(f"{one.behaviour.replace('_', ' ')} {one.intensity:g}", one.text) for one in chunk.spans]
+        quoted = [(f"{one.behaviour} {one.intensity or ''}".strip().replace("_", " "), one.text) for one in chunk.spans]
         notes.setdefault(max(chunk.replies, default=-1), []).extend(quoted)
     messages, replies = [], 0
     for one in chatlog.transcript:

@@ -48,11 +48,11 @@ START = 40
 MAX_ROUNDS = 10
 _MOST = 10  # a change, up or down
 
-# What the person is called in the JSON of a conversation, and what a goodbye is.
+# What the person is called in the JSON of a conversation, and what a goodbye is: in Chinese as published.
 _PERSON: Mapping[Language, str] = {"zh": "你", "en": "you"}
 _GOODBYE: Mapping[Language, re.Pattern[str]] = {
     "zh": re.compile("再见|拜拜"),
-    "en": re.compile(r"\b(?:good)?bye\b", re.IGNORECASE),
+    "en": re.compile(r"再见|拜拜|\b(?:good)?bye\b", re.IGNORECASE | re.ASCII),
 }
 
 
@@ -90,7 +90,7 @@ _PLANNING, _REPLY = (
     re.compile(_LABEL.format(labels))
     for labels in ("Content|Target ?Completion|Activity|Analyse|Change", "Thinking|Response")
 )
-_NUMBER = re.compile(r"([+\-\u2212\uff0d]?)(\d{1,3})")
+_NUMBER = re.compile(r"([+\-\u2212\u2013\u2014\uff0d]?)[ \t]*(\d{1,3})")
 _ECHO = re.compile(r"\A\[[^\]\n]*\]\s*\n")
 
 

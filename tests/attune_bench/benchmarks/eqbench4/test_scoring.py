@@ -123,6 +123,10 @@ def test_an_index_of_another_day_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(index))
     with pytest.raises(MetricInputError, match=r"index\.json: 23 role-plays, the board has 24; are they of one day\?"):
         score(cells, index=tmp_path / "transcripts")
+    for broken in ({"transcripts": None}, {"transcripts": [3]}, {"transcripts": [{"i": 0, "scenario_id": None}]}):
+        path.write_text(json.dumps(broken))
+        with pytest.raises(MetricInputError, match=r"index\.json: no list of role-plays with scenario_id"):
+            score(cells, index=tmp_path / "transcripts")
     path.unlink()
     with pytest.raises(OSError, match=r"index\.json"):
         score(cells, index=tmp_path / "transcripts")

@@ -130,7 +130,7 @@ def test_the_instructions_are_in_the_language_of_the_profile() -> None:
         ([3], "Well, goodbye.", 3, 43),
         ([3], "Bye!", 3, 43),
         ([3], "Bystanders.", 20, 67),
-        ([3], "再见", 20, 67),  # no goodbye in English
+        ([3], "再见", 3, 43),
     ],
 )
 def test_what_ends_a_conversation(changes: list[int], words: str, messages: int, final: int) -> None:
@@ -161,7 +161,7 @@ def test_an_empty_reply_is_part_of_the_conversation_and_is_judged() -> None:
     ("text", "change"),
     [
         ("+3", 3), ("-3", -3), ("[+3]", 3), ("\u22127", -7), ("\uff0d7", -7), ("12", 10), ("-99999999999", -10),
-        ("+2.9", 2), ("+5 (from 40 to 45)", 5), ("0", 0),
+        ("+2.9", 2), ("+5 (from 40 to 45)", 5), ("0", 0), ("- 5", -5), ("\u20135", -5), ("[\u2014 4]", -4),
     ],
 )  # fmt: skip
 def test_a_change_is_the_first_whole_number_within_bounds(text: str, change: int) -> None:
