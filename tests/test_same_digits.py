@@ -32,6 +32,7 @@ LAST_DIGIT_VARIES = frozenset(
 MADE_UP_FOR = {
     "attune_metrics/stats/bradley_terry.py": {"linalg", "log", "log1p", "@"},  # rounded steps; what decides only
     "attune_metrics/stats/dawid_skene.py": {*"@ einsum exp expm1 linalg log logaddexp sinh".split()},  # 8 digits
+    "attune_metrics/stats/judge_panels.py": {"log"},  # rounded to 9 digits
     "attune_metrics/stats/pairwise.py": {"linalg"},  # rounded likewise
     "attune_metrics/stats/ranking.py": {"@"},  # of whole numbers
     "attune_metrics/stats/dimensions.py": {"linalg", "@"},  # eigenvalues, rounded to 9 digits

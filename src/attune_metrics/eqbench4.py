@@ -25,7 +25,7 @@ TENDENCIES: Mapping[str, str] = {
 }
 """The tendencies with their labels."""
 
-ABILITIES: Mapping[str, str] = {
+MARGINS: Mapping[str, str] = {
     "bond_and_rapport": "Bond and rapport",
     "authenticity": "Authenticity",
     "attunement": "Attunement",
@@ -51,7 +51,7 @@ METRICS: tuple[Metric, ...] = (
             name, f"{label} against neighbours", -5, 5, "Mean margin of comparisons with neighbours on the board",
             relative_to="the model's neighbours on the board",
         )
-        for name, label in ABILITIES.items()
+        for name, label in MARGINS.items()
     ),
 )  # fmt: skip
 """The catalogue's entries of this module."""

@@ -142,7 +142,7 @@ def test_every_key_of_scores_is_in_the_catalogue() -> None:
     shape = {"emotion_curve_area", "largest_drop", "recovery_time", "turns_to_target"}
     items = {"item_accuracy", "eu_accuracy", "ea_accuracy", "eu_emotion_accuracy", "eu_cause_accuracy"}
     judged = {f"eqbench3_{name}" for name in ("rubric", *CRITERIA["standard"], *CRITERIA["analysis"], *STYLE)}
-    seen = {f"eqbench4_{name}" for name in (*eqbench4.TENDENCIES, *eqbench4.ABILITIES)}
+    seen = {f"eqbench4_{name}" for name in (*eqbench4.TENDENCIES, *eqbench4.MARGINS)}
     pairs = {"rating", "win_rate"}
     spirals = {"spiralbench_score", *(f"spiralbench_{name.replace('-', '_')}" for name in PARTS)}
     benchmarks = episode | dialogue | items | question | judged | seen | pairs | spirals

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from attune_data.eqbench4 import EQBench4Entry, EQBench4Roleplay
-from attune_metrics.eqbench4 import ABILITIES, TENDENCIES
+from attune_metrics.eqbench4 import MARGINS, TENDENCIES
 
 MODELS: Mapping[str, float] = {"synthetic/attentive": 7.2, "synthetic/even": 6.4, "synthetic/hasty": 5.2}
 """By model its level of every tendency."""
@@ -54,7 +54,7 @@ def roleplays(
                         "title": title, "category": category, "relationship": relationship,
                         "source_type": "hand_authored" if task else "generated", "task_type": task, "turns": turns,
                         "dims": {name: _half(level + hard + source.gauss(0, 1), 0, 10) for name in TENDENCIES},
-                        "abilities": {name: _half(source.gauss(0, 2), -5, 5) for name in ABILITIES},
+                        "abilities": {name: _half(source.gauss(0, 2), -5, 5) for name in MARGINS},
                         "pointwise_judge_model": "synthetic/judge", "synthetic": True,
                     }
                 )
@@ -76,7 +76,7 @@ def entries(played: Sequence[EQBench4Roleplay]) -> list[EQBench4Entry]:
     for rank, model in enumerate(sorted(ratings, key=ratings.__getitem__, reverse=True), start=1):
         own, elo = of_models[model], round(ratings[model], 1)
         traits = {name: [one.dims[name] for one in own if name in one.dims] for name in TENDENCIES}
-        margins = {name: [one.abilities[name] for one in own if name in one.abilities] for name in ABILITIES}
+        margins = {name: [one.abilities[name] for one in own if name in one.abilities] for name in MARGINS}
         means = ({name: round(fmean(values), 2) for name, values in of.items() if values} for of in (traits, margins))
         about = {"model": model, "slug": slug(model), "rank": rank, "elo": elo}
         about |= {"n_scenarios": len(own), "scenarios": len(own)}

@@ -167,17 +167,18 @@ def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool, se
     """Return the sentences below tables of corrected judges: with tests of differences or not, of one or several."""
     units = pluralize(table.provenance.unit)
     ratings = f"corrected: what people would have given all {units}, if chance chose the rated ones. "
+    of_all = ", of all judges of predicted and given ratings" if several else ""
     last = (
-        f"r: correlation of judge and people. equivalent: how many ratings without the judge would be as precise. In "
-        f"brackets: {interval_words(table, options)}."
+        f"r: correlation of judge and people{of_all}. equivalent: how many ratings without the judge would be as "
+        f"precise. In brackets: {interval_words(table, options)}."
     )
     if several:
         note = (
-            f"people: mean rating of the rated {units}. uncorrected: the judge's mean of all {units}. {ratings}all "
-            "judges: corrected by the rating that the judges together predict, fitted to the ratings of other "
-            f"{pluralize(table.provenance.cluster)}. weight: by how much this prediction rises with a point of the "
-            "judge. adds: by how many equivalent ratings all judges are worse without this one; about 0 or below where "
-            f"it adds nothing. {last}"
+            f"people: mean rating of the rated {units}. uncorrected: the judge's mean of the {units} that it scored. "
+            f"{ratings}all judges: corrected by the rating that the judges together predict, fitted to the ratings of "
+            f"other {pluralize(table.provenance.cluster)}. weight: by how much this prediction rises with a point of "
+            "the judge. adds: by how many equivalent ratings all judges are worse without this one; about 0 or below "
+            f"where it adds nothing. {last}"
         )
     else:
         note = (

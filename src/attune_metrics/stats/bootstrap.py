@@ -162,8 +162,8 @@ def mean_of_clipped_means(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - 
     Two units with the values 2 and 1 in a group of weight 1, and 0 and 0.5 in a group of weight 3:
 
     >>> import numpy as np
-    >>> mean_of_clipped_means(np.array([3.0, 2.0, 1.5, 6.0]), np.array(2.0))  # (1 * 1 + 3 * 0.25) / 4
-    np.float64(0.4375)
+    >>> mean_of_clipped_means(np.array([3.0, 2.0, 1.5, 6.0]), np.array(2.0)).item()  # (1 * 1 + 3 * 0.25) / 4
+    0.4375
     """
     totals, weights = sums[..., 0::2], sums[..., 1::2]
     value = ratio(_rounded_once(np.clip(totals, 0, weights)), _rounded_once(weights))

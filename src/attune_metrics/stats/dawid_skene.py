@@ -61,7 +61,7 @@ from attune_metrics.stats.sums import (
 MIN_JUDGES = 3
 """Fewer judges that follow each other do not show who errs."""
 
-MIN_CLUSTERS = 10
+MIN_JUDGED_CLUSTERS = 10
 """With fewer clusters a mean has no interval."""
 
 MOST_LEVELS = 21
@@ -706,8 +706,8 @@ def _mean(
     reason = None
     if not held:
         reason = "no unit that a judge rated"
-    elif held < MIN_CLUSTERS:
-        reason = f"fewer than {MIN_CLUSTERS} clusters"
+    elif held < MIN_JUDGED_CLUSTERS:
+        reason = f"fewer than {MIN_JUDGED_CLUSTERS} clusters"
     elif not levels[0] < round(estimate, 6) < levels[-1]:
         reason = "every unit is at one end of the scale"
     ends = nan, nan
@@ -754,7 +754,7 @@ def _shared_errors(
     rows = []
     for one, other in combinations(range(judges), 2):
         error = jackknife_error(moves[:, one, other])
-        known_error = len(moves) >= MIN_CLUSTERS and error > 0
+        known_error = len(moves) >= MIN_JUDGED_CLUSTERS and error > 0
         p = float(ndtr(-excess[one, other] / error)) if known_error else nan
         correlation = float(excess[one, other] / (spread[one] * spread[other]))
         rows.append((one, other, round(correlation, _DIGITS), round(p, _DIGITS)))

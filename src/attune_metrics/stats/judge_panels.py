@@ -31,8 +31,9 @@ Gaussian errors and weights, each of nine strengths and each target has a margin
 judges that know nothing get next to none.
 
 A missing score counts as the judge's mean, so that it says nothing of its unit; a unit that no judge scored is left
-out. The correction stays right whatever is missing, as chance chose the rated units. A judge that gives all units the
-same score is left out: its weight is nan.
+out. Scores have to be missing alike among rated and other units: where a judge scored the rated ones more often, the
+combination predicts them better than the others, and the interval is too narrow. A judge that gives all units the same
+score is left out: its weight is nan.
 
 Coverage
 --------
@@ -218,7 +219,8 @@ def _weights(moments: Floats) -> Floats:
     evidence = -(freedom * np.log(quadratic) + np.log(determinant) - judges * np.log(_STRENGTHS)) / 2
     # What a target costs that was chosen, and scaled to fit.
     evidence[:, 1:] -= np.log(judges * np.sqrt(n))[:, np.newaxis, np.newaxis]
-    likely = exponential(np.maximum(evidence - evidence.max(axis=(1, 2), keepdims=True), -700))
+    # Rounded, as the last digit of a logarithm depends on the processor.
+    likely = exponential(np.maximum(evidence - evidence.max(axis=(1, 2), keepdims=True), -700).round(9))
     likely /= likely.sum(axis=(1, 2), keepdims=True)
     found: Floats = (likely[..., np.newaxis] * (target[:, :, np.newaxis] + moved)).sum(axis=(1, 2)) / size
     return found

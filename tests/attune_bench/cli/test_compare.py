@@ -207,6 +207,10 @@ def test_ranks(call: Call, scored: Scorings, name: str) -> None:
     scores = Scores.read(path)
     condition = {"condition": scores.provenance.condition}
     status, out, err = call("rank", "--scores", path, "--format", "json", *QUICK)
+    if scores.metric(scores.primary).higher_is_better is None:
+        assert (status, out) == (2, "")
+        assert "cannot rank models: neither higher nor lower values of it are better" in err
+        return
     assert (status, err) == (0, "")
     content = strict_json(out)
     assert list(content) == ["metadata", "ranks"]

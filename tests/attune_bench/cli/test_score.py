@@ -224,9 +224,8 @@ def test_the_demo_of_each_benchmark(call: Call, options: tuple[str, ...], title:
     assert " ".join(out.split("\n\n")[1].split()).partition(" has the highest ")[0] == "synthetic/attentive"
     assert re.search(" has the highest [^;.,]*", " ".join(out.split()))[0] in page  # type: ignore[index]
     commands = [line.split(maxsplit=1)[1] for line in lines[-3:]]
-    asks = "score" if title == "SAGE" else "run"
-    assert [command.split()[1] for command in commands] == ["compare", asks, "describe"]
-    assert ("--benchmark" in commands[1]) == (asks == "run" and bool(options))
+    assert [command.split()[1] for command in commands] == ["compare", "run", "describe"]
+    assert ("--benchmark" in commands[1]) == bool(options)
 
 
 def test_scores_written_among_the_results_are_no_error_the_next_time(

@@ -23,7 +23,8 @@ from attune_bench.scores.columns import Analysis, FrameColumn, columns
 from attune_bench.stats.consensus import judge_consensus
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.judges import compare_judges
-from attune_bench.stats.label_planning import plan_labels
+from attune_bench.stats.label_planning import plan_judges, plan_labels
+from attune_bench.stats.labels import rated_by
 from attune_bench.stats.subgroups import compare_by
 from attune_bench.stats.summary import chance_of_units, distribution
 from attune_data import load, load_episodes, load_records, load_runs, load_sage, load_scenarios
@@ -74,6 +75,7 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
     alike = [(f"i{item}", f"m{item % 2}", rater, "warmth", item % 5) for item in range(12) for rater in "abcd"]
     by_models = pl.DataFrame(alike, schema=["item", "responder", "rater", "dimension", "rating"], orient="row")
     agreed = judge_consensus(by_models)
+    panel = Scores.from_table(by_models.filter((pl.col("rater") != "d") | (pl.col("item") != "i0")))
     flat = flat_tables(scores, by=["category"], data=data, small_cells=True, **ONE)
     return {
         "summary": [scores.summary(**QUICK), flat["summary"]],
@@ -90,6 +92,7 @@ def frames(scores: Scores) -> dict[str, list[pl.DataFrame]]:
         "judged models": [debias(scores, labels, **QUICK)],
         "judged differences": [debias_pairs(scores, labels, **QUICK)],
         "ratings needed": [plan_labels(scores, labels, width=5)],
+        "panels of judges": [plan_judges(*rated_by(panel, "d"), price=9, rating_price=1, judge_prices={"a": 0.1})],
         "judges": [judged.judges],
         "pairs of raters": [judged.pairs],
         "consensus": [agreed.models],

@@ -123,6 +123,13 @@ def test_missing_scores_are_counted() -> None:
     found = corrected(*judged(frame))
     assert "gpt has no score of 10 items; each counts as the mean of this judge" in found["note"][-1]
     assert found["n"].to_list() == [90, 80, 90]
+    # The ten were rated, none of the others is missing.
+    unlike = (
+        "gpt scored rated and other items unlike often (p < 0.05): the interval may be too narrow; leave this judge out"
+    )
+    assert unlike in found["note"][-1]
+    spread = table(models=("alpha",)).filter(~((pl.col("rater") == "gpt") & pl.col("item").str.ends_with("0")))
+    assert "unlike often" not in corrected(*judged(spread))["note"][-1]
 
 
 def test_no_judge_scored_a_rated_unit() -> None:

@@ -19,7 +19,7 @@ from attune_bench.report import figures
 from attune_bench.stats.comparability import MixedSettingsError
 from attune_data import load_records
 from attune_data.kinds import ROLEPLAY
-from attune_metrics.eqbench4 import ABILITIES, TENDENCIES
+from attune_metrics.eqbench4 import MARGINS, TENDENCIES
 from attune_metrics.metric import MetricInputError
 
 PLAYED = roleplays(scenarios=24, seed=3)
@@ -36,7 +36,7 @@ def scores() -> Scores:
 
 
 def test_values_are_those_of_the_role_plays_by_scenario(scores: Scores) -> None:
-    assert {*scores.metrics} == {f"eqbench4_{name}" for name in (*TENDENCIES, *ABILITIES)}
+    assert {*scores.metrics} == {f"eqbench4_{name}" for name in (*TENDENCIES, *MARGINS)}
     assert scores.headline == tuple(f"eqbench4_{name}" for name in TENDENCIES)
     for one in PLAYED:
         (row,) = scores.values.filter(model=one.evaluated_model, unit=one.scenario_id).to_dicts()
