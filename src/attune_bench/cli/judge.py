@@ -58,6 +58,8 @@ from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.judges import MIN_LABELS
 from attune_metrics.stats.power import labels_needed
 
+_people_option = option("--people", "In a table of ratings: the rater who is right, in place of --labels.")
+
 _MOST_WARNINGS = 8
 """So many warnings of rows are printed."""
 
@@ -147,7 +149,7 @@ def consensus(ratings: Path, judge: tuple[str, ...], confusion: bool, level: flo
 @verb("judge correct scores.json --labels labels.csv --metric avg_draft_judge_score", variants=True)
 @scores_option
 @labels_option()
-@option("--people", "In a table of ratings: the rater who is right, in place of --labels.")
+@_people_option
 @many("--judge", "In a table of ratings: a judge to use; by default all raters but --people.")
 @judge_option
 @mixed_option
@@ -175,10 +177,6 @@ def correct(
     read = read_scores(scores, given)
     sampled = sampling_of(given)
     notes = []
-    if (labels is None) == (people is None):
-        raise UserError(
-            "name people's ratings by --labels, or in a table of ratings the rater who is right by --people"
-        )
     with mistakes():
         if people is None and labels is not None and is_comparison_file(labels):
             metric = metric or WIN_RATE.name
@@ -255,7 +253,7 @@ def draw(scores: Path, metric: str | None, number: int, seed: int, by: str, outp
 @option("--width", "Of the interval, from end to end, in the metric's unit.", float)
 @scores_argument(needed=False)
 @labels_option()
-@option("--people", "In a table of ratings: the rater who is right, in place of --labels.")
+@_people_option
 @judge_option
 @option("--price", "In place of --width: what scores and ratings (--rating-price each) of a model may cost.", float)
 @option("--rating-price", "With --price: what a person's rating costs.", float, folded=True)

@@ -32,6 +32,7 @@ from attune_bench.scores.table import (
     split_repeats,
     term_columns,
 )
+from attune_bench.scores.table_numbers import ROUNDING
 from attune_data.export import parquet_bytes
 from attune_data.io.documents import check_input, write_whole
 from attune_data.issues import SourceError, shown
@@ -44,7 +45,6 @@ from attune_metrics.stats.bootstrap import OF_GROUPS, PER_UNIT, PSEUDO_VALUES, S
 _COUNTED = ("coverage.", "calls.", "failed.")
 _OF_ONE = (*PER_UNIT, PSEUDO_VALUES, "z_score")
 _MOST = 2**53  # beyond it a float is no count
-_ROUNDING = 1e-9
 
 Kind = Literal["score", "trial", "count", "mean of counts"]
 Range = tuple[str, float, float, Kind]
@@ -145,7 +145,7 @@ def _check_means(table: ScoreTable, rows: pl.DataFrame) -> None:
             continue
         for total, count in zip(metric.terms[::2], metric.terms[1::2], strict=True):
             units, value = pl.col(count).cast(pl.Float64), pl.col(total).cast(pl.Float64).fill_nan(None)
-            room = _ROUNDING * units.clip(1)
+            room = ROUNDING * units.clip(1)
             # An infinite bound times 0 units would be nan.
             wrong = pl.lit(metric.low > -inf) & (value < metric.low * units - room)
             wrong |= pl.lit(metric.high < inf) & (value > metric.high * units + room)
@@ -181,7 +181,7 @@ def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
             raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
         value = pl.col(column).cast(pl.Float64)
         value = value if kind in _COUNTS else value.fill_nan(None)
-        outside = value.is_infinite() | (value < low - _ROUNDING) | (value > high + _ROUNDING)
+        outside = value.is_infinite() | (value < low - ROUNDING) | (value > high + ROUNDING)
         if kind in _COUNTS:
             wrong = outside | (value > _MOST) | value.is_nan()
             if kind == "count":

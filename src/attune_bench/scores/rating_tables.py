@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from attune_bench.scores.table_files import ROW
-from attune_bench.scores.table_numbers import has_numbers, is_empty
+from attune_bench.scores.table_numbers import ROUNDING, has_numbers, is_empty
 from attune_data.issues import Issue, IssueLog, shown
 from attune_data.text import joined, plural
 from attune_metrics.metric import Metric, MetricInputError
@@ -30,9 +30,6 @@ _COLUMNS = {
 
 RATING_NAMES = ("responder", "item", RATER, "judge", "dimension")
 """The columns of a table of ratings that have names, beside those of a long table."""
-
-ROUNDING = 1e-9
-"""Room for rounding at the ends of a range: a mean of ones can come out as 1.0000000000000002."""
 
 _NAMED = 3  # places in the note; the issues have the others
 

@@ -11,6 +11,9 @@ import polars as pl
 from attune_data.text import plural
 from attune_metrics.metric import MetricInputError
 
+ROUNDING = 1e-9
+"""Room for rounding at the ends of a range: a mean of ones can come out as 1.0000000000000002."""
+
 UNDEFINED = ("NA", "N/A", "#N/A", "#NV", "n.a.", "NaN", "nan")
 """Texts that R, spreadsheets and Python write where there is no number."""
 

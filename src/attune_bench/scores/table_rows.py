@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from attune_bench.scores.rating_tables import (
-    ROUNDING,
     check_rating_columns,
     rating_columns,
     within_scale,
@@ -27,7 +26,7 @@ from attune_bench.scores.table_columns import (
     same_rows,
 )
 from attune_bench.scores.table_files import ROW, check_no_pattern
-from attune_bench.scores.table_numbers import converted, is_empty, read_numbers
+from attune_bench.scores.table_numbers import ROUNDING, converted, is_empty, read_numbers
 from attune_data.issues import Issue
 from attune_data.text import did_you_mean, joined, plural
 from attune_metrics.metric import Metric, MetricInputError

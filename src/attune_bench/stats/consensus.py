@@ -12,26 +12,22 @@ import numpy as np
 import polars as pl
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, true_false
-from attune_bench.stats.judges import RatedDimension, check_named, read_ratings
+from attune_bench.stats.judges import RATED, RatedDimension, check_named, read_ratings
 from attune_data.text import joined
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.dawid_skene import Consensus, ordinal_consensus
 
-_RATED: dict[str, str | FrameColumn] = {
-    "dataset": text("Where the items are from, where the ratings say it."),
-    "dimension": text("What was rated."),
-}
 _JUDGE = text("The judge.")
 CONSENSUS = columns(
     "dataset dimension model level low high plain n clusters reason",
-    **_RATED,
+    **RATED,
     model=text("Who was rated, where the ratings say it."),
     level="Mean of the levels that the judges' agreement makes likely.",
     plain="Mean of the judges' ratings, without the judges that are left out.",
 )
 JUDGE_ERRORS = columns(
     "dataset dimension judge accuracy leniency spread falls n reason",
-    **_RATED,
+    **RATED,
     judge=_JUDGE,
     accuracy=share("Probability that a rating is the level."),
     leniency=FrameColumn("Mean of rating minus level.", signed=True),
@@ -42,7 +38,7 @@ JUDGE_ERRORS = columns(
 )
 CONFUSION = columns(
     "dataset dimension judge level rating probability",
-    **_RATED,
+    **RATED,
     judge=_JUDGE,
     level="The level of a unit.",
     rating="What the judge gives it.",
@@ -50,7 +46,7 @@ CONFUSION = columns(
 )
 SHARED_ERRORS = columns(
     "dataset dimension judge_a judge_b excess p p_holm",
-    **_RATED,
+    **RATED,
     judge_a=text("The first judge."),
     judge_b=text("The second judge."),
     excess=FrameColumn("Correlation of their ratings beyond what the other judges lead to expect.", signed=True),
@@ -59,7 +55,7 @@ SHARED_ERRORS = columns(
 )
 UNIT_LEVELS = columns(
     "dataset dimension unit model level",
-    **_RATED,
+    **RATED,
     unit="What was rated.",
     level="Expected level, given the ratings.",
 )

@@ -274,16 +274,17 @@ class JudgedFrame:
                 level=self.options.level,
             )  # fmt: skip
         said = [str(one.message) for one in caught]
-        for judge, given in zip(own, scores, strict=True):
+        unit = self.table.provenance.unit
+        for judge, given, uneven in zip(own, scores, found.is_uneven, strict=True):
             absent = int(np.isnan(given[mask]).sum())
             if absent:
-                units = plural(absent, self.table.provenance.unit)
+                units = plural(absent, unit)
                 said.append(f"{judge['condition']} has no score of {units}; each counts as the mean of this judge")
-                if _differs(np.isnan(given[mask]), np.isnan(rated[mask])):
-                    said.append(
-                        f"{judge['condition']} scored rated and other {pluralize(self.table.provenance.unit)} unlike "
-                        "often (p < 0.05): the interval may be too narrow; leave this judge out"
-                    )
+            if uneven:
+                said.append(
+                    f"{judge['condition']} scored rated and other {pluralize(unit)} unlike often (p < 0.05): the "
+                    "interval may be too narrow; leave this judge out"
+                )
         for judge, weight, lost in zip(own, found.weights, found.ratings_lost, strict=True):
             judge |= {"weight": nan_to_none(weight), "ratings_lost": nan_to_none(lost)}
             if isnan(weight) and found.combined.corrected.reason is None:
@@ -340,12 +341,3 @@ class JudgedFrame:
             # Resamples without two of them have no slope, and bound p-values however many are drawn.
             advice += f"; with ratings of {rated} these may be too few, too"
         warn_out_of_reach(limit, len(rows), family, smallest, advice, stacklevel=3)
-
-
-def _differs(missing: NDArray[np.bool_], others: NDArray[np.bool_]) -> bool:
-    """Tell whether the share that is missing differs between the others and the rest: p < 0.05, of two proportions."""
-    share, sizes = missing.mean(), np.array([others.sum(), (~others).sum()])
-    if not sizes.all():
-        return False
-    gap = abs(missing[others].mean() - missing[~others].mean())
-    return bool(gap > 1.96 * np.sqrt(share * (1 - share) * (1 / sizes).sum()))

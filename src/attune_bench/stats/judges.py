@@ -165,9 +165,14 @@ def _dimension(dataset: str | None, dimension: str, rated: pl.DataFrame) -> Rate
 
 _MOST_LEVELS = 500
 _COUNTS: dict[str, Any] = {**dict.fromkeys(("n", "clusters"), pl.Int64), "reason": pl.String}
-_RATED: dict[str, str | FrameColumn] = {
+RATED: dict[str, str | FrameColumn] = {
     "dataset": text("Where the items are from, where the ratings say it."),
     "dimension": text("What was rated."),
+}
+"""The columns that say what was rated."""
+
+_RATED: dict[str, str | FrameColumn] = {
+    **RATED,
     "shift_low": "Lower end of its interval.",
     "shift_high": "Upper end of its interval.",
     "n": "How many items.",

@@ -21,7 +21,7 @@ from attune_bench.scores.rating_tables import RATER
 from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import read_table
-from attune_bench.scores.table_numbers import with_numbers
+from attune_bench.scores.table_numbers import ROUNDING, with_numbers
 from attune_bench.stats.options import AnalysisOptions, ScoreSeries
 from attune_data.record import canonical
 from attune_data.text import did_you_mean, pluralize
@@ -30,7 +30,6 @@ from attune_metrics.signature import hash_records
 from attune_metrics.stats.bootstrap import PER_UNIT
 from attune_metrics.stats.sums import Floats
 
-_ROUNDING = 1e-9
 _Key = tuple[str, str | None, str]
 T = TypeVar("T", bound=ScoreTable)
 
@@ -248,7 +247,7 @@ def _check_columns(table: ScoreTable, labels: pl.DataFrame, name: str) -> None:
 
 def _check_range(rating: float, metric: Metric, where: str) -> None:
     """Raise where a rating is outside the range of a metric."""
-    if not metric.low - _ROUNDING <= rating <= metric.high + _ROUNDING:
+    if not metric.low - ROUNDING <= rating <= metric.high + ROUNDING:
         raise MetricInputError(
             f"{where}: rating {rating:g} is outside {metric.low:g} to {metric.high:g}, the range of {metric.name}; is "
             "it on another scale?"

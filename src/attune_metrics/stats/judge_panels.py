@@ -259,12 +259,16 @@ class JudgePanel:
         Equivalent ratings of the combination minus those of the combination without the judge, or of people alone where
         no other judge varies: what the judge adds.
         Below 0 where the combination is as good without it and chance decides; nan without intervals.
+    is_uneven : tuple of bool
+        Whether the judge scored rated units more or less often than the others, by a test of two proportions at 0.05:
+        the interval may then be too narrow.
     """
 
     combined: PredictionPowered
     judges: tuple[PredictionPowered, ...]
     weights: tuple[float, ...]
     ratings_lost: tuple[float, ...]
+    is_uneven: tuple[bool, ...]
 
 
 def prediction_powered_panel(
@@ -355,4 +359,14 @@ def prediction_powered_panel(
             combined.equivalent_ratings - (combined.corrected.n if rest.reason == _NO_JUDGE else one.equivalent_ratings)
             for rest, one in zip(combinations[1:], without, strict=True)
         ),
+        tuple(_is_uneven(missing, ~np.isnan(ratings)) for missing in np.isnan(scores)),
     )
+
+
+def _is_uneven(missing: NDArray[np.bool_], rated: NDArray[np.bool_]) -> bool:
+    """Tell whether the share of missing scores differs between rated and other units."""
+    share, sizes = missing.mean(), np.array([rated.sum(), (~rated).sum()])
+    if not sizes.all():
+        return False
+    gap = abs(missing[rated].mean() - missing[~rated].mean())
+    return bool(gap > 1.96 * np.sqrt(share * (1 - share) * (1 / sizes).sum()))
