@@ -27,7 +27,7 @@ PARTS = {
     "correlation_of_ranks",
     "distribution_of_sums", "intervals_of", "bca_correction", "t_ends", "exchanged_differences", "random_exchanges",
     "count_reached", "count_reached_by_means", "in_turn", "clusters_needed", "count_by_design", "maximize",
-    "drawn_blocks", "find_groups", "chains", "information_left", "fit_parts", "group_models", "check_options",
+    "drawn_blocks", "find_groups", "chains", "information_left", "fit_parts", "group_models", "check_options", "distributions_of_sums",
     "check_comparisons", "influence_of", "variance_terms", "variances_of_sums", "complete_units", "relative_means",
     "finite", "slope",
 }  # fmt: skip
