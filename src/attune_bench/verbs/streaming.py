@@ -140,12 +140,17 @@ class PartScorer:
             if unit in self._data:
                 self.scorer.about(unit)
 
-    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "Scores":
-        """Return the scores of the results that count; `scored` has the frame of each and its row, by its `id`."""
+    def join(self, data: Collection[Any], results: Collection[Any], scored: Mapping[int, Scored]) -> "Scores":
+        """Return the scores of the results that count; `scored` has the frame of each and its row, by its `id`.
+
+        `data` has what is kept of each record, with its digest.
+        """
         # Found here, as workers need neither it nor the time that its imports take.
         from attune_bench.verbs.scores import Scores
 
-        return Scores.of(resolve(self._join)(self.scorer, results, [scored[id(record)] for record in results]))
+        digests = {record.id: record.digest for record in reversed(data)}
+        rows = [scored[id(record)] for record in results]
+        return Scores.of(resolve(self._join)(self.scorer, results, rows, digests))
 
 
 def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> PartScorer:
@@ -214,7 +219,7 @@ def stream(
         made = [_collected(results[place], kind, found, scored, work) for place, found in groupby(parts, itemgetter(0))]
     joined = reduce(or_, made)
     check(kind, results, joined)
-    return Streamed(work.join(joined, scored), given, joined)
+    return Streamed(work.join(given, joined, scored), given, joined)
 
 
 def _size(source: Source) -> int:
