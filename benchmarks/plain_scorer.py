@@ -44,7 +44,7 @@ TEXTS = {"original": "original", "llm_improved": "alternate", "human_edited": "h
 Scores = dict[str, Any]
 
 
-def mean(values: Any) -> float | None:
+def mean(values: Any) -> Any:
     """Return the mean of the values that are there."""
     there = [value for value in values if value is not None]
     return sum(there) / len(there) if there else None
@@ -68,7 +68,7 @@ def emotion(truth: list[Any], said: list[Any]) -> Scores:
         f1 = 2 * precision * recall / (precision + recall) if shared else 0.0
     errors = [abs(g[word] - p[word]) for word in shared if g[word] is not None and p[word] is not None]
     if g or p:
-        weighted = f1 * mean([1 - error / 6 for error in errors]) if errors else 0.0  # type: ignore[operator]
+        weighted = f1 * mean([1 - error / 6 for error in errors]) if errors else 0.0
     return {
         "emotion_hit_rate": recall if g else float(not p), "emotion_precision": precision, "emotion_recall": recall,
         "emotion_f1": f1, "emotion_f1_intensity": weighted, "emotion_intensity_mae": mean(errors),
@@ -158,7 +158,11 @@ def preferences(turn: Any, said: Any) -> Scores:
         signs = [(ranks[0][a] - ranks[0][b]) * (ranks[1][a] - ranks[1][b]) > 0 for a, b in pairs]
         tau = (2 * sum(signs) - len(pairs)) / len(pairs)
     alternates = annotations["alternateResponses"] or {}
-    texts = {"original": turn["llmResponse"], "alternate": alternates.get("llmImproved"), "human": alternates.get("humanEdited")}
+    texts = {
+        "original": turn["llmResponse"],
+        "alternate": alternates.get("llmImproved"),
+        "human": alternates.get("humanEdited"),
+    }
     draft = said.get("em_drafted_response")
     alike = {name: jaccard(draft, text) if draft and text else 0.0 for name, text in texts.items()}
     best = max(alike.values())
@@ -177,7 +181,11 @@ def preferences(turn: Any, said: Any) -> Scores:
 def drafts(judgements: list[Any], said: Any) -> Scores:
     """Score what a judge said of the draft."""
     scores = said.get("em_draft_judge_scores") or {}
-    known = [scores[name] for name in ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match") if scores.get(name) is not None]
+    known = [
+        scores[name]
+        for name in ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
+        if scores.get(name) is not None
+    ]
     answers = said.get("em_draft_binary_assessment") or {}
     asked = {one["questionId"]: told(one, BINARY["human"][1]) for one in judgements}
     right = [float(answers.get(name) == truth) for name, truth in asked.items() if truth in ("yes", "no")]
@@ -193,7 +201,7 @@ def affects(form: Any) -> tuple[float, float]:
     return sum(items[name] for name in POSITIVE), sum(items[name] for name in NEGATIVE)
 
 
-def adjusted(pre: float, post: float, said: float, span: int) -> float | None:
+def adjusted(pre: float, post: float, said: float, span: int) -> Any:
     """Return how much better a prediction is than no change, -1 to 1."""
     if post == pre:
         return None
@@ -207,15 +215,18 @@ def panas(conversation: Any, said: Any) -> Scores:
     forms = [affects(form) for form in (pre, post, said)]
     errors = [abs(a - b) for a, b in zip(forms[1], forms[2], strict=True)]
     gains = [adjusted(a, b, c, 60) for a, b, c in zip(*forms, strict=True)]
-    items = [{name.lower(): value for name, value in (form.get("responses") or form["items"]).items()} for form in (pre, post, said)]
+    items = [
+        {name.lower(): value for name, value in (form.get("responses") or form["items"]).items()}
+        for form in (pre, post, said)
+    ]
     off = mean([abs(items[1][name] - items[2][name]) for name in AFFECT])
     return {
-        "panas_mae": mean(errors), "panas_normalized": max(0.0, 1 - mean(errors) / 60),  # type: ignore[operator]
+        "panas_mae": mean(errors), "panas_normalized": max(0.0, 1 - mean(errors) / 60),
         "panas_pa_mae": errors[0], "panas_na_mae": errors[1], "panas_pa_normalized": max(0.0, 1 - errors[0] / 60),
         "panas_na_normalized": max(0.0, 1 - errors[1] / 60), "panas_pa_baseline_adjusted": gains[0],
         "panas_na_baseline_adjusted": gains[1], "panas_baseline_adjusted": mean(gains),
-        "panas_item_baseline_adjusted": mean([adjusted(*(form[name] for form in items), 6) for name in AFFECT]),
-        "panas_item_mae": off, "panas_item_normalized": 1 - off / 6,  # type: ignore[operator]
+        "panas_item_baseline_adjusted": mean([adjusted(items[0][name], items[1][name], items[2][name], 6) for name in AFFECT]),
+        "panas_item_mae": off, "panas_item_normalized": 1 - off / 6,
     }  # fmt: skip
 
 
@@ -281,11 +292,16 @@ def score(conversation: Any, run: Any) -> Scores:
     post = post_conversation(conversation, run["post_conversation"])
     gain = post["panas_baseline_adjusted"]
     panas01 = 0.5 if gain is None else (gain + 1) / 2
-    wide = mean([post[name] for name in ("q1_looking_for_score", "q2_emotion_clarity_match", "q3_model_fit_match", "q3_follow_up_score")])
+    wide = mean(
+        [
+            post[name]
+            for name in ("q1_looking_for_score", "q2_emotion_clarity_match", "q3_model_fit_match", "q3_follow_up_score")
+        ]
+    )
     blend = 0.5 * scores["avg_emotion_f1"] + 0.5 * scores["avg_emotion_va_score"]
     answers = (scores["avg_binary_om_accuracy"] + scores["avg_binary_human_accuracy"]) / 2
     quality = 0.5 * answers + 0.5 * scores["avg_pairwise_accuracy"]
-    holistic = 0.4 * panas01 + 0.3 * wide + 0.3 * post["four_branch_normalized"]  # type: ignore[operator]
+    holistic = 0.4 * panas01 + 0.3 * wide + 0.3 * post["four_branch_normalized"]
     of_turns = (blend + answers + scores["avg_pairwise_accuracy"]) / 3
     of_wide = (panas01 + wide + post["four_branch_normalized"]) / 3
     return scores | post | {

@@ -219,8 +219,7 @@ def score(
         scored += [(frame, row) for row in range(len(part))]
         if progress:
             progress(start + len(part))
-    digests = {unit: digest(known[unit]).hex() for unit in {run.conversation_id for run in given} & known.keys()}
-    return join(scorer, runs if isinstance(runs, Collection) else given, scored, digests)
+    return join(scorer, runs if isinstance(runs, Collection) else given, scored, lambda unit: digest(known[unit]).hex())
 
 
 def row(run: Run) -> tuple[str, str, str]:
@@ -232,7 +231,7 @@ def join(
     scorer: RunScorer,
     runs: Sequence[Run],
     scored: Sequence[tuple[pl.DataFrame, int]],
-    digests: Mapping[str, str],
+    digest_of: Callable[[str], str],
 ) -> ScoreTable:
     """Return the scores of runs from their batches.
 
@@ -244,8 +243,8 @@ def join(
         The runs that count, at least what tells one from another.
     scored : sequence of (polars.DataFrame, int)
         For each run the columns of its batch, see `RunScorer.score`, and its row in them.
-    digests : mapping of str to str
-        The hash of each conversation by its id, as hexadecimal digits.
+    digest_of : callable
+        Returns the hash of the conversation of an id, as hexadecimal digits.
     """
     files = runs.files if isinstance(runs, Collection) else {}
     frame = _gathered(scorer, scored)
@@ -277,7 +276,7 @@ def join(
         synthetic=any(one.synthetic for one in truth.values()) or any(one.synthetic for one in settings.values()),
         issues=tuple(issues),
         codebook=codebook_hash(),
-        data=hash_of(bytes.fromhex(digests[unit]) for unit in truth),
+        data=hash_of(bytes.fromhex(digest_of(unit)) for unit in truth),
         runs=hash_of(map(bytes.fromhex, frame["digest"])),
         settings=settings_of_groups([(model, mode, settings[text]) for model, mode, text in made]),
     )
