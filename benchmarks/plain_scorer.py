@@ -219,13 +219,14 @@ def panas(conversation: Any, said: Any) -> Scores:
         {name.lower(): value for name, value in (form.get("responses") or form["items"]).items()}
         for form in (pre, post, said)
     ]
-    off = mean([abs(items[1][name] - items[2][name]) for name in AFFECT])
+    a, b, c = items
+    off = mean([abs(b[name] - c[name]) for name in AFFECT])
     return {
         "panas_mae": mean(errors), "panas_normalized": max(0.0, 1 - mean(errors) / 60),
         "panas_pa_mae": errors[0], "panas_na_mae": errors[1], "panas_pa_normalized": max(0.0, 1 - errors[0] / 60),
         "panas_na_normalized": max(0.0, 1 - errors[1] / 60), "panas_pa_baseline_adjusted": gains[0],
         "panas_na_baseline_adjusted": gains[1], "panas_baseline_adjusted": mean(gains),
-        "panas_item_baseline_adjusted": mean([adjusted(items[0][name], items[1][name], items[2][name], 6) for name in AFFECT]),
+        "panas_item_baseline_adjusted": mean([adjusted(a[name], b[name], c[name], 6) for name in AFFECT]),
         "panas_item_mae": off, "panas_item_normalized": 1 - off / 6,
     }  # fmt: skip
 
