@@ -53,8 +53,7 @@ from attune_metrics.stats.comparison import (
 from attune_metrics.stats.early import early_differences
 from attune_metrics.stats.equivalence import check_margin, equivalence_of_pairs, verdict
 from attune_metrics.stats.looking import Looking
-from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK
-from attune_metrics.stats.looks import check_looks
+from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK, check_looks
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
 from attune_metrics.stats.sums import Floats, Statistic, coefficient_of_variation, jackknife_error
 

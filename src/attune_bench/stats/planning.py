@@ -221,8 +221,8 @@ def _frame(rows: Sequence[tuple[Any, ...]], looks: int) -> pl.DataFrame:
     if looks == 1:
         return build_frame(PLAN, rows)
     planned, place = plan_of_looks(looks), [*PLAN].index("participants")
-    share = planned.expected / planned.most
-    return build_frame(PLAN | EXPECTED, [(*row, row[place] and row[place] * share) for row in rows])
+    share, least = planned.expected / planned.most, fewest_participants(looks)  # no earlier look decides anything
+    return build_frame(PLAN | EXPECTED, [(*row, row[place] and max(row[place] * share, least)) for row in rows])
 
 
 def _check_asked(difference: float | None, participants: int | None) -> None:
