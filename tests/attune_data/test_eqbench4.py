@@ -141,14 +141,14 @@ def test_another_judge_is_named(tmp_path: Path) -> None:
     ]
     (said,) = rules(written(tmp_path, other))["several-judges"]
     assert said == (
-        '"judge/b": the judge of synthetic/even; most are judged by synthetic/judge, and judges have no common scale'
+        '"judge/b": the judge of synthetic/even; others are judged by synthetic/judge, and judges have no common scale'
     )
     assert rules(written(tmp_path, PLAYED)) == {}
     unnamed = [
         one if one.evaluated_model.endswith("even") else one.model_copy(update={"pointwise_judge_model": None})
         for one in PLAYED
     ]
-    assert "most are judged by nobody named" in rules(written(tmp_path, unnamed))["several-judges"][0]
+    assert "others are judged by nobody named" in rules(written(tmp_path, unnamed))["several-judges"][0]
 
 
 def test_values_beyond_the_scale_and_missing_ones_are_named(tmp_path: Path) -> None:

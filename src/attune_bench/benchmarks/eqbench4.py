@@ -1,7 +1,6 @@
 """EQ-Bench 4: tendencies of models in role-plays, compared on the scenarios that models share; margins are shown.
 
-The file of the board has the values of role-plays without their scenarios, which each model has in an order of its own:
-the index of a model says them.
+The file of the board lacks the scenarios of its role-plays; the index of a model, in an order of its own, says them.
 """
 
 from collections import Counter
@@ -15,6 +14,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_data.eqbench4 import EQBench4Entry, EQBench4Roleplay
 from attune_data.io.documents import read_input
+from attune_data.issues import shown
 from attune_data.loading import parse_object
 from attune_data.text import plural
 from attune_metrics.eqbench4 import METRICS
@@ -22,6 +22,10 @@ from attune_metrics.metric import Metric, MetricInputError
 
 _ENTRIES = {metric.name: metric for metric in METRICS}
 _TRAITS = ("type", "relationship")
+_INDEXED: Mapping[str, Any] = {
+    "i": int, "scenario_id": str,
+    **dict.fromkeys(("task_type", "relationship", "title", "category"), str | None),
+}  # fmt: skip
 
 
 def row(roleplay: EQBench4Roleplay) -> tuple[str, None, str]:
@@ -93,22 +97,32 @@ def score(
 
 def _named(roleplays: Sequence[EQBench4Roleplay], index: Path) -> list[EQBench4Roleplay]:
     """Return role-plays, those of the board's file with the scenario that the index of the model gives to a number."""
-    counts = Counter(one.slug for one in roleplays if one.slug is not None)
-    listings: dict[str | None, dict[Any, Mapping[str, Any]]] = {}
-    for slug, count in counts.items():
-        path = Path(index, str(slug), "index.json")
-        listed = parse_object(read_input(path)).get("transcripts")
-        if not isinstance(listed, list) or not all(
-            isinstance(one, Mapping) and one.get("scenario_id") for one in listed
-        ):
-            raise MetricInputError(f"{path}: no list of role-plays with scenario_id under 'transcripts'")
-        listings[slug] = {one.get("i"): one for one in listed}
-        if listings[slug].keys() != {*range(count)} or len(listed) != count:
-            raise MetricInputError(f"{path}: {len(listed)} role-plays, the board has {count}; are they of one day?")
-    names = ("scenario_id", "task_type", "relationship", "title", "category")
-    about = [listings[one.slug][one.i] if one.slug is not None else {} for one in roleplays]
-    own = [{name: given[name] for name in names if name in given} | {"source_type": "generated"} for given in about]
-    return [one.model_copy(update=new) if one.slug else one for one, new in zip(roleplays, own, strict=True)]
+    counts = Counter(one.slug for one in roleplays if one.slug)
+    about = {slug: _listed(Path(index, slug, "index.json"), count) for slug, count in counts.items()}
+    return [one.model_copy(update=about[one.slug][one.i]) if one.slug else one for one in roleplays]
+
+
+def _listed(path: Path, count: int) -> dict[int | None, dict[str, str | None]]:
+    """Return by number what the index of a model says of a role-play."""
+    try:
+        listed = _checked(parse_object(read_input(path)).get("transcripts"), list, "$.transcripts")
+        for place, one in enumerate(listed):
+            _checked(one, dict, f"$.transcripts[{place}]")
+            for name, kind in _INDEXED.items():
+                _checked(one.get(name), kind, f"$.transcripts[{place}].{name}")
+    except ValueError as error:
+        raise MetricInputError(f"{path}: {error}; is it the index of another version of the site?") from None
+    numbers = [one["i"] for one in listed]
+    if {*numbers} != {*range(count)} or len(numbers) != count:
+        raise MetricInputError(f"{path}: {len(numbers)} role-plays, the board has {count}; are they of one day?")
+    about = [{name: one[name] for name in _INDEXED if name in one and name != "i"} for one in listed]
+    return {number: {**one, "source_type": "generated"} for number, one in zip(numbers, about, strict=True)}
+
+
+def _checked(value: Any, kind: Any, place: str) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"{place} is {shown(value)}")
+    return value
 
 
 def board(entries: Iterable[EQBench4Entry]) -> tuple[ScoreTable, pl.DataFrame]:

@@ -193,8 +193,11 @@ def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool, se
     return note + tests if tested else note
 
 
-def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
-    """Return the table of how many ratings are needed; without models where the numbers were stated."""
+def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric], condition: str = "condition") -> Table:
+    """Return the table of how many ratings are needed; without models where the numbers were stated.
+
+    `condition` is what the scores call a condition, such as a rater, which is shown where there are several.
+    """
     plain = Metric(name="value", label="Value")
 
     def of(row: Row) -> Metric:
@@ -202,6 +205,7 @@ def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
 
     columns = [
         *([text_column("model", "model", is_name=True)] if frame["model"].count() else []),
+        *([text_column(condition, "condition", is_name=True)] if frame["condition"].n_unique() > 1 else []),
         number_column("width", "width", of),
         number_column("sd", "sd", of),
         _rounded("r", "correlation"),

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+from pydantic import ValidationError
+
 from attune_bench.runner.cache import RunError, cache_key, read_json
 from attune_bench.runner.calls import (
     WHERE_SET,
@@ -190,8 +192,10 @@ def reply_to(call: Call) -> Steps[str]:
     try:
         answer: str = yield call, 0
     except IncompleteAnswerError:
-        # Of one that is incomplete again nothing is said, and it is no silence either: the episode fails.
-        answer = yield call, 1
+        try:
+            answer = yield call, 1
+        except IncompleteAnswerError as error:  # Nothing is said, and it is no silence either: the episode fails.
+            raise IncompleteAnswerError(f"two replies of the model {call.model} ended early; {error}") from None
     said: str = without_surrogates(answer)
     return said.strip()
 
@@ -363,16 +367,22 @@ class EpisodeFolder(Generic[R]):
             made: dict[str, Any] = read_json(path)
             if made["scenario_hash"] != fingerprint([scenario]) or made.get("config_hash", hashes[0]) not in hashes:
                 return None
+            made = {without_surrogates(key): value for key, value in made.items()}
             if "config_hash" in made:
                 made["config_hash"] = hashes[0]
             del made["run_key"]
         except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
             return None
-        line = json.dumps(made, ensure_ascii=False).encode() + b"\n"
+        wrong = [
+            f"{key}: half of a surrogate pair" for key, value in made.items() if without_surrogates(value) != value
+        ]
         try:
-            return line, self.record.model_validate_json(line)
-        except ValueError:
-            raise RunError(f"{path} is no episode; remove it, and the same command makes it again") from None
+            if not wrong:
+                line = json.dumps(made, ensure_ascii=False).encode() + b"\n"
+                return line, self.record.model_validate_json(line)
+        except ValidationError as error:
+            wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        raise RunError(f"{path} is no episode ({wrong[0]}); remove it, and the same command makes it again")
 
 
 def _configuration(settings: EpisodeSettings, providers: Mapping[Role, str]) -> dict[str, Any]:

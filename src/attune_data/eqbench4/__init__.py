@@ -157,10 +157,10 @@ def _check_roleplays(roleplays: Sequence[EQBench4Roleplay], _: int, findings: Is
             findings.add("$", "missing-roleplay", "warning", listed(lacking, 3), message, "not scored there")
     judges = Counter(one.pointwise_judge_model for one in roleplays if one.dims)
     (usual, times), *others = judges.most_common() or [(None, 0)]
-    for judge, _times in others if times > 1 else ():
+    for judge, _ in others if times > 1 else ():
         judged = dict.fromkeys(one.evaluated_model for one in roleplays if one.pointwise_judge_model == judge)
-        named = usual or "nobody named"
-        message = f"the judge of {listed([*judged], 3)}; most are judged by {named}, and judges have no common scale"
+        of_others = f"others are judged by {usual or 'nobody named'}, and judges have no common scale"
+        message = f"the judge of {listed([*judged], 3)}; {of_others}"
         findings.add("$", "several-judges", "warning", judge, message, "kept; such models are not compared")
 
 

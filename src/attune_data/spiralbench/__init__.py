@@ -14,6 +14,7 @@ from pydantic import Field, Strict
 from attune_data.collection import record_kind
 from attune_data.display import Message, Part
 from attune_data.record import (
+    LARGEST,
     ByKey,
     Integer,
     Items,
@@ -136,8 +137,10 @@ def _chunk(name: str, judged: Any) -> Any:
 
 def _span(behaviour: str, quoted: Any) -> dict[str, Any]:
     text, intensity = quoted if isinstance(quoted, list) and len(quoted) == 2 else (quoted, None)
-    is_number = isinstance(intensity, int | float) and intensity >= 0
-    return {"behaviour": behaviour, "text": str(text or ""), "intensity": intensity if is_number else None}
+    found = {"behaviour": behaviour, "text": str(text or ""), "intensity": intensity}
+    if isinstance(intensity, int | float) and not isinstance(intensity, bool) and 0 <= intensity <= LARGEST:
+        return found
+    return found | {"intensity": None} | ({} if intensity is None else {"stated": str(intensity)})
 
 
 def _behaviour(name: str) -> str:
@@ -161,8 +164,17 @@ def _check(chatlog: SpiralChatlog, findings: IssueCollector) -> None:
         elif odd := sorted(chunk.values.keys() ^ {*BEHAVIOURS}):
             message, consequence = "missing or unknown; expected the nine behaviours", "missing: 0; unknown: left out"
             findings.add(f"{path}.values", "behaviours-of-chunk", "warning", odd, message, consequence)
-        for span in chunk.spans:
+        for number, span in enumerate(chunk.spans):
             sums[span.behaviour] += span.intensity or 0  # type: ignore[assignment]  # also of floats
+            if stated := (span.model_extra or {}).get("stated"):
+                findings.add(
+                    f"{path}.spans[{number}].intensity",
+                    "intensity-of-span",
+                    "warning",
+                    stated,
+                    "no number from 0",
+                    "the span is kept without it; the values of behaviours count",
+                )
         for name, value in chunk.values.items():
             if chunk.spans and abs(sums[name] - value) > 1e-9:
                 message = f"the intensities of its spans add up to {sums[name]:g}"

@@ -441,9 +441,9 @@ _FILES = EpisodeFolder(Episode, "results.jsonl", _summary)
 
 
 def _judgements_read(episode: Mapping[str, Any]) -> list[bool]:
-    """Return for each judgement of an episode whether it could be read; a reply of the model is free text."""
+    """Return for each judgement of an episode whether it could be read, and False for a reply that ended early."""
     parses = [said.get("meta", {}).get("parse") for said in episode["history"]]
-    return [parse != "failed" for parse in parses if parse is not None]
+    return [parse != "failed" for parse in parses if parse is not None] + [False] * (episode.get("error") is not None)
 
 
 TASK: Task[Scenario, EIBenchSettings] = Task(

@@ -79,26 +79,35 @@ class SageSettings(EpisodeSettings):
     max_rounds: int = MAX_ROUNDS
     answer_format: AnswerFormat = "free"
 
+    def __post_init__(self) -> None:
+        EpisodeSettings.__post_init__(self)
+        if self.answer_format != "free":
+            raise ValueError(f"answer_format is {self.answer_format!r}; SAGE asks for free text with labels only")
+
     def language_of(self, profile: SageProfile) -> Language:
         """Return the language of the instructions for a profile."""
         return self.language_for((profile.player, profile.scene, profile.first_talk))
 
 
-# A colon may be a wide one. No more digits than are needed to see that a number is beyond the greatest change.
-_LABEL = r"(?<![A-Za-z])({})[^\w\n:\uff1a]{{0,9}}[:\uff1a][ \t*]*"
+# Bold and headings belong to a label, and a colon may be a wide one.
+_LABEL = r"[#*]*[ \t]*(?<![A-Za-z])({})[^\w\n:\uff1a]{{0,9}}[:\uff1a]\**"
 _PLANNING, _REPLY = (
     re.compile(_LABEL.format(labels))
     for labels in ("Content|Target ?Completion|Activity|Analyse|Change", "Thinking|Response")
 )
-_NUMBER = re.compile(r"([+\-\u2212\u2013\u2014\uff0d]?)[ \t]*(\d{1,3})")
+# A dash behind a number is a range. No more digits than are needed to see that a number is beyond the greatest change.
+_NUMBER = re.compile(r"(?:(?<!\d)(?<!\d )([+\-\u2212\u2013\u2014\uff0b\uff0d])[ \t]*)?(\d{1,3})\d*(?:\.\d+)?")
+_BARE = re.compile(r"\A[\W_]*\d")
 _ECHO = re.compile(r"\A\[[^\]\n]*\]\s*\n")
+_BRACKETS = re.compile(r"\A\[([^\[\]]*)\]\Z")
+_QUOTES = re.compile("\\A\u201c([^\u201c\u201d]*)\u201d\\Z")
 
 
 def _sections(answer: str, labels: re.Pattern[str]) -> dict[str, str]:
     """Return the texts behind labels; thinking between proper tags is left out, and a repeated label counts last."""
     parts = labels.split(without_thinking(answer)[0])
-    texts = (_ECHO.sub("", text.strip("#* \n")).strip("[] \n") for text in parts[2::2])
-    return {label.replace(" ", ""): text for label, text in zip(parts[1::2], texts, strict=True)}
+    texts = (_BRACKETS.sub(r"\1", _ECHO.sub("", text.strip()).strip().removeprefix("* ")) for text in parts[2::2])
+    return {label.replace(" ", ""): text.strip() for label, text in zip(parts[1::2], texts, strict=True)}
 
 
 def read_planning(answer: str) -> dict[str, Any] | None:
@@ -112,21 +121,25 @@ def read_planning(answer: str) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        ``content``, ``TargetCompletion``, ``activity``, ``analyse``, empty where a label is missing, and ``change``:
-        the first whole number behind its label, clipped to -10..10. None where there is no such number.
+        ``content``, ``TargetCompletion``, ``activity``, ``analyse``, empty where a label is missing, and ``change``,
+        clipped to -10..10: the only number with a sign behind its label, or the only number, where the text begins
+        with it. None for any other text, such as "from 40 to 35".
 
     Examples
     --------
     >>> read_planning("Content: She asks.\n**Analyse**: Too soon.\nChange:\n[-12]")
     {'content': 'She asks.', 'TargetCompletion': '', 'activity': '', 'analyse': 'Too soon.', 'change': -10}
-    >>> read_planning("I would say 5.") is None
-    True
+    >>> read_planning("Change: from 40 to 35 (-5)")["change"], read_planning("Change: from 40 to 35")
+    (-5, None)
     """
     found = _sections(answer, _PLANNING)
-    number = _NUMBER.search(found.get("Change", ""))
-    if number is None:
+    text = found.get("Change", "")
+    numbers = [match.groups("") for match in _NUMBER.finditer(text)]
+    signed = {number for number in numbers if number[0]} or {*numbers * bool(_BARE.search(text))}
+    if len(signed) != 1:
         return None
-    change = min(int(number[2]), _MOST) * (-1 if number[1] not in ("", "+") else 1)
+    ((sign, digits),) = signed
+    change = min(int(digits), _MOST) * (1 if sign in "+\uff0b" else -1)
     labels = {
         "content": "Content",
         "TargetCompletion": "TargetCompletion",
@@ -152,7 +165,7 @@ def read_reply(answer: str) -> tuple[str, str] | None:
     True
     """
     found = _sections(answer, _REPLY)
-    words = found.get("Response", "").strip("\u201c\u201d")
+    words = _QUOTES.sub(r"\1", found.get("Response", "")).strip()
     return (words, found.get("Thinking", "")) if words else None
 
 
@@ -320,9 +333,9 @@ def planned_calls(profile: SageProfile, settings: SageSettings) -> list[Call]:
 
 
 def _answers_read(dialogue: Mapping[str, Any]) -> list[bool]:
-    """Return for each answer of the simulator whether it could be read; False for what a conversation failed by."""
-    judged = sum("planning" in line for line in dialogue["history"])
-    return [True] * (2 * judged) + [False] * (dialogue.get("error") is not None)
+    """Return for each answer of the simulator whether it could be read, and False for a reply that ended early."""
+    judged, error = sum("planning" in line for line in dialogue["history"]), dialogue.get("error")
+    return [True] * (2 * judged + str(error).startswith("person-")) + [False] * (error is not None)
 
 
 _FILES = EpisodeFolder(SageDialogue, "{model}_result.jsonl")

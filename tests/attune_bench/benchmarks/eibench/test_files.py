@@ -55,9 +55,14 @@ def test_an_episode_of_which_only_the_marks_are_left_is_named(tmp_path: Path) ->
     with ModelServer(answer=talk) as server:
         run(server, DEMO[:2], tmp_path)
         made = json.loads(path.read_bytes())
-        path.write_text(json.dumps({name: made[name] for name in ("run_key", "scenario_hash")}))
-        with pytest.raises(RunError, match=r"demo_support_01\.json is no episode; remove it"):
-            run(server, DEMO[:2], tmp_path)
+        marks = {name: made[name] for name in ("run_key", "scenario_hash")}
+        for damaged, why in (
+            (marks, "model: Field required"),
+            ({**made, "x": "\ud800"}, "x: half of a surrogate"),
+        ):
+            path.write_text(json.dumps(damaged))
+            with pytest.raises(RunError, match=rf"demo_support_01\.json is no episode \({why}.*\); remove it"):
+                run(server, DEMO[:2], tmp_path)
         path.unlink()
         assert run(server, DEMO[:2], tmp_path).finished == 2
 

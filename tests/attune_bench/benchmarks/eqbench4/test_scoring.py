@@ -123,10 +123,21 @@ def test_an_index_of_another_day_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(index))
     with pytest.raises(MetricInputError, match=r"index\.json: 23 role-plays, the board has 24; are they of one day\?"):
         score(cells, index=tmp_path / "transcripts")
-    for broken in ({"transcripts": None}, {"transcripts": [3]}, {"transcripts": [{"i": 0, "scenario_id": None}]}):
-        path.write_text(json.dumps(broken))
-        with pytest.raises(MetricInputError, match=r"index\.json: no list of role-plays with scenario_id"):
+    role_play = {"i": 0, "scenario_id": "s"}
+    for listed, said in (
+        (None, " is null"),
+        ([3], "[0] is 3"),
+        ([role_play | {"i": []}], "[0].i is []"),
+        ([role_play, role_play | {"scenario_id": 5}], "[1].scenario_id is 5"),
+        ([role_play | {"relationship": ["a"]}], '[0].relationship is ["a"]'),
+    ):
+        path.write_text(json.dumps({"transcripts": listed}))
+        with pytest.raises(MetricInputError) as caught:
             score(cells, index=tmp_path / "transcripts")
+        assert str(caught.value) == f"{path}: $.transcripts{said}; is it the index of another version of the site?"
+    path.write_text("{")
+    with pytest.raises(MetricInputError, match=r"index\.json: not JSON"):
+        score(cells, index=tmp_path / "transcripts")
     path.unlink()
     with pytest.raises(OSError, match=r"index\.json"):
         score(cells, index=tmp_path / "transcripts")

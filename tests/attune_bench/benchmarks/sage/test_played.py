@@ -162,12 +162,29 @@ def test_an_empty_reply_is_part_of_the_conversation_and_is_judged() -> None:
     [
         ("+3", 3), ("-3", -3), ("[+3]", 3), ("\u22127", -7), ("\uff0d7", -7), ("12", 10), ("-99999999999", -10),
         ("+2.9", 2), ("+5 (from 40 to 45)", 5), ("0", 0), ("- 5", -5), ("\u20135", -5), ("[\u2014 4]", -4),
+        ("from 40 to 35 (-5)", -5), ("40 \u2192 35 (-5), so -5", -5), ("2.7", 2), ("5 points", 5), ("\uff0b3", 3),
+        ("1. +5", 5), ("from 40 to 35", None), ("40-35", None), ("40 - 35", None), ("a fall of 5", None),
+        ("-5 or +5", None), ("5/10", None),
     ],
 )  # fmt: skip
-def test_a_change_is_the_first_whole_number_within_bounds(text: str, change: int) -> None:
+def test_a_change_is_the_only_number_with_a_sign_else_the_only_number(text: str, change: int | None) -> None:
     found = read_planning(planning(text))
+    assert (found and found["change"]) == change
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("*sighs* No", "*sighs* No"), ("Fine [laughs]", "Fine [laughs]"), ("[No.]", "No."),
+        ("\u201cNo,\u201d he said, \u201cnever.\u201d", "\u201cNo,\u201d he said, \u201cnever.\u201d"),
+        ("\u201cNo", "\u201cNo"), ("**No** way", "**No** way"), ("# 1, she says *", "# 1, she says *"),
+    ],
+)  # fmt: skip
+def test_marks_are_taken_off_words_in_pairs_only(text: str, words: str) -> None:
+    found = read_reply(reply(text))
     assert found is not None
-    assert found["change"] == change
+    assert found[0] == words
+    assert read_reply(f"**Thinking:** x\n**Response:** {text}") == (words, "x")
 
 
 @pytest.mark.parametrize(
@@ -212,10 +229,11 @@ def test_an_answer_that_cannot_be_read_is_asked_for_three_times_with_one_request
     ("answers", "messages", "ended_by", "error"),
     [
         ({"planning": ["So so."]}, 2, "parse_failed", "planning-1: no answer of the simulator could be read; the last"),
-        ({"person": ["So so."]}, 2, "parse_failed", "person-1: no answer of the simulator could be read"),
-        ({"reply": [IncompleteAnswerError("cut off")]}, 1, "error", "cut off"),
+        ({"person": ["So so."]}, 2, "parse_failed", "person-1: no answer of the simulator could be read; the last"),
+        ({"reply": [IncompleteAnswerError("cut off")]}, 1, "error",
+         "two replies of the model vendor/model ended early; cut off"),
     ],
-)
+)  # fmt: skip
 def test_a_conversation_that_fails_has_no_score_and_says_why(
     answers: Answers, messages: int, ended_by: str, error: str
 ) -> None:
@@ -224,6 +242,7 @@ def test_a_conversation_that_fails_has_no_score_and_says_why(
     assert (failed.model_extra or {})["ended_by"] == ended_by
     assert (failed.error or "").startswith(error)
     assert (failed.emo_point, failed.outcome) == (40, "error")
+    assert TASK.answers_read(json.loads(failed.to_json())) == [True] * ("person" in answers) + [False]
     good, _ = played({"planning": [planning(-10)]}, DEMO[1])
     scores = score([failed, good])
     values = dict(scores.values.select("unit", "emo_point").iter_rows())
@@ -331,6 +350,8 @@ def test_a_wording_of_ones_own_is_used(tmp_path: Path) -> None:
     settings = TASK.settings("m", simulator_model="p", prompts=tmp_path / "mine")
     assert planned_calls(DEMO[0], settings)[0].messages[0]["content"] == "Be brief."
     assert settings.prompts.version == "custom"
+    with pytest.raises(ValueError, match="answer_format is 'schema'; SAGE asks for free text with labels only"):
+        TASK.settings("m", simulator_model="p", answer_format="schema")
 
 
 def test_every_wording_asks_for_the_labels_that_are_read() -> None:
