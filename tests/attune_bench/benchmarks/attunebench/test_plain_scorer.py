@@ -30,6 +30,9 @@ def test_means_of_models_equal_those_of_a_plain_scorer(tmp_path: Path) -> None:
     for model, means in plain.items():
         for name, value in means.items():
             if name in own[model]:
-                assert own[model][name] == (value if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)), name
+                assert own[model][name] == (value if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)), (
+                    name
+                )
                 compared += 1
-    assert own.keys() == plain.keys() and compared == 2 * 55
+    assert own.keys() == plain.keys()
+    assert compared == 2 * 55
