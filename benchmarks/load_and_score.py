@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -112,8 +113,8 @@ def _process(
     for (against, other), bound in zip(others.items(), bounds, strict=True):
         yield compare(
             f"`attune-bench score` {how}, against {against}",
-            lambda: subprocess.run(scored, check=True, capture_output=True),
-            lambda other=other: subprocess.run(other, check=True, capture_output=True),
+            partial(subprocess.run, scored, check=True, capture_output=True),
+            partial(subprocess.run, other, check=True, capture_output=True),
             bound=bound,
         )
 
