@@ -306,9 +306,9 @@ def plan_(
             prices = dict(map(_priced, judge_price))
             read, held, notes = _rated(read, labels, people, [*prices], metric)
         prices_of = {"price": price, "rating_price": rating_price, "judge_prices": prices, "scored": given["scored"]}
-        panels, _ = with_warnings(lambda: plan_judges(read, held, level=level, **prices_of))
+        panels, warned = with_warnings(lambda: plan_judges(read, held, level=level, **prices_of))
         notes += panels_note(read, panels, level)
-        print_document(document(read, panels_tables(read, panels), notes=notes), format)
+        print_document(document(read, panels_tables(read, panels), notes=notes, warnings=warned), format)
         return
     if rating_price is not None or judge_price:
         raise UserError("--rating-price and --judge-price are for --price")
