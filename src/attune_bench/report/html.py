@@ -36,7 +36,14 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, is_mixed
 from attune_bench.stats.compare import exchanges_of_all, margins_of
 from attune_bench.stats.labels import Labels, read_labels
-from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, advice_on_skewed, too_few
+from attune_bench.stats.options import (
+    AnalysisOptions,
+    Margin,
+    SamplingKeywords,
+    advice_on_skewed,
+    shared_resamples,
+    too_few,
+)
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.issues import Html, element
@@ -67,6 +74,7 @@ def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html
     return Html("".join(blocks))
 
 
+@shared_resamples()
 def html_report(
     scores: ScoreTable,
     *,
