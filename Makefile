@@ -14,11 +14,21 @@ define new_environment
 	$(PYTHON) -m venv .venv
 endef
 
-.PHONY: demo docs pictures test test-slow test-nightly bench lint schemas demo-data clean
+.PHONY: demo dist docs pictures test test-slow test-nightly bench lint schemas demo-data clean
 
 demo: .venv/installed
 	$(BIN)/attune-bench demo
 	@echo 'Before you use attune-bench in this terminal: . .venv/bin/activate'
+
+dist: .venv/installed-dev
+	# Twice, so that anybody can build the same bytes again; the wheel is made of the sdist.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check twine zopflipy
+	rm -rf dist
+	for folder in dist dist/again; do $(BIN)/python -m build --outdir $$folder . || exit 1; done
+	for file in dist/again/*; do cmp $$file dist/$${file##*/} || exit 1; done
+	rm -r dist/again
+	$(BIN)/python tools/repack.py dist/*.whl
+	$(BIN)/twine check --strict dist/*
 
 docs: .venv/installed-docs
 	$(BIN)/python -m zensical build --strict --clean
@@ -51,6 +61,7 @@ lint: .venv/installed-dev
 
 schemas: .venv/installed-dev
 	$(BIN)/python tests/helpers/schema_files.py
+	$(BIN)/python tests/helpers/public_surface.py
 
 demo-data: .venv/installed-dev
 	PYTHONPATH=tools $(BIN)/python -m synthetic.demo

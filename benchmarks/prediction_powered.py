@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Choice = Literal["drafts", "participants", "judge's best", "people's best", "not one kind"]
 
 SIMULATIONS, TESTS, BATCH, RESAMPLES = 1_000, 2_000, 100, 1_000
-OF_PANELS = 400
+OF_PANELS, OF_GRID = 400, 500
 SYSTEMS = 3
 DRAFTS, LENIENT, ICC = 200, 0.09, 0.3
 _NORMAL = np.linspace(-8, 8, 20_001)
@@ -220,7 +220,8 @@ class Panel:
     same, and 70% of the variance of all errors is shared; ``equal``, 0.7 each; ``one knows``, 0.7 and 0 else;
     ``useless``, 0; ``truth``, 0.5, and the last judge is what people say; ``negative``, likewise, and it is the
     opposite; ``constant``, as independent, and the last judge gives all drafts one score; ``missing``, as independent,
-    and each judge lacks the score of a fifth of the drafts.
+    and each judge lacks the score of a fifth of the drafts; ``others 70%``, as independent, and the first judge scored
+    all rated drafts and 70% of the others.
     """
 
     kind: str
@@ -263,6 +264,9 @@ class Panel:
         if self.kind == "missing":
             scores[generator.random(scores.shape) < 0.2] = np.nan
         rated = generator.random(people.shape).argsort(axis=1).argsort(axis=1) < self.labels
+        if self.kind.startswith("others"):
+            share = int(self.kind.removeprefix("others").removesuffix("%")) / 100
+            scores[:, 0][~rated & (generator.random(people.shape) >= share)] = np.nan
         return scores, np.where(rated, people, np.nan), clusters
 
 
@@ -277,16 +281,26 @@ PANELS = [
     *(Panel("one knows", 6, 30, sizes) for sizes in ("fives", "dominant")),
 ]
 
+UNEVEN = [Panel(f"others {share}%", 2, 40) for share in (90, 70, 50, 20, 0)]
+
+NUMBERS = (20, 50, 100, 200)
+GRID = [*product(("useless", "one knows", "equal"), (2, 4), ("alone", "fives"))]
+"""Kinds, judges and clusters of the table by the number of ratings."""
+
 
 @dataclass(frozen=True)
 class PanelFigures:
-    """How often intervals cover, how wide they are as a part of others, and equivalent ratings."""
+    """How often intervals cover, how wide they are as a part of others, and equivalent ratings.
+
+    `shortest` is how often the shortest of the single judges' intervals covers, which is another judge's in each case.
+    """
 
     best: float
     together: float
     width: float
     of_people: float
     worth: float
+    shortest: float
 
 
 def panel_figures(panel: Panel, simulations: int = OF_PANELS, resamples: int = RESAMPLES) -> PanelFigures:
@@ -305,12 +319,29 @@ def panel_figures(panel: Panel, simulations: int = OF_PANELS, resamples: int = R
     kept = [[one.corrected for one in of if one.corrected.reason is None] for of in made]
     widths = [float(np.mean([one.high - one.low for one in of])) if of else inf for of in kept]
     best = 1 + int(np.argmin(widths[1:]))
-    covered = [np.mean([one.low <= 0 <= one.high for one in kept[place]]) for place in (best, 0)]
-    people = np.mean([one.people.high - one.people.low for one in made[0]])
-    worth = float(np.median([one.equivalent_ratings for one in made[0]]))
-    return PanelFigures(
-        float(covered[0]), float(covered[1]), widths[0] / widths[best], float(widths[0] / people), worth
+    cases = [[one.corrected for one in of if one.corrected.reason is None] for of in zip(*made[1:], strict=True)]
+    hindsight = [min(of, key=lambda one: one.high - one.low) for of in cases if of]
+    together, of_best, shortest = (
+        float(np.mean([one.low <= 0 <= one.high for one in of])) for of in (kept[0], kept[best], hindsight)
     )
+    people = float(np.mean([one.people.high - one.people.low for one in made[0]]))
+    worth = float(np.median([one.equivalent_ratings for one in made[0]]))
+    return PanelFigures(of_best, together, widths[0] / widths[best], widths[0] / people, worth, shortest)
+
+
+def by_number(kind: str, judges: int, sizes: str, simulations: int = SIMULATIONS) -> list[PanelFigures]:
+    """Simulate several judges with each number of ratings."""
+    panels = [Panel(kind, judges, labels, sizes, 500 if labels == 200 else DRAFTS) for labels in NUMBERS]
+    return [panel_figures(panel, simulations, OF_GRID) for panel in panels]
+
+
+def line_by_number(cell: tuple[str, int, str]) -> str:
+    """Return the line of several judges in the table by the number of ratings."""
+    found = by_number(*cell)
+    covered = [f"{share:>7.1%}" for share in (*(one.together for one in found), *(one.shortest for one in found))]
+    widths = [f"{width:>6.2f}" for width in (*(one.width for one in found), *(one.of_people for one in found))]
+    kind, judges, sizes = cell
+    return f"{kind:<10}{judges:>2} {sizes:<7}{''.join(covered)}{''.join(widths)}"
 
 
 def simulate_panel(panel: Panel) -> str:
@@ -337,9 +368,20 @@ def main() -> None:
             print(line, flush=True)
         error = sqrt(0.95 * 0.05 / OF_PANELS)
         print(f"\n{OF_PANELS} simulations for each line, standard error {error:.1%} at 95%; {RESAMPLES} resamples\n")
-        print("                                coverage of 95%   width, a part of")
-        print("judges        k clusters  number    best     all       best  people  worth")
-        for line in pool.map(simulate_panel, PANELS):
+        for panels in (PANELS, UNEVEN):
+            print("                                coverage of 95%   width, a part of")
+            print("judges        k clusters  number    best     all       best  people  worth")
+            for line in pool.map(simulate_panel, panels):
+                print(line, flush=True)
+            print()
+        error = sqrt(0.95 * 0.05 / SIMULATIONS)
+        print(f"{SIMULATIONS} simulations for each cell, standard error {error:.1%} at 95%; {OF_GRID} resamples\n")
+        print(
+            "                     coverage of 95%             of the shortest        of best's width         people's"
+        )
+        numbers = "".join(f"{number:>{size}}" for size in (7, 6) for number in NUMBERS * 2)
+        print(f"judges     k cluster{numbers}")
+        for line in pool.map(line_by_number, GRID):
             print(line, flush=True)
 
 

@@ -1,9 +1,11 @@
 """What a notebook offers behind a dot: public names, the lazily imported ones too, and nothing else."""
 
 import importlib
+import re
 from typing import Any
 
 import pytest
+from public_surface import SURFACE, surface
 from pydantic import BaseModel
 
 from attune_bench import score
@@ -44,3 +46,19 @@ def test_a_record_shows_fields_and_methods_not_what_its_class_declares(record: A
     public = {name for name in dir(BaseModel) if not name.startswith("_")}
     assert public <= shown
     assert shown.isdisjoint({"column_names", "column_prefixes", "column_properties", "from_place"})
+
+
+@pytest.mark.slow
+def test_the_list_of_what_is_public_is_what_a_reviewer_saw() -> None:
+    # Compared as lines: the first that differs is the one to look at.
+    assert surface().splitlines() == SURFACE.read_text(encoding="utf-8").splitlines(), "make schemas writes it again"
+
+
+def test_the_list_has_what_a_change_costs_and_nothing_private() -> None:
+    text = SURFACE.read_text(encoding="utf-8")
+    for line in ("attune_data.load(", "attune_metrics.emotion_f1(", "attune_bench.Scores.compare(", "emotion_f1"):
+        assert f"\n{line}" in text
+    for line in ("attune-bench compare [SCORES]", "  --seed", "docs/schemas/run.schema.json", "board.json: format 1"):
+        assert f"\n{line}\n" in text
+    assert " at 0x" not in text
+    assert not re.search(r"\._[^_]", text)

@@ -1,8 +1,8 @@
 """The version of the distribution, read by the build too.
 
-It ends in ``.dev0`` until the release, so that no score of unreleased code is signed with the number of a release.
+Between releases it ends in ``.dev0``, so that no score of unreleased code is signed with the number of a release.
 """
 
 __all__ = ["__version__"]
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"

@@ -4,6 +4,7 @@ What is not generated is hand-written: the scenarios of EIBench, the items of Em
 situations of EQ-Bench 3.
 """
 
+import lzma
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -68,8 +69,8 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
     situations = load_records("demo", SITUATION)
     played = transcripts(situations, _PLAYERS, seed=5)
     return {
-        "attunebench/demo.jsonl": told,
-        "attunebench/demo_runs.jsonl": runs(told, [_ATTENTIVE, _HASTY], seed=3),
+        "attunebench/demo.jsonl.xz": told,
+        "attunebench/demo_runs.jsonl.xz": runs(told, [_ATTENTIVE, _HASTY], seed=3),
         "eibench/demo_episodes.jsonl": episodes(load_scenarios("demo"), seed=11),
         "sage/demo_dialogues.jsonl": dialogues(seed=3),
         "emobench/demo_predictions.jsonl": [
@@ -86,10 +87,12 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
 
 
 def demo_files() -> dict[str, bytes]:
-    """Return the bytes of each file, by its path below `attune_data`: a record a line."""
+    """Return what each file has, by its path below `attune_data`: a record a line."""
     return {path: b"".join(record.to_line() + b"\n" for record in records) for path, records in demo_records().items()}
 
 
 if __name__ == "__main__":
     for path, data in demo_files().items():
-        (PACKAGE / path).write_bytes(data)
+        # The two largest: in a wheel each file is compressed by itself, and with less.
+        packed = lzma.compress(data, preset=9 | lzma.PRESET_EXTREME) if path.endswith(".xz") else data
+        (PACKAGE / path).write_bytes(packed)

@@ -24,7 +24,7 @@ from attune_bench.cli.options import (
     scores_option,
     verb,
 )
-from attune_bench.cli.output import UserError, emit, mistakes, print_document, with_warnings, writing
+from attune_bench.cli.output import UserError, emit, mistakes, page_progress, print_document, with_warnings, writing
 from attune_bench.cli.scores import check_unstated, read_scores, sampling_of
 from attune_bench.report.consensus import consensus_note, consensus_tables, consensus_warnings
 from attune_bench.report.document import Document, Format, document
@@ -185,8 +185,11 @@ def correct(
             held = read_labels(read, rates, metric=metric)
         else:
             read, held = _rated(read, labels, people, judge, metric)
-    frame, warned = with_warnings(lambda: debias(read, held, **sampled))
-    pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
+    with page_progress() as begin:
+        begin("models")
+        frame, warned = with_warnings(lambda: debias(read, held, **sampled))
+        begin("differences")
+        pairs, of_pairs = with_warnings(lambda: debias_pairs(read, held, **sampled))
     tables = [*judged_tables(read, "models", frame), *judged_tables(read, "differences", pairs)]
     tested, several = bool(pairs["p"].count()), is_of_judges(read, frame)
     notes.append(judged_note(read, AnalysisOptions(**sampled), tested=tested, several=several))
@@ -280,7 +283,7 @@ def plan_(
 ) -> None:
     """Say how many ratings an interval needs, or which judges a price should pay.
 
-    Give a pilot, which is SCORES of a judge and --labels; or state --sd, --correlation and --scored.
+    Give a pilot, which is SCORES of judges and --labels or --people; or state --sd, --correlation and --scored.
 
     With --price, --rating-price and --judge-price, SCORES are a table of ratings by several judges: which one, two or
     three of them, and how many ratings by people, give the shortest interval of a model's mean? People alone is one of
@@ -304,23 +307,28 @@ def plan_(
         panels, _ = with_warnings(lambda: plan_judges(read, held, level=level, **prices_of))
         print_document(document(read, panels_tables(read, panels), notes=panels_note(read, panels, level)), format)
         return
-    if people is not None or rating_price is not None or judge_price:
-        raise UserError("--people, --rating-price and --judge-price are for --price")
+    if rating_price is not None or judge_price:
+        raise UserError("--rating-price and --judge-price are for --price")
     if width is None:
         raise UserError("how wide? Give --width, or --price for the shortest interval that a price pays")
     names = ("sd", "correlation", "scored", "design_effect")
     stated = {name: given[name] for name in names if given[name] is not None}
     note = plan_note(level, MIN_LABELS)
-    if scores is not None and labels is not None:
-        check_unstated(stated, "--labels")
+    if scores is not None and not (labels is None and people is None):
+        check_unstated(stated, "--labels" if people is None else "--people")
         read = read_scores(scores, given)
-        frame, _ = with_warnings(lambda: plan_labels(read, labels, width=width, metric=metric, level=level))
-        print_document(document(read, [plan_table(frame, read.metrics)], notes=[note]), format)
+        with mistakes():
+            read, held = _rated(read, labels, people, (), metric)
+        frame, _ = with_warnings(lambda: plan_labels(read, held, width=width, level=level))
+        table = plan_table(frame, read.metrics, read.provenance.condition)
+        print_document(document(read, [table], notes=[note]), format)
         return
-    if scores is not None or labels is not None or metric is not None:
-        raise UserError("a pilot is SCORES and --labels; or state --sd, --correlation and --scored alone")
+    if scores is not None or labels is not None or people is not None or metric is not None:
+        raise UserError("a pilot is SCORES and --labels or --people; or state --sd, --correlation and --scored alone")
     if not {"sd", "correlation", "scored"} <= stated.keys():
-        raise UserError("how many? Name a pilot by SCORES and --labels, or state --sd, --correlation and --scored")
+        raise UserError(
+            "how many? Name a pilot by SCORES and --labels or --people, or state --sd, --correlation and --scored"
+        )
     effect, n = stated.setdefault("design_effect", 1.0), stated.pop("scored")
     with mistakes():
         needed = labels_needed(

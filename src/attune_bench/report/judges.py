@@ -229,8 +229,11 @@ def beside_note(table: ScoreTable, options: AnalysisOptions, people: str) -> str
     )
 
 
-def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
-    """Return the table of how many ratings are needed; without models where the numbers were stated."""
+def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric], condition: str = "condition") -> Table:
+    """Return the table of how many ratings are needed; without models where the numbers were stated.
+
+    `condition` is what the scores call a condition, such as a rater, which is shown where there are several.
+    """
     plain = Metric(name="value", label="Value")
 
     def of(row: Row) -> Metric:
@@ -238,6 +241,7 @@ def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> Table:
 
     columns = [
         *([text_column("model", "model", is_name=True)] if frame["model"].count() else []),
+        *([text_column(condition, "condition", is_name=True)] if frame["condition"].n_unique() > 1 else []),
         number_column("width", "width", of),
         number_column("sd", "sd", of),
         _rounded("r", "correlation"),

@@ -274,21 +274,19 @@ class JudgedFrame:
                 level=self.options.level,
             )  # fmt: skip
         said = [str(one.message) for one in caught]
-        unit = self.table.provenance.unit
-        for judge, given, uneven in zip(own, scores, found.is_uneven, strict=True):
-            absent = int(np.isnan(given[mask]).sum())
-            if absent:
-                units = plural(absent, unit)
-                said.append(f"{judge['condition']} has no score of {units}; each counts as the mean of this judge")
-            if uneven:
-                said.append(
-                    f"{judge['condition']} scored rated and other {pluralize(unit)} unlike often (p < 0.05): the "
-                    "interval may be too narrow; leave this judge out"
-                )
-        for judge, weight, lost in zip(own, found.weights, found.ratings_lost, strict=True):
+        combination, unit = found.combination, self.table.provenance.unit
+        if combination.reason is None:
+            mask[mask] = ~np.isnan(combination.scores)
+            for judge, given, why in zip(own, scores, combination.left_out, strict=True):
+                absent = int(np.isnan(given[mask]).sum())
+                if why:
+                    own_words = why.replace("units", pluralize(unit)).replace("unit", unit)
+                    said.append(f"{judge['condition']} {own_words}, and is left out")
+                elif absent:
+                    units = plural(absent, unit)
+                    said.append(f"{judge['condition']} has no score of {units}; each counts as the mean of this judge")
+        for judge, weight, lost in zip(own, combination.weights, found.ratings_lost, strict=True):
             judge |= {"weight": nan_to_none(weight), "ratings_lost": nan_to_none(lost)}
-            if isnan(weight) and found.combined.corrected.reason is None:
-                said.append(f"{judge['condition']} gives all units the same score, and is left out")
         row = self._row(found.combined, mask, rated, self.name(name, condition), said)
         # The combination is of ratings already: its mean is no judge's.
         return [{**names, "condition": condition, **row, "judge": None, "judge_low": None, "judge_high": None}]

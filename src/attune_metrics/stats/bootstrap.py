@@ -42,7 +42,7 @@ References
 """
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import fsum, nan, sqrt
@@ -421,16 +421,23 @@ def _check_ratio(sums: Floats, n: Floats, statistic: Statistic) -> None:
 
 def distribution_of_sums(sums: Floats, resamples: Resamples, statistic: Statistic) -> Floats:
     """Return `bootstrap_distribution` of sums over clusters (clusters, series, terms + 1)."""
+    return distributions_of_sums(sums, resamples, [statistic])[0]
+
+
+def distributions_of_sums(sums: Floats, resamples: Resamples, statistics: Sequence[Statistic]) -> list[Floats]:
+    """Return `distribution_of_sums` of several statistics of the same sums, which are resampled once."""
     terms, n = np.ascontiguousarray(sums[..., :-1]), sums[..., -1]
     if len(sums) > MAX_MULTINOMIAL_CLUSTERS:
-        _check_ratio(terms.sum(axis=0), n.sum(axis=0), statistic)
+        for statistic in statistics:
+            _check_ratio(terms.sum(axis=0), n.sum(axis=0), statistic)
     # Neighbouring series on the same units share their numbers of units, which halves the work for means.
     kinds = np.append(0, np.cumsum((n[:, 1:] != n[:, :-1]).any(axis=0)))[: n.shape[1]]
     n = np.ascontiguousarray(n[:, np.flatnonzero(np.diff(kinds, prepend=-1))])
-    distribution = np.empty((sums.shape[1], len(resamples.counts)))
+    distributions = [np.empty((sums.shape[1], len(resamples.counts))) for _ in statistics]
     for rows, (drawn, sizes) in products(resamples.counts, terms, n):
-        distribution[:, rows] = evaluate(statistic, drawn, sizes[:, kinds]).T
-    return distribution
+        for distribution, statistic in zip(distributions, statistics, strict=True):
+            distribution[:, rows] = evaluate(statistic, drawn, sizes[:, kinds]).T
+    return distributions
 
 
 def bootstrap(

@@ -25,15 +25,15 @@ Weights
 Least squares overfit where ratings are few or judges alike. So the weights are shrunk, in units of each judge's spread,
 towards one of three targets: no judge; the judge that correlates best with people; or all judges equally, each with the
 sign of its correlation. The last two are scaled to fit best. How much to shrink, and where to, the data say: with
-Gaussian errors and weights, each of nine strengths and each target has a marginal likelihood [2]_, divided by
-``k sqrt(n)`` for the choice and the scale of a target, and the weights are the mean over all of them, weighted by it
-[3]_. A judge that equals the truth gets all the weight, its negative a negative weight, equal judges share theirs, and
-judges that know nothing get next to none.
+Gaussian errors and weights, each of nine strengths and each target has a marginal likelihood [2]_, divided by the
+number of targets that it was chosen from, ``2 k`` judges with their signs or ``2^k`` signs of all judges, and the
+weights are the mean over all of them, weighted by it [3]_. A judge that equals the truth gets all the weight, its
+negative a negative weight, equal judges share theirs, and judges that know nothing get next to none.
 
 A missing score counts as the judge's mean, so that it says nothing of its unit; a unit that no judge scored is left
-out. Scores have to be missing alike among rated and other units: where a judge scored the rated ones more often, the
-combination predicts them better than the others, and the interval is too narrow. A judge that gives all units the same
-score is left out: its weight is nan.
+out. That is right where scores are missing alike among rated and other units. Of a judge that scored the rated units
+more often, the combination would predict these better than the others, and the interval would be too narrow: it covers
+73% where the judge scored no other unit. Such a judge is left out, and so is one that gives all units the same score.
 
 Coverage
 --------
@@ -51,13 +51,13 @@ References
 
 import warnings
 from dataclasses import dataclass, replace
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning
-from attune_metrics.stats.bootstrap import Method, Resamples
+from attune_metrics.stats.bootstrap import Method, Resamples, distributions_of_sums
 from attune_metrics.stats.judges import PredictionPowered, prediction_powered
 from attune_metrics.stats.sums import ROUNDING, Floats, as_floats, check_array, cluster_sums, exponential
 
@@ -68,7 +68,8 @@ _STRENGTHS = 10.0 ** np.arange(-4, 5)
 """Of shrinkage: what is added to a judge's sum of squares, as a part of it."""
 
 
-_NO_JUDGE = "every judge gives all units the same score"
+_CONSTANT = "gives all units the same score"
+_CHANCE = 1.96  # standard errors: p = 0.05
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,14 +82,18 @@ class JudgeCombination:
         f, the predicted rating of each unit, of which the weights never saw the unit's own rating; nan where no judge
         scored the unit.
     weights : tuple of float
-        Of each judge, in rating points for a point of the judge, the mean over the fits; nan for a judge that gives all
-        units the same score, or scores none.
+        Of each judge, in rating points for a point of the judge, the mean over the fits; nan for a judge that is left
+        out.
+    left_out : tuple of str or None
+        Why each judge is left out: it gives all units the same score, or scored rated units more often than the others,
+        or less often, by a test at 0.05 in which clusters count, or no other unit.
     reason : str or None
         Why there is no combination; scores and weights are then nan.
     """
 
     scores: Floats
     weights: tuple[float, ...]
+    left_out: tuple[str | None, ...]
     reason: str | None = None
 
 
@@ -128,21 +133,22 @@ def combine_judges(judged: ArrayLike, rated: ArrayLike, clusters: ArrayLike) -> 
     index = np.asarray(clusters, dtype=np.intp)
     if index.shape != ratings.shape:
         raise MetricInputError(f"clusters of shape {index.shape} and rated of shape {ratings.shape} differ")
-    present = ~np.isnan(scores)
-    known = present.any(axis=0)
-    none = JudgeCombination(np.full(len(ratings), np.nan), (nan,) * len(scores))
-    varies = np.array([_varies(row[one]) for row, one in zip(scores, present, strict=True)])
-    if not varies.any():
-        return replace(none, reason=_NO_JUDGE)
+    left_out = _left_out(np.isnan(scores), scores, ~np.isnan(ratings), index)
+    kept = np.array([why is None for why in left_out])
+    none = JudgeCombination(np.full(len(ratings), np.nan), (nan,) * len(scores), left_out)
+    if not kept.any():
+        shared = left_out[0] if len({*left_out}) == 1 else f"{_CONSTANT}, or scored rated and other units unlike often"
+        return replace(none, reason=f"every judge {shared}")
+    known = ~np.isnan(scores[kept]).all(axis=0)
     labelled = known & ~np.isnan(ratings)
     numbers, own = np.unique(index[labelled], return_inverse=True)
     if not len(numbers):
         return replace(none, reason="no unit is rated")
     if len(numbers) < MIN_CLUSTERS_RATED:
         return replace(none, reason=f"units of fewer than {MIN_CLUSTERS_RATED} clusters are rated")
-    level, spread = (np.array([measure(np.sort(row[~np.isnan(row)])) for row in scores[varies]]) for measure in _SCALES)
+    level, spread = (np.array([measure(np.sort(row[~np.isnan(row)])) for row in scores[kept]]) for measure in _SCALES)
     # A missing score is the judge's mean.
-    scaled = np.nan_to_num((scores[varies] - level[:, np.newaxis]) / spread[:, np.newaxis])
+    scaled = np.nan_to_num((scores[kept] - level[:, np.newaxis]) / spread[:, np.newaxis])
     mean = float(np.sort(ratings[labelled]).mean())
     moments = _moments(np.vstack([scaled[:, labelled], ratings[labelled] - mean]), own)
     fits = _weights(moments.sum(axis=0) - moments)
@@ -151,8 +157,8 @@ def combine_judges(judged: ArrayLike, rated: ArrayLike, clusters: ArrayLike) -> 
     combined[labelled] = (fits[own].T * scaled[:, labelled]).sum(axis=0)
     combined += mean - np.sort(combined[labelled]).mean()
     weights = np.full(len(scores), np.nan)
-    weights[varies] = overall / spread
-    return JudgeCombination(np.where(known, combined, np.nan), tuple(weights.tolist()))
+    weights[kept] = overall / spread
+    return JudgeCombination(np.where(known, combined, np.nan), tuple(weights.tolist()), left_out)
 
 
 _SCALES = np.mean, np.std
@@ -173,8 +179,32 @@ def _checked(judged: ArrayLike, rated: ArrayLike) -> tuple[Floats, Floats]:
     return scores, ratings
 
 
+def _left_out(
+    missing: NDArray[np.bool_], scores: Floats, rated: NDArray[np.bool_], clusters: NDArray[np.intp]
+) -> tuple[str | None, ...]:
+    """Return why each judge is left out, None for a judge that is not."""
+    known = ~missing.all(axis=0)
+    uneven = [_unevenness(own[known], rated[known], clusters[known]) for own in missing]
+    return tuple(
+        why if _varies(row[~own]) else _CONSTANT for row, own, why in zip(scores, missing, uneven, strict=True)
+    )
+
+
 def _varies(scores: Floats) -> bool:
     return len(scores) > 0 and bool(np.ptp(scores) > ROUNDING * np.abs(scores).max())
+
+
+def _unevenness(missing: NDArray[np.bool_], rated: NDArray[np.bool_], clusters: NDArray[np.intp]) -> str | None:
+    """Return how the share of missing scores differs between rated and other units, if more than by chance."""
+    if rated.all() or not rated.any() or not missing.any():
+        return None
+    if missing[~rated].all():
+        return "scored no unit that is not rated"
+    moved = (rated - rated.mean()) * (missing - missing.mean())
+    by_chance = max(rated.var() * missing.var() * len(rated), float((np.bincount(clusters, moved) ** 2).sum()))
+    if moved.sum() ** 2 <= _CHANCE**2 * by_chance:
+        return None
+    return f"scored rated units {'less' if moved.sum() > 0 else 'more'} often than others (p < 0.05)"
 
 
 def _moments(columns: Floats, clusters: NDArray[np.intp]) -> Floats:
@@ -217,8 +247,8 @@ def _weights(moments: Floats) -> Floats:
     quadratic = np.maximum(quadratic, ROUNDING * of_ratings[..., np.newaxis] + np.finfo(float).tiny)
     freedom = np.maximum(n - 2, 0)[:, np.newaxis, np.newaxis]
     evidence = -(freedom * np.log(quadratic) + np.log(determinant) - judges * np.log(_STRENGTHS)) / 2
-    # What a target costs that was chosen, and scaled to fit.
-    evidence[:, 1:] -= np.log(judges * np.sqrt(n))[:, np.newaxis, np.newaxis]
+    # What the choice of a target costs, which is one of so many: a judge and its sign, or the signs of all judges.
+    evidence[:, 1:] -= np.array([[np.log(2 * judges)], [judges * np.log(2)]])
     # Rounded, as the last digit of a logarithm depends on the processor.
     likely = exponential(np.maximum(evidence - evidence.max(axis=(1, 2), keepdims=True), -700).round(9))
     likely /= likely.sum(axis=(1, 2), keepdims=True)
@@ -244,31 +274,24 @@ def _solve(matrix: Floats, right: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class JudgePanel:
-    """Several judges corrected by people's ratings, together and each alone.
+    """Several judges together, corrected by people's ratings.
 
     Attributes
     ----------
     combined : PredictionPowered
-        By the combination of all judges. Its ``judge`` is the mean of the predicted ratings, its ``correlation`` of
+        By the combination of the judges. Its ``judge`` is the mean of the predicted ratings, its ``correlation`` of
         predicted and given ratings, its ``slope`` 1.
-    judges : tuple of PredictionPowered
-        By each judge alone, with its own slope, over the units that this judge scored.
-    weights : tuple of float
-        Of each judge, as `JudgeCombination` has them.
+    combination : JudgeCombination
+        The weight of each judge, and which judges are left out.
     ratings_lost : tuple of float
         Equivalent ratings of the combination minus those of the combination without the judge, or of people alone where
-        no other judge varies: what the judge adds.
-        Below 0 where the combination is as good without it and chance decides; nan without intervals.
-    is_uneven : tuple of bool
-        Whether the judge scored rated units more or less often than the others, by a test of two proportions at 0.05:
-        the interval may then be too narrow.
+        the others cannot be combined: what the judge adds. Below 0 where the combination is as good without it and
+        chance decides; nan without an interval.
     """
 
     combined: PredictionPowered
-    judges: tuple[PredictionPowered, ...]
-    weights: tuple[float, ...]
+    combination: JudgeCombination
     ratings_lost: tuple[float, ...]
-    is_uneven: tuple[bool, ...]
 
 
 def prediction_powered_panel(
@@ -302,7 +325,7 @@ def prediction_powered_panel(
     Warns
     -----
     UnreliableIntervalWarning
-        As `attune_metrics.stats.judges.prediction_powered`, for the combination; `cautions` has those of each judge.
+        As `attune_metrics.stats.judges.prediction_powered`, for the combination.
 
     Raises
     ------
@@ -320,53 +343,49 @@ def prediction_powered_panel(
     >>> judges = [people + error, error + 0.2 * noise]
     >>> rated = np.where(np.arange(200) < 60, people, np.nan)
     >>> found = prediction_powered_panel(judges, rated, draw_resamples(range(200), n_resamples=500))
-    >>> [round(weight, 1) for weight in found.weights]
+    >>> [round(weight, 1) for weight in found.combination.weights]
     [1.0, -0.9]
-    >>> [round(one.equivalent_ratings, -1) for one in (found.combined, *found.judges)]
-    [180.0, 90.0, 60.0]
+    >>> round(found.combined.equivalent_ratings, -1), [round(lost, -1) for lost in found.ratings_lost]
+    (180.0, [120.0, 80.0])
     """
     scores, ratings = _checked(judged, rated)
     if len(scores) < 2:
         raise MetricInputError("a panel has at least two judges; use prediction_powered for one")
-    everyone = np.arange(len(scores))
-    combinations = [
-        combine_judges(scores[kept], ratings, resamples.clusters)
-        for kept in (everyone, *(everyone[everyone != one] for one in everyone))
-    ]
+    combination = combine_judges(scores, ratings, resamples.clusters)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreliableIntervalWarning)  # said below, of the combination
-        alone = prediction_powered(
-            scores, np.broadcast_to(ratings, scores.shape), resamples, method=method, level=level
-        )
-        combined, *without = prediction_powered(
-            np.stack([one.scores for one in combinations]),
-            np.broadcast_to(ratings, (len(combinations), len(ratings))),
-            resamples,
-            slope=1,
-            method=method,
-            level=level,
-        )
-    if combinations[0].reason is not None:
-        corrected = replace(combined.corrected, reason=combinations[0].reason)
-        combined = replace(combined, corrected=corrected, slope=nan, cautions=())
-    if combined.cautions:
-        warnings.warn("; ".join(combined.cautions), UnreliableIntervalWarning, stacklevel=2)
-    return JudgePanel(
-        combined,
-        tuple(alone),
-        combinations[0].weights,
-        tuple(
-            combined.equivalent_ratings - (combined.corrected.n if rest.reason == _NO_JUDGE else one.equivalent_ratings)
-            for rest, one in zip(combinations[1:], without, strict=True)
-        ),
-        tuple(_is_uneven(missing, ~np.isnan(ratings)) for missing in np.isnan(scores)),
-    )
+        warnings.simplefilter("ignore", UnreliableIntervalWarning)  # said below
+        [found] = prediction_powered(combination.scores, ratings, resamples, slope=1, method=method, level=level)
+    if combination.reason is not None:
+        corrected = replace(found.corrected, reason=combination.reason)
+        found = replace(found, corrected=corrected, slope=nan, cautions=())
+    if found.cautions:
+        warnings.warn("; ".join(found.cautions), UnreliableIntervalWarning, stacklevel=2)
+    lost = np.full(len(scores), np.nan)
+    if not isnan(found.equivalent_ratings):
+        kept = [place for place, why in enumerate(combination.left_out) if why is None]
+        without = [combine_judges(np.delete(scores, place, axis=0), ratings, resamples.clusters) for place in kept]
+        alone = np.where(np.isnan(combination.scores), np.nan, 0)
+        rest = np.stack([alone if one.reason else one.scores for one in without])
+        lost[:] = 0
+        lost[kept] = found.equivalent_ratings - _equivalent_ratings(rest, ratings, resamples)
+    return JudgePanel(found, combination, tuple(lost.tolist()))
 
 
-def _is_uneven(missing: NDArray[np.bool_], rated: NDArray[np.bool_]) -> bool:
-    """Tell whether the share of missing scores differs between rated and other units."""
-    share, sizes = missing.mean(), np.array([rated.sum(), (~rated).sum()])
-    if not sizes.all():
-        return False
-    gap = abs(missing[rated].mean() - missing[~rated].mean())
-    return bool(gap > 1.96 * np.sqrt(share * (1 - share) * (1 / sizes).sum()))
+def _equivalent_ratings(predicted: Floats, ratings: Floats, resamples: Resamples) -> Floats:
+    """Return how many ratings would be as precise as each row of predicted ratings (rows, units) and the given ones."""
+    labelled = ~np.isnan(ratings)
+    given = np.where(labelled, ratings - np.nanmean(ratings), 0)
+    counted, off = np.broadcast_to(labelled, predicted.shape), np.where(labelled, given - predicted, 0 * predicted)
+    terms = np.stack([counted, np.broadcast_to(given, predicted.shape), off, predicted], axis=1)
+    sums = cluster_sums(terms, resamples.clusters)
+    people, corrected = distributions_of_sums(sums, resamples, [_mean_rating, _corrected_mean])
+    found: Floats = sums[..., 0].sum(axis=0) * np.nanvar(people, axis=1) / np.nanvar(corrected, axis=1)
+    return found
+
+
+def _mean_rating(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the signature of every statistic
+    return np.asarray(sums[..., 1] / sums[..., 0])
+
+
+def _corrected_mean(sums: Floats, n: Floats) -> Floats:
+    return np.asarray(sums[..., 2] / sums[..., 0] + sums[..., 3] / n)

@@ -70,7 +70,7 @@ from attune_metrics.stats.bootstrap import (
     bootstrap,
     bootstrap_distribution,
     check_method,
-    distribution_of_sums,
+    distributions_of_sums,
     intervals_of,
     mean_of_sums,
     point_estimate,
@@ -149,6 +149,14 @@ def regression_estimate(fixed: Floats | None) -> Statistic:
 def unlikeness(sums: Floats, n: Floats) -> Floats:
     """Mean of j over the rated minus that over the others, as a statistic."""
     return np.asarray(sums[..., 2] / sums[..., 0] - (sums[..., 5] - sums[..., 2]) / (n - sums[..., 0]))
+
+
+def _mean_rating(sums: Floats, n: Floats) -> Floats:  # noqa: ARG001 - of the signature of every statistic
+    return np.asarray(sums[..., 6] / sums[..., 0])
+
+
+def _mean_score(sums: Floats, n: Floats) -> Floats:
+    return np.asarray(sums[..., 7] / n)
 
 
 MIN_LABELS = 30
@@ -273,28 +281,31 @@ def prediction_powered(
     labelled = ~np.isnan(ratings)
     terms, floor, spread, constant = regression_terms(scores, ratings, labelled)
     statistic = regression_estimate(None if fixed is None else fixed * spread)
+    terms = np.concatenate([terms, np.where(labelled, ratings, 0)[:, np.newaxis], scores[:, np.newaxis]], axis=1)
     sums, total = cluster_sums(terms, resamples.clusters), exact_sums(terms)
     rated_units = sums[..., 0]
     reasons = _refusals(labelled.sum(axis=1), constant & (fixed is None))
     estimates = evaluate(statistic, total[..., :-1], total[..., -1]) + floor
     estimates[[reason is not None for reason in reasons]] = np.nan
-    drawn = distribution_of_sums(sums, resamples, statistic) + floor[:, np.newaxis]
+    drawn, unlike, alone, of_judge = distributions_of_sums(
+        sums, resamples, [statistic, unlikeness, _mean_rating, _mean_score]
+    )
+    drawn += floor[:, np.newaxis]
     left_out = None
     if method == "bca":
         left = sums.sum(axis=0) - sums
         left_out = evaluate(statistic, left[..., :-1], left[..., -1]) + floor
     intervals = intervals_of(estimates, rated_units, drawn, left_out, method, level)
-    judge = bootstrap(scores, resamples, method=method, level=level)
-    alone = bootstrap_distribution(ratings, resamples)
+    judge = bootstrap(scores, resamples, method=method, level=level, distribution=of_judge)
     people = bootstrap(ratings, resamples, method=method, level=level, distribution=alone)
     slopes, correlations = association(total, ratings - floor[:, np.newaxis])
     slopes = slopes / spread if fixed is None else np.full(len(terms), fixed)
-    unlike = _unlike(sums, total, rated_units, resamples)
+    differs = _is_unlike(total, rated_units, unlike)
     found = []
     for place, interval in enumerate(intervals):
         refused, correlation = reasons[place], float(correlations[place])
         follows = abs(correlation) if fixed is None else correlation  # a negative b makes use of a judge that errs
-        cautions = () if refused else _cautions(interval.n, correlation, follows, differs=unlike[place])
+        cautions = () if refused else _cautions(interval.n, correlation, follows, differs=differs[place])
         test = TwoSided(nan, nan)
         if interval.reason is None:
             without = None if left_out is None else left_out[rated_units[:, place] > 0, place]
@@ -400,10 +411,9 @@ def _only_term(terms: Floats) -> Floats:
     return terms[:, 0]
 
 
-def _unlike(sums: Floats, total: Floats, rated_units: Floats, resamples: Resamples) -> list[bool]:
+def _is_unlike(total: Floats, rated_units: Floats, drawn: Floats) -> list[bool]:
     """Tell of each series whether the interval of `unlikeness` excludes 0."""
     estimates = evaluate(unlikeness, total[..., :-1], total[..., -1])
-    drawn = distribution_of_sums(sums, resamples, unlikeness)
     intervals = intervals_of(estimates, rated_units, drawn, None, "percentile-expanded", UNLIKE_LEVEL)
     return [one.low > 0 or one.high < 0 for one in intervals]
 

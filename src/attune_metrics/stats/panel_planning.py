@@ -21,7 +21,7 @@ from math import inf, isnan, sqrt
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, check_level, check_number, check_whole
 from attune_metrics.stats.judge_panels import combine_judges
@@ -136,9 +136,10 @@ def plan_panels(
             f"price {price:g} does not pay two ratings of {rating_price:g} each; it has to be higher"
         )
     given = ~np.isnan(ratings)
-    if len(np.unique(index[given])) < 3 or np.ptp(ratings[given]) == 0:
+    scores, ratings, index = scores[:, given], ratings[given], index[given]
+    if len(np.unique(index)) < 3 or np.ptp(ratings) == 0:
         raise MetricInputError("the ratings of the pilot are equal, or of fewer than 3 clusters; rate more units")
-    spread = float(ratings[given].std(ddof=1))
+    spread = float(ratings.std(ddof=1))
     everyone = range(len(scores))
     found = []
     for size in range(min(MOST_JUDGES, len(scores)) + 1):
@@ -148,10 +149,10 @@ def plan_panels(
             affordable = min(n, int((total - of_scores) / each * (1 + 1e-12)))
             if affordable < 2:
                 continue
-            left = ratings - float(ratings[given].mean())
+            left = ratings - float(ratings.mean())
             if judges:
                 combined = combine_judges(scores[list(judges)], ratings, index)
-                if any(np.isnan(combined.weights)):
+                if any(combined.left_out):
                     continue
                 left = ratings - combined.scores
             correlation, effect = _pilot(left, ratings, index)
@@ -162,10 +163,10 @@ def plan_panels(
     return sorted(found, key=lambda panel: (panel.width, panel.spent, panel.judges))
 
 
-def _pilot(left: Floats, ratings: Floats, clusters: ArrayLike) -> tuple[float, float]:
+def _pilot(left: Floats, ratings: Floats, clusters: NDArray[np.intp]) -> tuple[float, float]:
     """Return the correlation that leaves so much of the ratings unexplained, and the design effect of what is left."""
-    rated = ~np.isnan(ratings) & ~np.isnan(left)
-    residuals, labels = left[rated], np.asarray(clusters)[rated]
+    rated = ~np.isnan(left)
+    residuals, labels = left[rated], clusters[rated]
     spread = float(residuals.std(ddof=1))
     share = (spread / float(ratings[rated].std(ddof=1))) ** 2
     with catch_warnings():

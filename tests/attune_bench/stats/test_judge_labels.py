@@ -21,6 +21,7 @@ from attune_metrics import MetricInputError
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.judge_panels import prediction_powered_panel
+from attune_metrics.stats.judges import prediction_powered
 
 QUICK: Any = {"resamples": 300}
 COLUMNS = ("item", "responder", "rater", "dimension", "rating")
@@ -67,10 +68,12 @@ def test_the_numbers_are_those_of_the_function() -> None:
         panel = prediction_powered_panel(*arrays(frame, model), drawn)
         rows = found.filter(model=model)
         names = ["corrected", "low", "high", "equivalent_ratings", "correlation"]
-        for row, one in zip(rows.to_dicts(), (*panel.judges, panel.combined), strict=True):
+        judges, people = arrays(frame, model)
+        alone = prediction_powered(judges, np.tile(people, (2, 1)), drawn)
+        for row, one in zip(rows.to_dicts(), (*alone, panel.combined), strict=True):
             expected = (one.corrected.estimate, one.corrected.low, one.corrected.high)
             assert [row[name] for name in names] == pytest.approx([*expected, one.equivalent_ratings, one.correlation])
-        assert rows["weight"].to_list() == [*panel.weights, None]
+        assert rows["weight"].to_list() == [*panel.combination.weights, None]
         assert rows["ratings_lost"].to_list() == [*panel.ratings_lost, None]
         # The combination has no mean of its own.
         assert rows["judge"].null_count() == 1
@@ -87,7 +90,7 @@ def test_differences_are_of_differences() -> None:
     [row] = found.filter(condition="all 2 judges").to_dicts()
     assert row["corrected"] == pytest.approx(panel.combined.corrected.estimate)
     assert (row["p"], row["p_holm"]) == pytest.approx((panel.combined.p_value,) * 2)
-    assert found["weight"].to_list()[:2] == list(panel.weights)
+    assert found["weight"].to_list()[:2] == list(panel.combination.weights)
 
 
 def test_a_table_of_labels_holds_for_all_judges() -> None:
@@ -112,24 +115,32 @@ def test_ratings_of_a_judge_are_of_this_judge() -> None:
 def test_a_constant_judge_is_named_and_left_out() -> None:
     scores, labels = judged(table(models=("alpha",)), ())
     found = corrected(scores, labels)
-    assert "constant gives all units the same score, and is left out" in found["note"][-1]
+    assert "constant gives all items the same score, and is left out" in found["note"][-1]
     assert found["weight"].is_null().to_list() == [False, True, False, True]
     assert found["reason"].to_list()[1] == "the judge scores all rated units the same, so that the slope is undefined"
     assert found["corrected"].is_null().to_list() == [False, True, False, False]
 
 
 def test_missing_scores_are_counted() -> None:
-    frame = table(models=("alpha",)).filter(~((pl.col("rater") == "gpt") & (pl.col("item") < "i10")))
+    frame = table(models=("alpha",)).filter(~((pl.col("rater") == "gpt") & pl.col("item").str.ends_with("0")))
     found = corrected(*judged(frame))
-    assert "gpt has no score of 10 items; each counts as the mean of this judge" in found["note"][-1]
-    assert found["n"].to_list() == [90, 80, 90]
-    # The ten were rated, none of the others is missing.
-    unlike = (
-        "gpt scored rated and other items unlike often (p < 0.05): the interval may be too narrow; leave this judge out"
-    )
-    assert unlike in found["note"][-1]
-    spread = table(models=("alpha",)).filter(~((pl.col("rater") == "gpt") & pl.col("item").str.ends_with("0")))
-    assert "unlike often" not in corrected(*judged(spread))["note"][-1]
+    assert "gpt has no score of 9 items; each counts as the mean of this judge" in found["note"][-1]
+    assert "left out" not in found["note"][-1]
+    assert found["n"].to_list() == [90, 81, 90]
+
+
+def test_a_judge_that_scored_rated_items_alone_is_left_out() -> None:
+    frame, is_gpt = table(models=("alpha",)), pl.col("rater") == "gpt"
+    for given, why in (
+        (frame.filter(~(is_gpt & (pl.col("item") < "i10"))), "scored rated items less often than others (p < 0.05)"),
+        (frame.filter(~(is_gpt & (pl.col("item") >= "i70"))), "scored rated items more often than others (p < 0.05)"),
+        (frame.filter(~(is_gpt & (pl.col("item") >= "i40"))), "scored no item that is not rated"),
+    ):
+        found = corrected(*judged(given))
+        assert f"gpt {why}, and is left out" in found["note"][-1]
+        assert "as the mean of this judge" not in found["note"][-1]
+        assert found["weight"].is_null().to_list() == [False, True, True]
+        assert found["ratings_lost"][1] == 0
 
 
 def test_no_judge_scored_a_rated_unit() -> None:
@@ -307,7 +318,8 @@ def test_the_command_plans(call: Call, ratings: Path) -> None:
             "--price needs a pilot, which is SCORES and --labels or --people; ",
         ),
         (("--people", "human", *PRICES, "gpt=1", "--width", 1), "--width and --price exclude each other"),
-        (("--people", "human", "--width", 1), "--people, --rating-price and --judge-price are for --price"),
+        (("--people", "human", "--width", 1, "--judge-price", "gpt=1"), "--rating-price and --judge-price are for"),
+        (("--people", "human", "--width", 1, "--sd", 1), "--people"),
         ((), "how wide? Give --width, or --price for the shortest interval that a price pays"),
     ],
 )

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prediction_powered import PANELS, Panel, panel_figures
+from prediction_powered import PANELS, UNEVEN, Panel, panel_figures
 
 from attune_metrics import MetricInputError
 from attune_metrics.metric import UnreliableIntervalWarning
 from attune_metrics.stats.bootstrap import draw_resamples
 from attune_metrics.stats.judge_panels import JudgePanel, combine_judges, prediction_powered_panel
-from attune_metrics.stats.judges import prediction_powered
+from attune_metrics.stats.judges import PredictionPowered, prediction_powered
 from attune_metrics.stats.panel_planning import PlannedPanel, plan_panels
 from attune_metrics.stats.power import corrected_width
 
@@ -31,6 +31,13 @@ def panel(judged: Any, rated: Any = RATED, clusters: Any = range(120), resamples
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableIntervalWarning)
         return prediction_powered_panel(judged, rated, draw_resamples(clusters, n_resamples=resamples))
+
+
+def alone(judge: Any, rated: Any = RATED) -> PredictionPowered:
+    """Return the correction by one judge, without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableIntervalWarning)
+        return prediction_powered(judge, rated, draw_resamples(range(120), n_resamples=200))[0]
 
 
 def width(found: Any) -> float:
@@ -80,9 +87,7 @@ def test_the_estimate_is_of_the_function_for_one_judge() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableIntervalWarning)
         [again] = prediction_powered(scores, RATED, drawn, slope=1)
-        alone = prediction_powered(JUDGES, np.tile(RATED, (3, 1)), drawn)
     assert repr(found.combined) == repr(again)
-    assert repr(found.judges) == repr(tuple(alone))
     assert found.combined.corrected.estimate == pytest.approx(found.combined.judge.estimate)
 
 
@@ -106,8 +111,10 @@ def test_the_scales_of_judges_do_not_matter(shift: float, factor: float, of_peop
 def test_two_judges_are_worth_more_than_one() -> None:
     rated = np.where(np.arange(120) < 60, PEOPLE, nan)
     found = panel([PEOPLE + ONE, 3 + 2 * ONE + TWO, THREE], rated, resamples=1000)
-    assert found.weights == pytest.approx((0.8, -0.3, 0), abs=0.15)
-    assert found.combined.equivalent_ratings > 1.2 * max(one.equivalent_ratings for one in found.judges)
+    assert found.combination.weights == pytest.approx((0.8, -0.3, 0), abs=0.15)
+    assert found.combined.equivalent_ratings > 1.2 * max(
+        alone(judge, rated).equivalent_ratings for judge in (PEOPLE + ONE, 3 + 2 * ONE + TWO)
+    )
     # The third knows nothing: nothing is lost without it.
     assert min(found.ratings_lost[:2]) > 5 > abs(found.ratings_lost[2])
 
@@ -115,24 +122,24 @@ def test_two_judges_are_worth_more_than_one() -> None:
 @pytest.mark.parametrize("factor", [1, -1, -0.2])
 def test_a_judge_that_is_the_truth_or_its_negative(factor: float) -> None:
     found = panel([factor * PEOPLE, *JUDGES])
-    assert found.weights == pytest.approx((1 / factor, 0, 0, 0), abs=1e-6)
+    assert found.combination.weights == pytest.approx((1 / factor, 0, 0, 0), abs=1e-6)
     assert found.combined.corrected.estimate == pytest.approx(PEOPLE.mean())
-    assert width(found.combined) == pytest.approx(width(found.judges[0]), rel=1e-6)
+    assert width(found.combined) == pytest.approx(width(alone(factor * PEOPLE)), rel=1e-6)
 
 
 def test_judges_that_are_alike_share_their_weight() -> None:
-    alone = panel([JUDGES[0], THREE]).combined
+    two = panel([JUDGES[0], THREE]).combined
     found = panel([JUDGES[0], JUDGES[0], JUDGES[0], THREE])
-    assert found.weights[1:3] == pytest.approx(found.weights[:2])
-    assert width(found.combined) == pytest.approx(width(alone), rel=0.02)
+    assert found.combination.weights[1:3] == pytest.approx(found.combination.weights[:2])
+    assert width(found.combined) == pytest.approx(width(two), rel=0.02)
 
 
 def test_a_constant_judge_has_no_weight() -> None:
     found, without = panel([JUDGES[0], [0.1 + 0.2] * 120, JUDGES[1]]), panel(JUDGES[:2])
-    assert isnan(found.weights[1])
-    assert (found.weights[0], found.weights[2]) == without.weights
+    assert found.combination.left_out == (None, "gives all units the same score", None)
+    assert isnan(found.combination.weights[1])
+    assert (found.combination.weights[0], found.combination.weights[2]) == without.combination.weights
     assert repr(found.combined) == repr(without.combined)
-    assert "scores all rated units the same" in str(found.judges[1].corrected.reason)
     assert found.ratings_lost[1] == 0
 
 
@@ -143,7 +150,7 @@ def test_beside_constant_judges_a_judge_adds_what_it_adds_to_people() -> None:
 
 def test_a_judge_that_varies_on_unrated_units_alone() -> None:
     found = panel([JUDGES[0], np.where(np.isnan(RATED), ONE, 3)])
-    assert found.weights[1] == 0
+    assert found.combination.weights[1] == 0
     assert found.combined.corrected.reason is None
 
 
@@ -155,7 +162,7 @@ def test_constant_judges_correct_nothing() -> None:
 
 def test_people_who_always_rate_alike() -> None:
     found = panel(JUDGES, np.where(np.isnan(RATED), nan, 4))
-    assert set(found.weights) == {0}
+    assert set(found.combination.weights) == {0}
     assert found.combined.corrected.estimate == 4
     assert found.combined.corrected.reason == "no variation among clusters"
 
@@ -170,7 +177,45 @@ def test_a_missing_score_is_the_judges_mean() -> None:
         combine_judges(filled, RATED, range(120)).scores, abs=0.05
     )
     found = panel(missing)
-    assert (found.combined.judge.n, found.judges[0].judge.n) == (120, 90)
+    assert found.combined.judge.n == 120
+
+
+@pytest.mark.parametrize(
+    ("missing", "why"),
+    [
+        (np.isnan(RATED), "scored no unit that is not rated"),
+        (np.isnan(RATED) & (np.arange(120) < 60), "scored rated units more often than others (p < 0.05)"),
+        (~np.isnan(RATED) & (np.arange(120) < 60), "scored rated units less often than others (p < 0.05)"),
+        (np.arange(120) < 40, None),
+        # One rating of 40 is chance, and so are the units of a few clusters.
+        (np.arange(120) == 3, None),
+    ],
+)
+def test_a_judge_that_scored_rated_and_other_units_unlike_often_is_left_out(missing: Any, why: str | None) -> None:
+    judged = JUDGES.copy()
+    judged[0, missing] = nan
+    found = combine_judges(judged, RATED, range(120))
+    assert found.left_out == (why, None, None)
+    if why:
+        others = combine_judges(JUDGES[1:], RATED, range(120))
+        assert found.scores.tolist() == others.scores.tolist()
+        assert isnan(found.weights[0])
+        assert found.weights[1:] == others.weights
+
+
+def test_whole_clusters_may_be_rated_or_scored_together() -> None:
+    rated = np.where(FIVES < 8, PEOPLE, nan)
+    judged = JUDGES.copy()
+    judged[0, (FIVES > 5) & (FIVES < 15)] = nan  # 2 of 8 rated clusters and 7 of 16 others
+    assert combine_judges(judged, rated, FIVES).left_out == (None, None, None)
+    assert combine_judges(judged, rated, range(120)).left_out[0] is not None
+
+
+def test_no_judge_is_left() -> None:
+    judged = np.where(np.isnan(RATED), nan, JUDGES[:2])
+    judged = np.array([judged[0], [3] * 120])
+    reason = combine_judges(judged, RATED, range(120)).reason
+    assert reason == "every judge gives all units the same score, or scored rated and other units unlike often"
 
 
 def test_a_unit_that_no_judge_scored_is_left_out() -> None:
@@ -187,7 +232,7 @@ def test_more_judges_than_ratings() -> None:
     found = panel(judged, few)
     assert found.combined.corrected.reason is None
     assert "10 ratings, fewer than 30" in found.combined.cautions[0]
-    assert width(found.combined) < 2 * width(panel(JUDGES[:2], few).judges[0])
+    assert width(found.combined) < 2 * width(alone(JUDGES[0], few))
 
 
 @pytest.mark.parametrize(("rated", "reason"), [(0, "no unit"), (2, "fewer than 3 clusters")])
@@ -195,7 +240,7 @@ def test_too_few_ratings(rated: int, reason: str) -> None:
     found = panel(JUDGES, np.where(np.arange(120) < rated, PEOPLE, nan))
     assert reason in str(found.combined.corrected.reason)
     assert isnan(found.combined.corrected.estimate)
-    assert all(isnan(weight) for weight in found.weights)
+    assert all(isnan(weight) for weight in found.combination.weights)
 
 
 @pytest.mark.parametrize(
@@ -327,9 +372,13 @@ def test_intervals_cover_and_are_no_wider_than_the_best_judges(panel: Panel) -> 
 
 def test_the_page_has_every_line_of_the_benchmark() -> None:
     page = (Path(__file__).parents[3] / "docs" / "judges.md").read_text(encoding="utf-8")
-    [table] = [part.split("\n```")[0] for part in page.split("```text\n") if "\njudges        k" in part[:300]]
-    assert [line[: len(str(PANELS[0]))] for line in table.splitlines()[4:]] == [str(panel) for panel in PANELS]
-    cells = [line[len(str(PANELS[0])) :].split() for line in table.splitlines()[4:]]
+    head = "judges        k clusters  number    best     all       best  people  worth\n"
+    lines = [part.split("\n```")[0].splitlines() for part in page.split(head)[1:]]
+    panels = [[line[: len(str(PANELS[0]))] for line in table] for table in lines]
+    assert panels == [[str(panel) for panel in own] for own in (PANELS, UNEVEN)]
+    cells, uneven = ([line[len(str(PANELS[0])) :].split() for line in table] for table in lines)
+    left_out = [float(line[1].rstrip("%")) for line in uneven]
+    assert f"left out, and intervals cover {min(left_out)} to {max(left_out)}%" in page
     covered = [float(line[1].rstrip("%")) for line in cells]
     widest = max(float(line[2]) for line in cells)
     assert f"Intervals by all judges cover {min(covered)} to {max(covered)}%." in page
