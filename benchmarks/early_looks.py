@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from attune_metrics.stats.comparison import Pairs, paired_permutation_test
 from attune_metrics.stats.early import EarlyDifference, early_differences
 from attune_metrics.stats.looking import Looking
+from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK
 from attune_metrics.stats.power import mde_factor
 from attune_metrics.stats.sums import coefficient_of_variation
 
@@ -83,12 +84,13 @@ def look_at(values: Floats, sizes: NDArray[np.intp], participants: int, looking:
 
 
 def looks_of(participants: int, design: str) -> Iterator[tuple[int, Looking]]:
-    """Yield the participants of each look."""
+    """Yield the participants of each look that decides anything."""
     if design == "any":
         step = 1 if participants < 50 else 5
-        yield from ((number, Looking()) for number in range(5, participants + 1, step))
+        looks = [(number, Looking()) for number in range(step, participants + 1, step)]
     else:
-        yield from ((round(participants * look / LOOKS), Looking(look, LOOKS)) for look in range(1, LOOKS + 1))
+        looks = [(round(participants * look / LOOKS), Looking(look, LOOKS)) for look in range(1, LOOKS + 1)]
+    yield from (one for one in looks if one[0] >= MIN_CLUSTERS_OF_LOOK)
 
 
 def batch(values: Floats, sizes: NDArray[np.intp], effect: float, design: str) -> tuple[Floats, Floats, Floats]:
@@ -101,8 +103,6 @@ def batch(values: Floats, sizes: NDArray[np.intp], effect: float, design: str) -
         decided = np.array([test.p_value < 0.05 for test in tests])
         return decided.astype(np.float64), np.full(len(values), np.nan), used
     for participants, looking in looks_of(len(sizes), design):
-        if participants < 5:  # no interval and no test, see attune_bench.stats.options.MIN_CLUSTERS
-            continue
         for row, one in enumerate(look_at(values, sizes, participants, looking)):
             missed[row] |= one.low > effect or one.high < effect
             if not decided[row] and one.p_value < 0.05:
@@ -153,6 +153,8 @@ def main(argv: Sequence[str] | None = None) -> None:
                 simulated(participants, kind, design, has_effect=False, simulations=simulations) for design in designs
             ]
             cells = [f"{100 * one.decided:.1f}%" for one in found] + [f"{100 * one.missed:.1f}%" for one in found[1:]]
+            if participants < MIN_CLUSTERS_OF_LOOK:
+                cells[1:] = ["refused"] * 4
             print(f"| {kind} | {participants} | {' | '.join(cells)} |", flush=True)
     print("\n| differences | participants | power, " + " | power, ".join(designs) + " | used, 4 looks | used, any |")
     print("| --- " * 7 + "|")
@@ -163,6 +165,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             ]
             cells = [f"{100 * one.decided:.0f}%" for one in found]
             cells += [f"{one.used:.0f} ({100 * one.used / participants:.0f}%)" for one in found[1:]]
+            if participants < MIN_CLUSTERS_OF_LOOK:
+                cells[1:] = ["refused"] * 4
             print(f"| {kind} | {participants} | {' | '.join(cells)} |", flush=True)
     print("\n| models | pairs | error, 4 looks | error, any |")
     print("| --- " * 4 + "|")

@@ -153,6 +153,8 @@ def _row(
         is_skewed = bool(skewness_of_mean((units - units[complete].mean()) ** 2, labels)[0] > 2 * MOST_SKEWNESS)
     row: dict[str, Any] = {"n": found.reliability.n, "models": len(values), "clusters": clusters}
     low, high, reason = interval_ends(found.reliability, clusters, scores)
+    if not found.reliability.n and len(values) > 1:
+        reason = f"no {scores.provenance.unit} has a value of every model"
     row |= {"reliability": nan_to_none(found.reliability.estimate), "low": low, "high": high, "reason": reason}
     for name, part in (("models", found.model), ("units", found.unit), ("within", found.within)):
         low, high, _ = (None, None, None) if is_skewed else interval_ends(part, clusters, scores)

@@ -120,6 +120,8 @@ def figure(
             if kind == "unit_difficulty":  # the analysis has the mean of one model too, the figure a deviation
                 need = "scores of at least two models"
             example = f"; {known[kind].example}" if kind in known and known[kind].example else ""
+            if why := str(error).split(": ", 2)[2:]:
+                raise UserError(f"--kind {kind} has nothing to draw: {why[0]}{example}") from None
             raise UserError(f"--kind {kind} needs {need}{example}" if need else str(error)) from None
     with writing(output, "--output"):
         figures.save(chart, output)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -21,11 +21,11 @@ from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.provenance import group_settings, sent_where_set
 from attune_bench.stats.comparability import MixedSettingsError, check_comparable
 from attune_bench.stats.compare import looking_at
-from attune_bench.stats.options import MIN_CLUSTERS
 from attune_data.collection import Collection
 from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS
 from attune_metrics.stats.looking import Looking
+from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK
 
 LOOKS = 4
 """How many looks a run has where no other number is asked for."""
@@ -83,10 +83,7 @@ class Until:
         if not stages:
             size = len({*self._clusters(kept)})
             few = f"{plural(size, held.cluster)} of the data {'has' if size == 1 else 'have'} scores of {self.other}"
-            needed = f"fewer than {MIN_CLUSTERS} are not compared"
-            if size >= MIN_CLUSTERS:
-                needed = "at any time so few decide nothing; plan a number of looks"
-            raise UserError(f"--until-decided: {few}, and {needed}")
+            raise UserError(f"--until-decided: {few}, and fewer than {MIN_CLUSTERS_OF_LOOK} decide nothing")
         say(f"compared with {self.other} after {listed([f'{one.clusters:,}' for one in stages], 6)} {clusters}")
         return kept
 
@@ -123,7 +120,7 @@ class Until:
         for look in range(1, count + 1):
             size = ceil(total * look / count)
             looking = looking_at(self.looks, None if self.looks == "any" else look) or Looking(1, 1)
-            if size >= MIN_CLUSTERS and looking.factor(size - 1) < inf:
+            if size >= MIN_CLUSTERS_OF_LOOK:
                 found.append(Stage([place for name in names[:size] for place in groups[name]], size, looking))
         return found
 

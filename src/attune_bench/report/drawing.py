@@ -101,7 +101,8 @@ def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, me
     Raises
     ------
     ValueError
-        Where no row has a value, the frame is of something else, or `condition` does not say which of several.
+        Where no row has a value, with the reason where all rows have the same, the frame is of something else, or
+        `condition` does not say which of several.
     """
     if lacking := {"condition", value}.difference(frame.columns):
         raise ValueError(f"the frame has no column {min(lacking)!r}: is it of the analysis that this figure draws?")
@@ -116,8 +117,15 @@ def rows_of(frame: pl.DataFrame, value: str, *, condition: str | None = None, me
         if condition in (None, row["condition"]) and metric in (None, row.get("metric")) and row[value] is not None
     ]
     if not rows:
-        raise ValueError(f"nothing to draw: no {value}{f' of {metric!r}' if metric else ''}")
+        raise nothing_to_draw(frame, f"{value}{f' of {metric!r}' if metric else ''}")
     return rows
+
+
+def nothing_to_draw(frame: pl.DataFrame, value: str) -> ValueError:
+    """Return an error for a frame without a value, with the reason where all rows have the same."""
+    reasons = {*frame["reason"]} if "reason" in frame.columns else {None}
+    why = reasons.pop() if len(reasons) == 1 else None
+    return ValueError(f"nothing to draw: no {value}{f': {why}' if why else ''}")
 
 
 def best_first(rows: Rows, key: str, metric: Metric) -> Rows:

@@ -847,7 +847,10 @@ def of_analysis(
         found = found.filter(pl.col("metric").is_in(chosen["metrics"]))
     if condition is not None and "condition" in found.columns:
         found = found.filter(condition=condition)
-    plot = resolve(analysis.figure)(scores, found.drop_nulls(analysis.estimate))
+    shown = found.drop_nulls(analysis.estimate)
+    if shown.is_empty() and not found.is_empty():
+        raise drawing.nothing_to_draw(found, analysis.estimate)
+    plot = resolve(analysis.figure)(scores, shown)
     if isinstance(plot, Cells):
         return drawing.heatmap(plot)
     options: Any = {name: value for name, value in given.items() if name not in analysis.needs}

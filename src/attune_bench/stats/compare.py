@@ -50,10 +50,10 @@ from attune_metrics.stats.comparison import (
     holm,
     permutation_test_of_pairs,
 )
-from attune_metrics.stats.early import MIN_CLUSTERS_OF_LOOK, early_differences
+from attune_metrics.stats.early import early_differences
 from attune_metrics.stats.equivalence import check_margin, equivalence_of_pairs, verdict
 from attune_metrics.stats.looking import Looking
-from attune_metrics.stats.looks import check_looks
+from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK, check_looks
 from attune_metrics.stats.power import MDE_MIN_CLUSTERS, mde_factor, minimum_detectable_effect
 from attune_metrics.stats.sums import Floats, Statistic, coefficient_of_variation, jackknife_error
 
@@ -247,7 +247,7 @@ def paired_early(
         low, high, mde = nan_to_none(one.low), nan_to_none(one.high), nan_to_none(one.mde)
         if one.differing == 0 and one.difference == 0:
             reason = f"{EQUAL} {draws.drawn}"
-        elif one.clusters < MIN_CLUSTERS_OF_LOOK:
+        elif 0 < one.clusters < MIN_CLUSTERS_OF_LOOK:
             reason = f"fewer than {MIN_CLUSTERS_OF_LOOK} {drawn}"
         elif mde is None and reason is None:
             reason = f"no minimum detectable effect with {plural(one.differing, draws.drawn)} that differ"

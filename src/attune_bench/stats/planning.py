@@ -17,10 +17,10 @@ from attune_data.text import pluralize
 from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, check_whole, nan_to_none
 from attune_metrics.stats.looks import check_looks, plan_of_looks
 from attune_metrics.stats.power import (
-    MDE_MIN_CLUSTERS,
     MOST_UNITS,
     check_difference,
     effect_after_pilot,
+    fewest_participants,
     participants_after_pilot,
     participants_needed,
     planned_effect,
@@ -148,12 +148,12 @@ def plan(
         elif difference is not None:
             pilot_has = {"mde": row["mde"], "pilot_participants": size, "units_cv": units_cv, "looks": looks}
             needed = int(participants_after_pilot(difference, **pilot_has, units_per_participant=of_each))
-        elif participants is not None and participants >= MDE_MIN_CLUSTERS:
+        elif participants is not None and participants >= fewest_participants(looks):
             found = effect_after_pilot(
                 participants, mde=row["mde"], pilot_participants=size, units_cv=units_cv, looks=looks
             )
         else:
-            reason = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} {pluralize(called)}"
+            reason = f"no difference is detectable with fewer than {fewest_participants(looks)} {pluralize(called)}"
         units = _units(needed, of_each)
         rows.append(
             (row["model_a"], row["model_b"], row["condition"], row["metric"], found, needed, units, None, None, None,
@@ -221,8 +221,8 @@ def _frame(rows: Sequence[tuple[Any, ...]], looks: int) -> pl.DataFrame:
     if looks == 1:
         return build_frame(PLAN, rows)
     planned, place = plan_of_looks(looks), [*PLAN].index("participants")
-    share = planned.expected / planned.most
-    return build_frame(PLAN | EXPECTED, [(*row, row[place] and row[place] * share) for row in rows])
+    share, least = planned.expected / planned.most, fewest_participants(looks)  # no earlier look decides anything
+    return build_frame(PLAN | EXPECTED, [(*row, row[place] and max(row[place] * share, least)) for row in rows])
 
 
 def _check_asked(difference: float | None, participants: int | None) -> None:

@@ -7,6 +7,7 @@ with u the t, but at most 3 and at least -3. Ends of intervals are moved back by
 makes of it the one nearer 0 counts, and of two ends the farther one: the skewness is an estimate, and whoever rules out
 less than t errs no more often than t. The p-value is at
 least ``2 / 2^k`` with k clusters in which the models differ, which exchanges of the models could give at the least.
+Fewer than `attune_metrics.stats.looks.MIN_CLUSTERS_OF_LOOK` clusters decide nothing.
 `attune_metrics.stats.looking` has what holds over all looks.
 
 References
@@ -16,12 +17,12 @@ References
 
 from dataclasses import dataclass
 from math import copysign, inf, isnan, nan, sqrt
-from typing import TYPE_CHECKING
 
 from attune_metrics.metric import check_level
 from attune_metrics.stats.bootstrap import NO_VARIATION, mean_of_sums
 from attune_metrics.stats.comparison import Pairs
-from attune_metrics.stats.power import MDE_MIN_CLUSTERS
+from attune_metrics.stats.looking import Looking
+from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -31,16 +32,9 @@ from attune_metrics.stats.sums import (
     jackknife_error,
 )
 
-if TYPE_CHECKING:
-    from attune_metrics.stats.looking import Looking
-
 MIN_DIFFERING = 6
 """Where the models are equal in a cluster, and differ in fewer than this, there is no interval: exchanges of the models
 in so few clusters cannot give p below 0.05."""
-
-MIN_CLUSTERS_OF_LOOK = 12
-"""With fewer clusters there is no interval: they cannot tell whether differences are as skewed as an exponential
-distribution, where the intervals of all looks together would miss the difference in 8.5% of cases."""
 
 _FAR = 3
 """Hall's cubic moves a t beyond this as far as it moves this one: it is an expansion about 0, and too steep far out."""
@@ -63,7 +57,7 @@ class EarlyDifference:
     mde : float
         The smallest true difference that this look alone finds with 80% power; nan where none could be found.
     reason : str, optional
-        Why there is no interval.
+        Why there is no interval, or neither an interval nor a p-value.
     """
 
     first: float
@@ -80,7 +74,7 @@ class EarlyDifference:
 
 
 def early_differences(
-    pairs: Pairs, looking: "Looking", *, statistic: Statistic = mean_of_sums, level: float = 0.95
+    pairs: Pairs, looking: Looking, *, statistic: Statistic = mean_of_sums, level: float = 0.95
 ) -> list[EarlyDifference]:
     """Compare two models, for each of `pairs`, at a look.
 
@@ -128,8 +122,10 @@ def early_differences(
             reason = "no unit has a value"
         elif differing == 0 and difference == 0:
             low, high, p, p_min = 0.0, 0.0, 1.0, 1.0
+        elif size < MIN_CLUSTERS_OF_LOOK:
+            reason = f"fewer than {MIN_CLUSTERS_OF_LOOK} clusters"
         elif isnan(difference) or isnan(error := jackknife_error(own)):
-            reason = "all values are in one cluster" if size == 1 else "the difference is undefined without a cluster"
+            reason = "the difference is undefined without a cluster"
         elif error <= ROUNDING * most:
             reason = NO_VARIATION
             if abs(difference) > ROUNDING * most:
@@ -141,16 +137,14 @@ def early_differences(
             straight = _straightened(t, *shape)
             t = min(t, straight, key=abs) if t * straight > 0 else 0.0
             p, reach = looking.p(t, freedom, differing), looking.factor(freedom, level)
-            if size < MIN_CLUSTERS_OF_LOOK:
-                reason = f"fewer than {MIN_CLUSTERS_OF_LOOK} clusters"
-            elif differing < min(MIN_DIFFERING, size):
+            if differing < MIN_DIFFERING:
                 reason = f"the models differ in fewer than {MIN_DIFFERING} clusters"
             elif reach < inf:
                 low = difference - error * max(reach, _skewed(reach, *shape))
                 high = difference - error * min(-reach, _skewed(-reach, *shape))
             else:
                 reason = "so few clusters decide nothing at any time"
-            if size >= MDE_MIN_CLUSTERS and p_min < 0.05 and reach < inf:
+            if p_min < 0.05 and reach < inf:
                 mde = _detectable(looking, freedom) * error
         found.append(EarlyDifference(*both, difference, low, high, p, p_min, size, differing, mde, reason))
     return found
@@ -186,7 +180,7 @@ def _skewed(t: float, skewness: float, clusters: int) -> float:
     return sqrt(clusters) * 3 / skewness * (copysign(abs(cube) ** (1 / 3), cube) - 1)
 
 
-def _detectable(looking: "Looking", freedom: float) -> float:
+def _detectable(looking: Looking, freedom: float) -> float:
     from scipy.special import stdtrit
 
     return looking.factor(freedom) + float(stdtrit(freedom, 0.8))

@@ -52,7 +52,7 @@ from attune_metrics.metric import (
     warn_undefined,
 )
 from attune_metrics.stats.bootstrap import Interval, Method, bca_correction
-from attune_metrics.stats.looks import plan_of_looks
+from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK, plan_of_looks
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -258,7 +258,21 @@ def _of_differences(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable]) ->
 
 
 _PERFECTLY_CORRELATED = "with a correlation of 1 the difference does not vary"
-_FEW = f"no difference is detectable with fewer than {MDE_MIN_CLUSTERS} participants"
+
+
+def fewest_participants(looks: int) -> int:
+    """Return with how many participants a comparison with so many looks decides anything.
+
+    Examples
+    --------
+    >>> fewest_participants(1), fewest_participants(4)
+    (7, 12)
+    """
+    return MDE_MIN_CLUSTERS if looks == 1 else MIN_CLUSTERS_OF_LOOK
+
+
+def _few(looks: int) -> str:
+    return f"no difference is detectable with fewer than {fewest_participants(looks)} participants"
 
 
 def planned_effect(
@@ -293,7 +307,8 @@ def planned_effect(
         0.5 to 1 is usual where people choose how much they take part.
     looks : int
         K, how often the models are compared while participants come in, each time after an equal part of them: 1 to 20.
-        The effect is the root of `attune_metrics.stats.looks.plan_of_looks` times larger [7]_.
+        The effect is the root of `attune_metrics.stats.looks.plan_of_looks` times larger [7]_, and with several looks
+        at least 12 participants are needed.
 
     Returns
     -------
@@ -326,8 +341,8 @@ def planned_effect(
     9.68
     """
     error = _error_of_one(sd, correlation, icc, units_per_participant, units_cv) * sqrt(plan_of_looks(looks).most)
-    if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
-        warn_undefined("planned_effect", _FEW)
+    if check_whole(participants, "participants", 0, MOST_UNITS) < fewest_participants(looks):
+        warn_undefined("planned_effect", _few(looks))
         return nan
     if error == 0:
         warn_undefined("planned_effect", _PERFECTLY_CORRELATED)
@@ -359,7 +374,7 @@ def participants_needed(
     Returns
     -------
     float
-        A whole number from 7; nan, with a warning, with a correlation of 1.
+        A whole number from 7, or 12 with several looks; nan, with a warning, with a correlation of 1.
 
     Raises
     ------
@@ -376,7 +391,8 @@ def participants_needed(
     if error == 0:
         warn_undefined("participants_needed", _PERFECTLY_CORRELATED)
         return nan
-    return float(clusters_needed(error, 1, difference, units=units_per_participant, units_cv=units_cv))
+    needed = clusters_needed(error, 1, difference, units=units_per_participant, units_cv=units_cv)
+    return float(max(needed, fewest_participants(looks)))
 
 
 def effect_after_pilot(
@@ -417,8 +433,8 @@ def effect_after_pilot(
     10.0
     """
     error = _error_of_pilot(mde, pilot_participants, units_cv) * sqrt(plan_of_looks(looks).most)
-    if check_whole(participants, "participants", 0, MOST_UNITS) < MDE_MIN_CLUSTERS:
-        warn_undefined("effect_after_pilot", _FEW)
+    if check_whole(participants, "participants", 0, MOST_UNITS) < fewest_participants(looks):
+        warn_undefined("effect_after_pilot", _few(looks))
         return nan
     factor = mde_factor(participants, units_cv=units_cv)
     return _finite(factor * error * sqrt(pilot_participants / participants))
@@ -449,7 +465,7 @@ def participants_after_pilot(
     Returns
     -------
     float
-        A whole number from 7.
+        A whole number from 7, or 12 with several looks.
 
     Raises
     ------
@@ -468,7 +484,8 @@ def participants_after_pilot(
     difference = check_difference(difference)
     error = _error_of_pilot(mde, pilot_participants, units_cv) * sqrt(plan_of_looks(looks).most)
     units = check_number(units_per_participant, "units_per_participant", 1, inf)
-    return float(clusters_needed(error, pilot_participants, difference, units=units, units_cv=units_cv))
+    needed = clusters_needed(error, pilot_participants, difference, units=units, units_cv=units_cv)
+    return float(max(needed, fewest_participants(looks)))
 
 
 def _error_of_one(

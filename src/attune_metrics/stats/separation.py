@@ -119,7 +119,8 @@ def separation(values: ArrayLike, clusters: Iterable[Hashable], *, level: float 
         return Separation(empty, empty, empty, empty, nan, nan)
 
     if models < 2 or size < 2:
-        return none("fewer than two models" if models < 2 else "fewer than two clusters")
+        few = "fewer than two clusters" if n else "no unit has a value of every model"
+        return none("fewer than two models" if models < 2 else few)
     means, moved = relative_means(given, index)
     between, noise = float((means**2).sum()), float((moved**2).sum())
     if sqrt(between) <= rounding_of(given):

@@ -9,7 +9,7 @@ References
 .. [4] Wilks (1938), Annals of Mathematical Statistics 9, 60-62.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import atanh, cosh, exp, inf, isnan, log, nan, sqrt, tanh
 from statistics import NormalDist
@@ -117,12 +117,12 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
     reliabilities = parts[0].reliability.estimate, parts[1].reliability.estimate
     observed, corrected, ends = nan, nan, (nan, nan)
     reason = f"fewer than {MIN_MODELS} models" if models < MIN_MODELS else None
-    reason = reason or next((part.reliability.reason for part in parts if isnan(part.reliability.estimate)), None)
+    reason = reason or _reason([part.reliability.reason for part in parts if isnan(part.reliability.estimate)])
     if reason is None:
         (m, f), (other_m, g) = (relative_means(values, index) for values in both)
         scale = sqrt(float((m**2).sum()) * float((other_m**2).sum()))
         observed = min(max(float((m * other_m).sum()) / scale, -1.0), 1.0)
-        reason = next((part.reliability.reason for part in parts if isnan(part.reliability.low)), None)
+        reason = _reason([part.reliability.reason for part in parts if isnan(part.reliability.low)])
         if reason is None and min(reliabilities) < MIN_RELIABILITY:
             reason = f"one of the two has a reliability below {MIN_RELIABILITY}"
         if reason is None:
@@ -133,6 +133,11 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
             corrected, ends = means.corrected, means.ends(models, freedom, level)
     over_models = Interval(corrected, *ends, level, "likelihood ratio", n, size, reason)
     return Correlation(observed, over_models, _within(both, index, level), reliabilities)
+
+
+def _reason(reasons: Sequence[str | None]) -> str | None:
+    """Return why one of two metrics, or both, have no reliability; None where both have one."""
+    return f"in one of the two, {reasons[0]}" if len(reasons) == 1 else next(iter(reasons), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,17 @@ def test_advice_is_true_and_false() -> None:
     assert advice(few, found).startswith("No metric has an interval")
 
 
+def test_why_nothing_is_known_is_the_cause() -> None:
+    apart = [(f"m{m}", f"u{m}-{unit}", name, m + unit) for m in range(6) for unit in range(9) for name in ("a", "b")]
+    scores = Scores.from_table(pl.DataFrame(apart, schema=["model", "unit", "metric", "value"], orient="row"))
+    for analysis in (separation, skills):
+        assert set(analysis(scores, **QUICK)["reason"]) == {"no unit has a value of every model"}
+    flat = table(np.concatenate([CLEAR, CLEAR * 0]), PEOPLE, "clear", "flat")
+    assert skills(flat, **QUICK)["reason"].to_list() == ["in one of the two, all models have the same values"]
+    both = table(np.concatenate([CLEAR * 0, CLEAR * 0]), PEOPLE, "flat", "even")
+    assert skills(both, **QUICK)["reason"].to_list() == ["all models have the same values"]
+
+
 SKILLED, SKILLED_PEOPLE = skill_scores([0, 0, 1, 1], models=40, seed=5)
 FOUR = table(SKILLED, SKILLED_PEOPLE, "a", "b", "c", "d")
 

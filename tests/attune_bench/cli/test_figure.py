@@ -122,6 +122,13 @@ def test_values_of_few_people_are_not_drawn(call: Call, tmp_path: Path) -> None:
     assert (status, out.count("\n"), "few" in path.read_text()) == (0, 1, True)
 
 
+def test_where_nothing_can_be_drawn_it_says_why(call: Call, tmp_path: Path) -> None:
+    rows = [f"{model},{model}{unit},hit,{unit % 2}" for model in "ab" for unit in range(9)]
+    (tmp_path / "apart.csv").write_text("\n".join(["model,unit,metric,value", *rows]))
+    _, _, err = call("figure", tmp_path / "apart.csv", "--kind", "separation", "-o", tmp_path / "figure.svg")
+    assert "--kind separation has nothing to draw: no unit has a value of every model" in err
+
+
 MISTAKES = {
     "ending": (("-o", "f.jpg"), "--output f.jpg has to end in .pdf, .svg, .png or .html"),
     "folder": (("-o", "none/f.svg"), "no such folder: none; create it or choose another --output"),

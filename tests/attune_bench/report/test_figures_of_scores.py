@@ -199,7 +199,7 @@ def test_what_rests_on_few_people_is_not_drawn_on_request() -> None:
     few = Scores.of(COSTED.keep(units=[*COSTED.units["unit"]][:2]))
     entry = OWN["branches"]
     assert type(figures.of_analysis(few, entry, **OPTIONS)).__name__ == "LayerChart"
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="nothing to draw: no share: fewer than 5 participants, not shown"):
         figures.of_analysis(few, entry, small_cells=False, **OPTIONS)
 
 

@@ -87,6 +87,10 @@ def test_undefined() -> None:
     with pytest.warns(UndefinedMetricWarning, match="fewer than 7 participants") as caught:
         assert isnan(effect_after_pilot(6, mde=1, pilot_participants=7))
     assert caught[0].filename == __file__
+    for plan, given in ((planned_effect, USUAL), (effect_after_pilot, PILOT)):
+        with pytest.warns(UndefinedMetricWarning, match="fewer than 12 participants"):
+            assert isnan(plan(11, **given, looks=2))
+        assert plan(12, **given, looks=2) > plan(12, **given) > 0
     with pytest.warns(UndefinedMetricWarning, match="the difference does not vary"):
         assert isnan(planned_effect(9, **USUAL | {"correlation": 1}))
     with pytest.warns(UndefinedMetricWarning, match="the difference does not vary"):

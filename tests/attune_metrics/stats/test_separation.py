@@ -108,6 +108,7 @@ def test_below_zero_is_no_zero() -> None:
     [
         ([[1, 2, 3]], [1, 2, 3], "fewer than two models"),
         ([[1, 2, 3], [2, 3, 5]], [1, 1, 1], "fewer than two clusters"),
+        ([[1, 2, nan], [nan, nan, 5]], [1, 2, 3], "no unit has a value of every model"),
         ([[1, 2, 3], [1, 2, 3]], [1, 2, 3], "all models have the same values"),
         ([[1, 3], [3, 1]], [1, 2], "all models have the same mean"),
     ],

@@ -5,7 +5,7 @@ also feel worse for other reasons: everything here is an association.
 """
 
 from collections.abc import Iterable, Sequence
-from math import nan
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,7 +167,7 @@ def _row(
 ) -> tuple[Any, ...]:
     people = len(set(clusters))
     low, high, reason = interval_ends(found.effect, people, scores)
-    if found.effect.reason == NO_VARIATION:
+    if found.effect.reason == NO_VARIATION and isnan(found.effect.estimate):
         where = "in more turns than the median" if outcome.endswith(AFFECT) else "in some turns and not in others"
         reason = f"no conversation has {BEHAVIOURS[behaviour]} behaviour {where}"
     values = map(nan_to_none, (found.after, found.otherwise, found.effect.estimate))

@@ -105,6 +105,16 @@ def _lacks(turn: Turn) -> bool:
     )
 
 
+def test_an_outcome_that_never_changes_is_no_missing_behaviour() -> None:
+    data = [
+        one.model_copy(update={"turns": [turn.model_copy(update={"mood_shift_tags": ()}) for turn in one.turns]})
+        for one in load("demo")
+    ]
+    rows = after_mismatch(score(load("demo"), load_runs("demo")), data=data).filter(behaviour="missing").to_dicts()
+    assert (rows[0]["difference"], rows[0]["reason"]) == (0, "no variation among participants")
+    assert (rows[0]["low"], rows[2]["reason"]) == (None, None)
+
+
 @pytest.mark.parametrize(("effect", "is_found"), [(0.6, True), (0.0, False)])
 def test_planted_consequences_of_a_missing_behaviour(effect: float, is_found: bool) -> None:
     data = _annotated(effect)
