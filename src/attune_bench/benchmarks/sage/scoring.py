@@ -22,7 +22,6 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
 
-_UNNAMED = "none named"
 _METRICS = ("emo_point", "success", "failure")
 
 
@@ -58,7 +57,7 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
     columns = {**dict.fromkeys(KEYS, pl.String), **dict.fromkeys(_METRICS, pl.Float64)}
     values = pl.DataFrame([(*row(one), *_values(one)) for one in held], schema=columns, orient="row")
     repeated = values.filter(pl.struct("model", "unit").is_duplicated())
-    for model, unit in repeated.select("model", "unit").head(1).iter_rows():
+    for model, _, unit in repeated.select(KEYS).head(1).iter_rows():
         raise MetricInputError(f"two dialogues of scenario {unit!r} and model {model!r}")
     if progress:
         progress(len(held))
@@ -79,8 +78,8 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         settings=group_settings(settings) if is_run else (),
         comparability_keys=dict(EPISODE_SETTINGS) if is_run else {},
     )
-    metrics = {name: CATALOG[name] for name in _METRICS}
-    return ScoreTable(values=values, units=units, metrics=metrics, provenance=provenance)
+    known = {name: CATALOG[name] for name in _METRICS}
+    return ScoreTable(values=values, units=units, metrics=known, provenance=provenance)
 
 
 def _values(dialogue: SageDialogue) -> tuple[float | None, ...]:
@@ -90,7 +89,7 @@ def _values(dialogue: SageDialogue) -> tuple[float | None, ...]:
 
 def row(dialogue: SageDialogue) -> tuple[str, None, str]:
     """Return the model, no condition, and the scenario of a dialogue: its row in the scores."""
-    return _UNNAMED if dialogue.model is None else dialogue.model, None, dialogue.scenario_id
+    return dialogue.model or "none named", None, dialogue.scenario_id
 
 
 def board(scores: ScoreTable) -> pl.DataFrame:
