@@ -279,11 +279,17 @@ def by_judge(of_these: pl.DataFrame, of_population: pl.DataFrame) -> Iterator[st
 
 
 def beside_the_best(found: pl.DataFrame) -> Iterator[str]:
-    """Yield how wide intervals by all judges are, as a part of the shortest of the single judges in each case."""
+    """Yield how wide intervals by all judges are, as a part of the best judge's and of the shortest in each case.
+
+    The best judge is the one whose intervals are shortest on average, in the cases in which it has one.
+    """
     cases = found.pivot("judge", index=["size", "draw", "responder"], values="width").drop_nulls(TOGETHER)
-    ratio = pl.col(TOGETHER) / pl.min_horizontal(JUDGES)
-    for size, mean in cases.group_by("size").agg(ratio.mean()).sort("size").iter_rows():
-        yield f"{size:5}  all four, as a part of the shortest interval by one judge: {mean:.2f}"
+    of_each = [(pl.col(TOGETHER).filter(pl.col(judge).is_not_null()).mean() / pl.col(judge).mean()) for judge in JUDGES]
+    shortest = (pl.col(TOGETHER) / pl.min_horizontal(JUDGES)).mean()
+    parts = cases.group_by("size").agg(pl.max_horizontal(of_each).alias("best"), shortest.alias("shortest"))
+    for size, best, part in parts.sort("size").iter_rows():
+        yield f"{size:5}  all four, as a part of the interval by the best judge: {best:.2f}"
+        yield f"{size:5}  all four, as a part of the shortest interval by one judge: {part:.2f}"
 
 
 def by_attribute(found: pl.DataFrame) -> Iterator[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import polars as pl
 
 from attune_bench.cli.help import VerbGroup
@@ -184,7 +185,8 @@ def correct(
             notes += left_out
             held = read_labels(read, rates, metric=metric)
         else:
-            read, held = _rated(read, labels, people, judge, metric)
+            read, held, left_out = _rated(read, labels, people, judge, metric)
+            notes += left_out
     with page_progress() as begin:
         begin("models")
         frame, warned = with_warnings(lambda: debias(read, held, **sampled))
@@ -302,10 +304,11 @@ def plan_(
         read = read_scores(scores, given)
         with mistakes():
             prices = dict(map(_priced, judge_price))
-            read, held = _rated(read, labels, people, [*prices], metric)
+            read, held, notes = _rated(read, labels, people, [*prices], metric)
         prices_of = {"price": price, "rating_price": rating_price, "judge_prices": prices, "scored": given["scored"]}
-        panels, _ = with_warnings(lambda: plan_judges(read, held, level=level, **prices_of))
-        print_document(document(read, panels_tables(read, panels), notes=panels_note(read, panels, level)), format)
+        panels, warned = with_warnings(lambda: plan_judges(read, held, level=level, **prices_of))
+        notes += panels_note(read, panels, level)
+        print_document(document(read, panels_tables(read, panels), notes=notes, warnings=warned), format)
         return
     if rating_price is not None or judge_price:
         raise UserError("--rating-price and --judge-price are for --price")
@@ -318,7 +321,7 @@ def plan_(
         check_unstated(stated, "--labels" if people is None else "--people")
         read = read_scores(scores, given)
         with mistakes():
-            read, held = _rated(read, labels, people, (), metric)
+            read, held, _ = _rated(read, labels, people, (), metric)
         frame, _ = with_warnings(lambda: plan_labels(read, held, width=width, level=level))
         table = plan_table(frame, read.metrics, read.provenance.condition)
         print_document(document(read, [table], notes=[note]), format)
@@ -341,17 +344,26 @@ def plan_(
 
 def _rated(
     read: Scores, labels: Path | None, people: str | None, judges: Sequence[str], metric: str | None
-) -> tuple[Scores, Labels]:
-    """Return scores, and people's ratings of them, from a table or from one of the raters."""
+) -> tuple[Scores, Labels, list[str]]:
+    """Return scores, people's ratings of them, from a table or from one of the raters, and what is left out."""
     if people is not None and labels is None:
-        return read.rated_by(people, judges=judges, metric=metric)
-    if labels is None or people is not None:
+        kept, part = read.rated_by(people, judges=judges, metric=metric)
+        held = read.rated_by(people, metric=metric)[1] if judges else part
+    elif labels is None or people is not None:
         raise UserError(
             "name people's ratings by --labels, or in a table of ratings the rater who is right by --people"
         )
-    if judges:
-        read = kept_judges(read, judges)
-    return read, read_labels(read, labels, metric=metric)
+    else:
+        held = read_labels(read, labels, metric=metric)
+        kept, part = read, held
+        if judges:
+            kept = kept_judges(read, judges)
+            part = held.of_part(read, kept)
+    rated, used = (int((~np.isnan(one.ratings)).any(axis=0).sum()) for one in (held, part))
+    said = (
+        f"{rated - used} of {plural(rated, f'rated {read.provenance.unit}')} left out, without a score by the judges."
+    )
+    return kept, part, [said] * (rated > used)
 
 
 def _priced(text: str) -> tuple[str, float]:

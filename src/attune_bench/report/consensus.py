@@ -17,7 +17,7 @@ from attune_bench.report.columns import (
 from attune_bench.report.judges import by_dataset, rating_metric
 from attune_bench.report.tables import with_frame
 from attune_bench.stats.consensus import ConsensusTables
-from attune_data.text import joined
+from attune_data.text import joined, plural
 
 
 def consensus_tables(found: ConsensusTables, *, confusion: bool) -> list[Table]:
@@ -72,8 +72,10 @@ def consensus_note(found: ConsensusTables, *, level: float) -> str:
     tested = (
         "Whether two judges share errors is tested, against the others: errors that most judges share cannot show."
         if found.pairs["p_holm"].count()
-        else "Whether judges share errors cannot be tested: that takes four judges and ten clusters."
+        else "Whether judges share errors cannot be tested: that takes four judges with common units, and ten clusters."
     )
+    if apart := found.pairs["excess"].null_count():
+        tested += f" {apart} of {plural(found.pairs.height, 'pair')} cannot be tested, for lack of common units."
     return (
         "Agreement is not truth: what all judges share, such as leniency to the weakest, is in the levels, and nothing "
         "here shows it. The levels follow judges that err alike, as those of one family do, and these judges look more "

@@ -256,7 +256,8 @@ def panels_note(table: ScoreTable, frame: pl.DataFrame, level: float) -> list[st
         panels = rows.filter(pl.col("judges") != "")
         if panels.is_empty():
             said.append(
-                f"{model}: no judge can be paid beside two ratings; people alone give an interval {alone} wide."
+                f"{model}: no judge is left that can be paid beside two ratings; people alone give an interval {alone} "
+                "wide."
             )
         elif best["judges"] == "":
             said.append(

@@ -18,6 +18,7 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.debias import JudgedFrame, Source
 from attune_bench.stats.labels import check_raters
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
+from attune_data.text import joined, pluralize
 from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, nan_to_none
 from attune_metrics.stats.panel_planning import plan_panels
 from attune_metrics.stats.power import labels_needed
@@ -166,6 +167,11 @@ def plan_judges(
         As `attune_bench.stats.debias.debias` and `attune_metrics.stats.panel_planning.plan_panels`, and where a judge
         is not in the scores.
 
+    Warns
+    -----
+    UserWarning
+        Where a judge gave all rated units the same score, so that no panel has it.
+
     Examples
     --------
     >>> from attune_bench import Scores
@@ -199,6 +205,11 @@ def plan_judges(
         except MetricInputError as error:
             raise MetricInputError(f"{model}: {error}") from None
         names = [*places]
+        rated = frame.scores[[*places.values()]][:, ~np.isnan(ratings)]
+        if same := [name for name, own in zip(names, rated, strict=True) if len(np.unique(own[~np.isnan(own)])) < 2]:
+            units = pluralize(table.provenance.unit)
+            said = f"{model}: {joined(same)}: fewer than two different scores of the rated {units}, in no panel"
+            warnings.warn(said, stacklevel=2)
         n = scored or int(np.logical_or.reduce(~np.isnan(frame.scores[[*places.values()]]), axis=0).sum())
         [alone] = [panel.width for panel in found if not panel.judges]
         for panel in found:

@@ -141,7 +141,8 @@ def read_labels(
         groups = [place for group, place in places.items() if group == key[:2] or (for_all and group[0] == model)]
         groups = [group for group in groups if series.scored[group, units[unit]]]
         if not groups:
-            raise MetricInputError(f"{where}: {model!r} has no score on unit {unit!r:.80}; is it another model's?")
+            of = repr(model) if key[1] is None else f"{model!r}, {called} {key[1]!r},"
+            raise MetricInputError(f"{where}: {of} has no score on unit {unit!r:.80}; is it another model's?")
         if key in seen:
             raise MetricInputError(
                 f"{where}: unit {unit!r:.80} of {model!r} is rated in row {seen[key]} already; give one rating, such "

@@ -11,7 +11,8 @@ is nearest to the impression [2]_. Each model (or whatever the units are of) has
 
 What ratings cannot show, however many there are [3]_:
 
-- With one judge nothing, and with two not which of the two errs: at least three judges have to follow each other.
+- With one judge nothing, and with two not which of the two errs: at least three judges have to follow each other, and
+  every two of the three have to have units in common. Such triangles, joined by judges, have to join all judges.
 - Which end of the scale is the good one: most judges are taken to rise with the level.
 - The zero. It is set by the average judge: the shifts of the judges sum to 0. So if all are lenient, the levels are too
   high.
@@ -33,7 +34,7 @@ References
 """
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from math import atanh, nan, sqrt
@@ -44,6 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attune_metrics.metric import MetricInputError, check_level
 from attune_metrics.stats.bootstrap import Interval
+from attune_metrics.stats.bradley_terry import find_groups
 from attune_metrics.stats.cluster_means import t_ends
 from attune_metrics.stats.comparison import holm
 from attune_metrics.stats.sums import (
@@ -70,6 +72,7 @@ MOST_LEVELS = 21
 FOLLOWS = 2.5
 """A judge follows the others where its correlation with their mean is so many standard errors above 0."""
 
+_COMMON = 4  # units that two judges need to be compared
 _RIDGE = 1e-4  # keeps the numbers of a judge that never errs finite
 _PERFECT, _SHORTEST = 1 - 1e-9, 1e-9
 _MOST_STEPS, _NEAR, _CONVERGED, _DIGITS = 10_000, 1e-4, 1e-8, 8
@@ -148,11 +151,11 @@ class Consensus:
     pairs : tuple of SharedErrors
         Of judges that are not left out; none where these are three, which always explain each other.
     log_likelihood : float
-        Of the ratings.
+        Of the ratings, at the last step.
     steps : int
         How many steps EM took.
     reason : str or None
-        Why nothing is estimated: all numbers are nan.
+        Why nothing is estimated: all other numbers are nan.
     """
 
     levels: Floats
@@ -214,8 +217,10 @@ def ordinal_consensus(
     Notes
     -----
     A judge is left out that gives all units one rating, or does not follow the others: its correlation with their mean
-    is less than 2.5 standard errors above 0. Where fewer than three judges are left, or half of them fall where the
-    others rise, nothing is estimated and ``reason`` says so. A judge that falls is turned round. On a scale of two
+    is less than 2.5 standard errors above 0. So is one that has no triangle: two other judges that have four units in
+    common with it and with each other. Where fewer than three judges are left, no judge joins all triangles, half of
+    the judges fall where the others rise, or EM does not converge in 10,000 steps, nothing is estimated and ``reason``
+    says so. A judge that falls is turned round. On a scale of two
     levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift and on 1 over
     the scale keeps a judge that never errs finite. docs/judges.md simulates coverage.
 
@@ -245,7 +250,8 @@ def ordinal_consensus(
         raise MetricInputError("a rating is infinite; expected finite numbers, or nan where a judge did not rate")
     levels = rating_levels(given)
     signs, reasons = _directions(given)
-    if reason := _why_unknown(signs, reasons):
+    groups = _joined(given, signs, reasons)
+    if reason := _why_unknown(signs, reasons, groups):
         reasons = [one or (_FALLS if sign < 0 else None) for one, sign in zip(reasons, signs.tolist(), strict=True)]
         return _unknown(levels, reasons, names, (len(given), level), reason)
     kept = np.flatnonzero(signs)
@@ -255,6 +261,10 @@ def ordinal_consensus(
     fits = (_maximize(data, *_start(data, start), _NEAR) for start in _starts(data))
     best = max(fits, key=lambda fit: round(fit.objective, 3))
     fit = _maximize(data, best.parts, best.shares, _CONVERGED)
+    if fit.steps == _MOST_STEPS:
+        reason = f"the estimate did not converge in {_MOST_STEPS:,} steps"
+        unknown = _unknown(levels, reasons, names, (len(given), level), reason)
+        return replace(unknown, log_likelihood=round(fit.log_likelihood, _DIGITS), steps=fit.steps)
 
     matrices: Floats = np.exp(_log_confusions(fit.parts, len(levels))[:, :, :-1]).round(_DIGITS)
     shares: Floats = fit.shares.round(_DIGITS)
@@ -287,15 +297,45 @@ _METHOD = "one-step jackknife-t"
 _NO_RATING, _FALLS = "no rating", "falls where others rise"
 
 
-def _why_unknown(signs: NDArray[np.int64], reasons: list[str | None]) -> str | None:
+def _joined(ratings: Floats, signs: NDArray[np.int64], reasons: list[str | None]) -> int:
+    """Leave out judges in no triangle, three judges every two of whom have units in common; return how many groups.
+
+    Triangles that are joined by a judge are one group.
+    """
+    if np.count_nonzero(signs) < MIN_JUDGES:
+        return 0
+    given = (~np.isnan(ratings) & (signs != 0)).astype(np.float64)
+    share = (given.T @ given >= _COMMON) & ~np.eye(len(signs), dtype=np.bool_)
+    triangles = share & (share.astype(np.float64) @ share > 0)
+    groups = [group for group in find_groups(triangles.astype(np.float64)) if len(group) > 1]
+    for judge in np.flatnonzero(signs):
+        if not triangles[judge].any():
+            signs[judge] = 0
+            reasons[judge] = f"no two other judges have {_COMMON} units in common with it and with each other"
+    if len(groups) > 1:
+        for number, group in enumerate(groups, 1):
+            for one in group:
+                reasons[one] = f"in group {number} of {len(groups)}"
+    return len(groups)
+
+
+def _why_unknown(signs: NDArray[np.int64], reasons: list[str | None], groups: int) -> str | None:
     """Return why the ratings say nothing of levels, if so."""
     kept, falling = np.count_nonzero(signs), np.count_nonzero(signs < 0)
     rating = sum(reason != _NO_RATING for reason in reasons)
     if rating == 1:
         return f"one judge rated; with one, nothing shows how often it errs: at least {MIN_JUDGES} are needed"
     if kept < MIN_JUDGES:
-        usable = f"{kept or 'none'} of {rating} judges can be used" if kept < rating else "two judges rated"
-        return f"{usable}; with two, nothing shows which of them errs: at least {MIN_JUDGES} are needed"
+        if kept == rating:
+            return f"two judges rated; with two, nothing shows which of them errs: at least {MIN_JUDGES} are needed"
+        few = "two" if kept else f"fewer than {MIN_JUDGES}"
+        usable = f"{kept or 'none'} of {rating} judges can be used; with {few}, nothing shows which of them errs"
+        return f"{usable}: at least {MIN_JUDGES} are needed"
+    if groups > 1:
+        return (
+            f"the judges are in {groups} groups; no judge has {_COMMON} units in common with judges of two groups, and "
+            "nothing shows how lenient one group is beside the other"
+        )
     if 2 * falling == kept:
         return f"{falling} of {kept} judges fall where the others rise; nothing shows which half is right"
     return None
@@ -376,7 +416,7 @@ def _directions(ratings: Floats) -> tuple[NDArray[np.int64], list[str | None]]:
         used = np.flatnonzero(signs)
         if len(used) < 2:
             for alone in used:
-                signs[alone], reasons[alone] = 0, "no other judge to compare with"
+                signs[alone], reasons[alone] = 0, "no other judge is left to compare with"
             break
         found = [_with_others(standard[:, used] * signs[used], place) for place in range(len(used))]
         # Fisher's transformation: standard errors from 0.
@@ -403,10 +443,10 @@ def _directions(ratings: Floats) -> tuple[NDArray[np.int64], list[str | None]]:
 
 
 def _with_others(standard: Floats, place: int) -> tuple[float, int]:
-    """Return the correlation of a judge with the mean of the others, and of how many units; 0 and 0 of fewer than 4."""
+    """Return the correlation of a judge with the mean of the others, and of how many units; 0 and 0 of too few."""
     others = np.delete(standard, place, axis=1)
     both = ~np.isnan(standard[:, place]) & ~np.isnan(others).all(axis=1)
-    if np.count_nonzero(both) < 4:
+    if np.count_nonzero(both) < _COMMON:
         return 0.0, 0
     own, mean = standard[both, place], np.nanmean(others[both], axis=1)
     own, mean = own - own.mean(), mean - mean.mean()
@@ -748,6 +788,7 @@ def _shared_errors(
     impressions = matrices @ np.arange(len(shares))
     centred = impressions - (impressions @ shares)[:, np.newaxis]
     modelled = np.einsum("t,jt,kt->jk", shares, centred, centred)
+    modelled[np.isnan(observed)] = nan
     beyond = _beyond_others(observed)
     moves = _beyond_others(ratio(total - sums, size - sizes))[np.bincount(clusters) > 0] - beyond
     excess, spread = beyond - _beyond_others(modelled), np.sqrt(observed.diagonal())
@@ -766,12 +807,14 @@ def _beyond_others(covariances: Floats) -> Floats:
     """Return covariances (..., judges, judges) minus what all other judges lead to expect of each pair.
 
     For judges i and j and any others k and l, ``c_ij = c_ik c_jl / c_kl`` where one cause explains all. Products and
-    divisors are summed over all k and l before they are divided.
+    divisors are summed over all k and l of which the three covariances are known before they are divided.
     """
-    judges = covariances.shape[-1]
-    apart = covariances * (1 - np.eye(judges))
+    off_diagonal = 1 - np.eye(covariances.shape[-1])
+    known = ~np.isnan(covariances) * off_diagonal
+    apart = np.nan_to_num(covariances) * off_diagonal
     sums = apart.sum(axis=-1)
-    one, other = sums[..., :, np.newaxis] - apart, sums[..., np.newaxis, :] - apart
-    products = one * other - apart @ apart
-    divisors = apart.sum(axis=(-1, -2))[..., np.newaxis, np.newaxis] - 2 * one - 2 * other - 2 * apart
-    return apart - ratio(products, divisors)
+    # What is not of two others: k is j, or l is i.
+    either = sums[..., :, np.newaxis] + sums[..., np.newaxis, :] - apart
+    products = apart @ known @ apart - apart * either
+    divisors = known @ apart @ known - known * either
+    return np.where(known, apart - ratio(products, divisors), nan)

@@ -124,11 +124,12 @@ def test_what_cannot_be_known_is_refused(call: Call, tmp_path: Path) -> None:
     table(path, ratings)
     one = "with one, nothing shows how often it errs: at least 3 are needed"
     two = "with two, nothing shows which of them errs: at least 3 are needed"
+    few = two.replace("two", "fewer than 3")
     silent = "dot: the same rating for every unit, which says nothing about the level"
     for judges, said in {
-        ("ann",): f"one judge rated; {one} (ann: no other judge to compare with)",
+        ("ann",): f"one judge rated; {one} (ann: no other judge is left to compare with)",
         ("ann", "bob"): f"two judges rated; {two} (ann, bob)",
-        ("ann", "dot"): f"none of 2 judges can be used; {two} (ann: no other judge to compare with; {silent})",
+        ("ann", "dot"): f"none of 2 judges can be used; {few} (ann: no other judge is left to compare with; {silent})",
         ("ann", "bob", "dot"): f"2 of 3 judges can be used; {two} ({silent})",
     }.items():
         assert call("judge", "consensus", path, "--judge", *judges) == (
@@ -150,6 +151,28 @@ def test_what_cannot_be_known_is_refused(call: Call, tmp_path: Path) -> None:
         "an evenly spaced scale of at most 21 levels: round the ratings, or leave out ann, with ratings between whole "
         "numbers\n"
     )
+
+
+def test_judges_of_different_items_are_named(call: Call, tmp_path: Path) -> None:
+    pairs, path = simulated(), tmp_path / "pairs.csv"
+    pairs[:60, :2] = pairs[60:, 2:] = np.nan
+    alone = "no two other judges have 4 units in common with it and with each other"
+    status, out, err = call("judge", "consensus", table(path, pairs))
+    assert (status, out) == (2, "")
+    assert "none of 4 judges can be used; with fewer than 3, nothing shows which of them errs" in err
+    assert err.endswith(f"({'; '.join(f'{judge}: {alone}' for judge in JUDGES)})\n")
+    six, groups = (*JUDGES, "eve", "fay"), simulated(6)
+    groups[:60, :3] = groups[60:, 3:] = np.nan
+    err = call("judge", "consensus", table(path, groups, six))[2]
+    assert "the judges are in 2 groups; no judge has 4 units in common with judges of two groups, and nothing" in err
+    assert "(ann: in group 1 of 2; bob: in group 1 of 2; cem: in group 1 of 2; dot: in group 2 of 2;" in err
+    # One pair without a common item is said, and the other pairs are tested.
+    apart = simulated(5)
+    apart[:60, 0] = apart[60:, 1] = np.nan
+    said = " ".join(call("judge", "consensus", table(path, apart, six[:5]))[1].split())
+    assert "Whether two judges share errors is tested" in said
+    assert "1 of 10 pairs cannot be tested, for lack of common units." in said
+    assert "cannot be tested, for lack" not in call("judge", "consensus", table(path, simulated(5), six[:5]))[1]
 
 
 def test_a_dimension_that_cannot_be_known_does_not_stop_the_others(call: Call, tmp_path: Path) -> None:

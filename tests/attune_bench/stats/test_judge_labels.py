@@ -287,7 +287,9 @@ def test_the_plan_says_whether_judges_are_worth_their_price() -> None:
     assert re.fullmatch(
         r"alpha: no panel of judges is worth its price: people alone give the shortest interval, .* wide\.", said[0.9]
     )
-    assert said[1.2].startswith("alpha: no judge can be paid beside two ratings; people alone give an interval ")
+    assert said[1.2].startswith(
+        "alpha: no judge is left that can be paid beside two ratings; people alone give an interval "
+    )
 
 
 def test_a_plan_names_the_model_and_the_judge() -> None:

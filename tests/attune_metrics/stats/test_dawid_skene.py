@@ -118,7 +118,10 @@ def test_a_judge_that_says_nothing_is_left_out_and_named() -> None:
     [
         ([0], "one judge rated; with one, nothing shows how often it errs: at least 3 are needed"),
         ([0, 1], "two judges rated; with two, nothing shows which of them errs: at least 3 are needed"),
-        ([0, 4], "none of 2 judges can be used; with two, nothing shows which of them errs: at least 3 are needed"),
+        (
+            [0, 4],
+            "none of 2 judges can be used; with fewer than 3, nothing shows which of them errs: at least 3 are needed",
+        ),
         ([0, 1, 4], "2 of 3 judges can be used; with two, nothing shows which of them errs: at least 3 are needed"),
         ([0, 1, 5, 6], "2 of 4 judges fall where the others rise; nothing shows which half is right"),
     ],
@@ -168,6 +171,41 @@ def test_the_likelihood_never_falls_and_every_start_counts(monkeypatch: pytest.M
         likelihoods.append(found(ratings).log_likelihood)
     assert all(then >= before - 1e-3 for before, then in pairwise(likelihoods))  # up to the ridge
     assert likelihoods[0] < likelihoods[-1]
+    monkeypatch.setattr(dawid_skene, "_MOST_STEPS", 8)
+    assert found(ratings).reason == "the estimate did not converge in 8 steps"
+    assert isnan(found(ratings).means[0].estimate)
+
+
+def common(*groups: tuple[int, ...], judges: int) -> Ratings:
+    """Return ratings of 60 units for each group of judges, by the judges of the group."""
+    _, ratings = rated(60 * len(groups), (0.0,) * judges)
+    for place, group in enumerate(groups):
+        ratings[60 * place : 60 * place + 60, [judge for judge in range(judges) if judge not in group]] = np.nan
+    return ratings
+
+
+def test_judges_need_common_units_with_two_others() -> None:
+    alone = "no two other judges have 4 units in common with it and with each other"
+    pairs = found(common((0, 1), (2, 3), judges=4))
+    assert (pairs.reason or "").startswith("none of 4 judges can be used; with fewer than 3, nothing shows")
+    assert reasons(pairs) == [alone] * 4
+    # Every two of three judges rated other units.
+    assert found(common((0, 1), (1, 2), (0, 2), judges=3)).reason is None
+    assert reasons(found(common((0, 1, 2), (2, 3), judges=4))) == [None, None, None, alone]
+    assert reasons(found(common((0, 1, 2), (2, 3, 4), judges=5))) == [None] * 5
+    apart = found(common((0, 1, 2), (3, 4, 5), judges=6))
+    assert (apart.reason or "").startswith("the judges are in 2 groups; no judge has 4 units in common with judges of")
+    assert reasons(apart) == ["in group 1 of 2"] * 3 + ["in group 2 of 2"] * 3
+
+
+def test_two_judges_without_common_units_do_not_hide_the_others() -> None:
+    whole = found(rated(120, (0.0,) * 5)[1])
+    one = found(common((0, 2, 3, 4), (1, 2, 3, 4), judges=5))
+    assert len(one.pairs) == len(whole.pairs) == 10
+    assert [(pair.one, pair.other) for pair in one.pairs if isnan(pair.excess)] == [(0, 1)]
+    assert [(pair.one, pair.other) for pair in one.pairs if isnan(pair.p)] == [(0, 1)]
+    # Judges 2, 3 and 4 rated all units.
+    assert abs(one.pairs[-1].excess - whole.pairs[-1].excess) < 0.1
 
 
 def test_order_of_units_and_judges_and_the_unit_do_not_matter() -> None:

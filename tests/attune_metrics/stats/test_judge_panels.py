@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prediction_powered import PANELS, UNEVEN, Panel, panel_figures
+from prediction_powered import GRID, NUMBERS, PANELS, UNEVEN, Panel, panel_figures
 
 from attune_metrics import MetricInputError
 from attune_metrics.metric import UnreliableIntervalWarning
@@ -384,3 +384,39 @@ def test_the_page_has_every_line_of_the_benchmark() -> None:
     assert f"Intervals by all judges cover {min(covered)} to {max(covered)}%." in page
     assert f"They are at most {widest:.2f} times as wide as the best judge's" in page
     assert widest <= 1.05
+
+
+def test_the_page_has_every_number_of_ratings() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "judges.md").read_text(encoding="utf-8")
+    head = f"judges     k cluster{''.join(f'{number:>7}' for number in NUMBERS * 2)}"
+    _, _, rows = page.partition(head)[2].partition("\n")
+    lines = rows.split("\n```")[0].splitlines()
+    assert [line[:20] for line in lines] == [f"{kind:<10}{judges:>2} {sizes:<7}" for kind, judges, sizes in GRID]
+    cells = [[float(cell.rstrip("%")) for cell in line[20:].split()] for line in lines]
+    covered, shortest, width, of_people = (
+        [cell for row in cells for cell in row[4 * part : 4 * part + 4]] for part in range(4)
+    )
+    assert f"Intervals by all judges cover {min(covered)} to {max(covered)}% of the truths." in page
+    assert sum(cell < 93 for cell in covered) == 2
+    assert max(covered) < 97
+    assert (
+        f"{max(width):.2f} times as wide as the best judge's, and {max(of_people):.2f} times as wide as people" in page
+    )
+    assert f"it covers as little as {min(shortest)}%" in page
+    assert max(width) <= 1.05
+    assert max(of_people) <= 1.05
+
+
+@pytest.mark.slow
+def test_with_20_ratings_intervals_cover_and_are_no_wider_than_the_best_judges() -> None:
+    for kind, sizes in (("useless", "fives"), ("one knows", "fives"), ("equal", "alone")):
+        found = panel_figures(Panel(kind, 4, 20, sizes), simulations=200, resamples=300)
+        assert 0.9 <= found.together <= 0.99
+        assert found.width <= 1.06
+        assert found.of_people <= 1.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("panel", UNEVEN, ids=str)
+def test_intervals_cover_where_a_judge_scored_rated_drafts_first(panel: Panel) -> None:
+    assert 0.91 <= panel_figures(panel, simulations=200, resamples=300).together <= 0.99
