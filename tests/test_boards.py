@@ -154,11 +154,12 @@ def test_reliabilities_of_boards_are_cronbachs_alpha() -> None:
         assert reliability == pytest.approx(alpha, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_empathy_of_experts_and_of_judges_is_spearmans() -> None:
     # Means of three raters, whose alpha is by raters as items; Spearman's formula of 1904.
     dimensions = boards_separation.empathy()
     assert len(dimensions) == 21
-    ratings = pl.read_parquet(boards_separation.GOLDEN / "empathy" / "ratings.parquet")
+    ratings = pl.read_parquet(boards_published.GOLDEN / "empathy" / "ratings.parquet")
     for one in dimensions[::5]:
         own = ratings.filter(dataset=one.data, dimension=one.name).pivot("rater", index="item", values="rating")
         sides = [own.select(names).to_numpy().T for names in (boards_separation.EXPERTS, boards_separation.JUDGES)]
