@@ -358,6 +358,10 @@ def prediction_powered_panel(
     if combination.reason is not None:
         corrected = replace(found.corrected, reason=combination.reason)
         found = replace(found, corrected=corrected, slope=nan, cautions=())
+    said = (
+        one.replace("judge and people correlate", "predicted and given ratings correlate") for one in found.cautions
+    )
+    found = replace(found, cautions=tuple(said))
     if found.cautions:
         warnings.warn("; ".join(found.cautions), UnreliableIntervalWarning, stacklevel=2)
     lost = np.full(len(scores), np.nan)
