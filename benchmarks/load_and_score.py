@@ -4,12 +4,14 @@
 
 Prints each ratio with its bound, and exits with 1 where one does not hold. Files are written to a temporary folder.
 They are dense: 5 to 7 turns of about 15 judgements and 12 comparisons with messages of a few sentences, so that
-`json.loads` makes many values of few bytes.
+`json.loads` makes many values of few bytes. `plain_scorer.py` is a scorer that checks nothing.
 """
 
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -55,8 +57,8 @@ def figures() -> list[Figure]:
             _loading(f"the {len(predictions):,} runs alone", [results]),
             _loading(f"the {len(truth):,} conversations alone", [data]),
             _scoring(truth, predictions),
-            _process(data, results, output, "in one process", ("--jobs", "1"), 8),
-            _process(data, results, output, f"by default on {processors()} processors", (), 5),
+            *_process(data, results, output, "in one process", ("--jobs", "1"), (8, 0.85)),
+            *_process(data, results, output, f"by default on {processors()} processors", (), (5, 0.6)),
         ]
 
 
@@ -98,16 +100,23 @@ def _scoring(truth: list[Document], predictions: list[Document]) -> Figure:
     )
 
 
-def _process(data: Path, results: Path, output: Path, how: str, options: tuple[str, ...], bound: float) -> Figure:
+def _process(
+    data: Path, results: Path, output: Path, how: str, options: tuple[str, ...], bounds: tuple[float, float]
+) -> Iterator[Figure]:
     command = [str(Path(sys.executable).with_name("attune-bench")), "score"]
     scored = [*command, "--results", str(results), "--data", str(data), "--output", str(output), *options]
-    parsed = [sys.executable, "-c", _JSON_LOADS, str(data), str(results)]
-    return compare(
-        f"`attune-bench score` {how}, against a process that only json.loads every file",
-        lambda: subprocess.run(scored, check=True, capture_output=True),
-        lambda: subprocess.run(parsed, check=True, capture_output=True),
-        bound=bound,
-    )
+    plain = str(Path(__file__).with_name("plain_scorer.py"))
+    others = {
+        "a process that only json.loads every file": [sys.executable, "-c", _JSON_LOADS, str(data), str(results)],
+        "plain_scorer.py in one process": [sys.executable, plain, str(data), str(results), f"{output}.plain"],
+    }
+    for (against, other), bound in zip(others.items(), bounds, strict=True):
+        yield compare(
+            f"`attune-bench score` {how}, against {against}",
+            partial(subprocess.run, scored, check=True, capture_output=True),
+            partial(subprocess.run, other, check=True, capture_output=True),
+            bound=bound,
+        )
 
 
 if __name__ == "__main__":

@@ -3,16 +3,17 @@
 import gc
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, core_schema, from_json
 
 T = TypeVar("T")
 
@@ -35,6 +36,7 @@ class Record(BaseModel):
         serialize_by_alias=True,
         allow_inf_nan=False,
         ser_json_inf_nan="constants",
+        defer_build=True,
     )
 
     # What a loader takes from the place of a file where the record does not say it.
@@ -76,7 +78,7 @@ class Record(BaseModel):
 
     def canonical_json(self) -> bytes:
         """Return the record as JSON in its one form, keys sorted, which tells whether two have the same content."""
-        return canonical(self.model_dump(mode="json", by_alias=True, exclude_unset=True))
+        return canonical_parts(self.to_json())[0]
 
     def placed(self, **known: str | None) -> Self:
         """Return the record with what its file's place tells; what it says itself, and None, change nothing.
@@ -118,6 +120,25 @@ def _hashable(value: Any) -> Any:
 def canonical(value: object) -> bytes:
     """Return a JSON value as bytes in its one form: keys sorted, no blanks."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def canonical_parts(text: bytes, apart: Set[str] = frozenset()) -> tuple[bytes, bytes]:
+    """Return a JSON object in its one form, keys sorted, no blanks: its other keys, and the keys named `apart`.
+
+    The form is written by native code, and is UTF-8. Where that code would change a value (nan and infinity, a lone
+    surrogate, an integer of more than 64 bits), it is what `canonical` writes.
+
+    Examples
+    --------
+    >>> canonical_parts(b'{"b": 1, "date": "May", "a": [2.0]}', {"date"})
+    (b'{"a":[2.0],"b":1}', b'{"date":"May"}')
+    """
+    content = from_json(text)
+    split = {key: content.pop(key) for key in apart & content.keys()}
+    if b"NaN" not in text and b"Infinity" not in text:
+        with suppress(TypeError):
+            return orjson.dumps(content, option=orjson.OPT_SORT_KEYS), orjson.dumps(split, option=orjson.OPT_SORT_KEYS)
+    return canonical(content), canonical(split)
 
 
 def says_generated(value: object) -> bool:

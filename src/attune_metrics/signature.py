@@ -41,7 +41,8 @@ class Signature:
     settings : str, optional
         Short form of the settings that the predictions were made with.
     data, runs : str, optional
-        `hash_records` of the records scored, and of the predictions.
+        `hash_records` of the records scored, and of the predictions; before it the version of the form of JSON that
+        was hashed, ``v2-``. Hashes of different versions tell nothing about each other.
     scores : str, optional
         `hash_records` of the scores themselves, where the hashes of data and predictions are not known.
     labels : str, optional

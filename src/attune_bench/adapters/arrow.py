@@ -96,7 +96,7 @@ class BatchScorer:
         chosen = _benchmark(benchmark)
         self._scorer = PartScorer(chosen, data, options)
         self._options = _options_text(chosen, options)
-        self._digest = cache(lambda unit: digest(data[unit]).hex() if unit in data else None)
+        self._digest = cache(self._scorer.digest)
 
     def __call__(self, results: "pa.Table") -> "pa.Table":
         """Return the scores of a table of results."""

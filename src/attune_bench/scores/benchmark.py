@@ -231,8 +231,9 @@ class Streaming:
         ``kept(record, digest)`` returns a record with only what its kind needs to decide which of two records with the
         same key counts. This digest is computed from the whole record.
     join : Reference
-        ``join(scorer, results, scored) -> ScoreTable``: `results` are as `kept_result` returns them. `scored` has for
-        each result a frame with the columns of ``score``, and the number of the result's row in that frame.
+        ``join(scorer, results, scored, digest_of) -> ScoreTable``: `results` are as `kept_result` returns them.
+        `scored` has for each result a frame with the columns of ``score``, and the number of the result's row in that
+        frame. ``digest_of(id)`` returns the hash of a data record.
     """
 
     scorer: Reference

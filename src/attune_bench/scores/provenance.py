@@ -6,9 +6,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
-from pydantic_core import from_json
 
-from attune_data.record import Record, canonical, content_hash
+from attune_data.record import Record, canonical_parts, content_hash
 from attune_metrics.signature import hash_digests
 
 if TYPE_CHECKING:
@@ -25,7 +24,12 @@ def fingerprint(records: Iterable[Record]) -> str:
     >>> fingerprint(conversations) == fingerprint(reversed(conversations))
     True
     """
-    return hash_digests(map(digest, records))
+    return hash_of(map(digest, records))
+
+
+def hash_of(digests: Iterable[bytes]) -> str:
+    """Return the hash of records from their digests, with the version of the form of JSON that digests are of."""
+    return f"v2-{hash_digests(digests)}"
 
 
 def digest(record: Record) -> bytes:
@@ -48,7 +52,7 @@ def results_fingerprint(results: Iterable[Record], kind: "Kind[Any, Any]") -> st
     >>> results_fingerprint(later, RUN) == results_fingerprint(runs, RUN)
     True
     """
-    return hash_digests(result_digests(result, kind)[0] for result in results)
+    return hash_of(result_digests(result, kind)[0] for result in results)
 
 
 def result_digests(result: Record, kind: "Kind[Any, Any]") -> tuple[bytes, bytes]:
@@ -56,11 +60,10 @@ def result_digests(result: Record, kind: "Kind[Any, Any]") -> tuple[bytes, bytes
 
     A result names its model, which a file may tell by its place alone.
     """
-    content = from_json(result.to_line())
     costs = {key for key in result.model_extra or () if key.endswith("_cost")}
-    unhashed = {key: content.pop(key) for key in (kind.unhashed | costs) & content.keys()}
-    counted = sha256(canonical(content)).digest()
-    return counted, sha256(counted + canonical(unhashed)).digest()
+    content, unhashed = canonical_parts(result.to_line(), kind.unhashed | costs)
+    counted = sha256(content).digest()
+    return counted, sha256(counted + unhashed).digest()
 
 
 NOT_RECORDED = "not recorded"

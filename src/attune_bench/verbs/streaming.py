@@ -54,11 +54,19 @@ class PackedRecords(Mapping[str, Any]):
     def __init__(self, model: type[Record]) -> None:
         self._model = model
         self._packed: dict[str, bytes] = {}
+        self._digests: dict[str, str] = {}
 
-    def add(self, record: Any) -> None:
-        """Add a record, unless there is one with its id."""
+    def add(self, record: Any) -> str:
+        """Add a record, unless there is one with its id; return its hash as hexadecimal digits."""
+        made = digest(record).hex()
         if record.id not in self._packed:
             self._packed[record.id] = zlib.compress(record.to_line(), 1)
+            self._digests[record.id] = made
+        return made
+
+    def digest(self, key: str) -> str:
+        """Return the hash of a record, without unpacking it."""
+        return self._digests[key]
 
     def __getitem__(self, key: str) -> Any:
         return self._model.model_validate_json(zlib.decompress(self._packed[key]), by_alias=True, by_name=False)
@@ -140,12 +148,19 @@ class PartScorer:
             if unit in self._data:
                 self.scorer.about(unit)
 
+    def digest(self, unit: str) -> str | None:
+        """Return the hash of a record of the data as hexadecimal digits; None where there is no such record."""
+        if unit not in self._data:
+            return None
+        return self._data.digest(unit) if isinstance(self._data, PackedRecords) else digest(self._data[unit]).hex()
+
     def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "Scores":
         """Return the scores of the results that count; `scored` has the frame of each and its row, by its `id`."""
         # Found here, as workers need neither it nor the time that its imports take.
         from attune_bench.verbs.scores import Scores
 
-        return Scores.of(resolve(self._join)(self.scorer, results, [scored[id(record)] for record in results]))
+        rows = [scored[id(record)] for record in results]
+        return Scores.of(resolve(self._join)(self.scorer, results, rows, self.digest))
 
 
 def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> PartScorer:
@@ -236,8 +251,7 @@ def pack(source: Source, benchmark: Benchmark, packed: PackedRecords, progress: 
 
     def found() -> Iterator[tuple[Record, str]]:
         for record, document in records_of(source, reader, progress=progress):
-            packed.add(record)
-            yield kept(record, digest(record).hex()), document.name
+            yield kept(record, packed.add(record)), document.name
 
     collection: Collection[Any] = collect(source, kind, found(), reader.issues)
     return collection

@@ -33,7 +33,7 @@ References
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
@@ -87,7 +87,7 @@ class BinaryCounts:
     fn: int = 0
 
     def __add__(self, other: "BinaryCounts") -> "BinaryCounts":
-        return BinaryCounts(self.tp + other.tp, self.tn + other.tn, self.fp + other.fp, self.fn + other.fn)
+        return _counted(self.tp + other.tp, self.tn + other.tn, self.fp + other.fp, self.fn + other.fn)
 
     @property
     def n(self) -> int:
@@ -119,6 +119,10 @@ class BinaryCounts:
         """``(TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN))``."""
         tp, tn, fp, fn = self.tp, self.tn, self.fp, self.fn
         return _ratio(tp * tn - fp * fn, sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
+
+
+# Turns have few questions, and so few different counts.
+_counted = lru_cache(maxsize=2**14)(BinaryCounts)
 
 
 def _ratio(numerator: int, denominator: float) -> float:
@@ -164,7 +168,7 @@ def count_answers(reference: PreparedAnswers, predicted: CheckedAnswers) -> Bina
     """Count as `binary_counts` does, without checks; answers are spelled ``yes``, ``no``, ``na`` or None."""
     tp = list(map(predicted.get, reference.yes)).count("yes")
     fp = list(map(predicted.get, reference.no)).count("yes")
-    return BinaryCounts(tp=tp, tn=len(reference.no) - fp, fp=fp, fn=len(reference.yes) - tp)
+    return _counted(tp, len(reference.no) - fp, fp, len(reference.yes) - tp)
 
 
 def check_answers(answers: object, side: str) -> dict[str, str | None]:

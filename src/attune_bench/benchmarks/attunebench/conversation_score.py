@@ -18,6 +18,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from math import isnan, nan
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, NotRequired
@@ -106,6 +107,7 @@ class Truth:
     """One conversation's annotations, prepared; `turns` by number, in order of number."""
 
     participant_id: str | None
+    synthetic: bool
     wide: ConversationWideQuestions
     turns: dict[int, TurnTruth]
     pre_panas: PreparedPanas
@@ -118,6 +120,7 @@ def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
     turns = {turn.turn_number: turn for turn in conversation.turns}
     return Truth(
         conversation.participant_id,
+        conversation.synthetic,
         conversation.conversation_wide_questions,
         {number: _prepare_turn(turns[number]) for number in sorted(turns)},
         prepare_panas(panas_form(conversation.pre_panas), protocol=protocol),
@@ -169,9 +172,8 @@ class _StrictNumber:
         )
 
 
-def _attributes(record: type, prefix: str) -> tuple[str, ...]:
-    """Return the keys of a record that have a prefix, without the prefix: attributes of the metric that gives them."""
-    return tuple(name.removeprefix(prefix) for name in record.__annotations__ if name.startswith(prefix))
+def _with_prefix(record: type, prefix: str) -> tuple[str, ...]:
+    return tuple(name for name in record.__annotations__ if name.startswith(prefix))
 
 
 Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]
@@ -380,8 +382,12 @@ class ConversationScore(TypedDict):
     calls: NotRequired[CallCounts]
 
 
-_EMOTION = _attributes(TurnScore, "emotion_")
-PANAS = tuple(name for name in _attributes(PostScore, "panas_") if name != "item_errors")
+# The keys that a metric gives, and its attributes, which are called so without the prefix.
+_EMOTION = _with_prefix(TurnScore, "emotion_")
+_of_emotion = attrgetter(*(name.removeprefix("emotion_") for name in _EMOTION))
+_PANAS = tuple(name for name in _with_prefix(PostScore, "panas_") if name != "panas_item_errors")
+PANAS = tuple(name.removeprefix("panas_") for name in _PANAS)
+_of_panas = attrgetter(*PANAS)
 POOLED = tuple(f"pooled_{counts_key(task)}" for task in BINARY_TASKS)
 AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
 """The metrics of turns that a conversation averages: its key ``avg_<name>`` is the mean of the turns' ``name``."""
@@ -425,6 +431,9 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
     return record  # type: ignore[return-value]  # built key by key; the vectors test every key
 
 
+_of_judge = attrgetter(*JUDGE_DIMENSIONS)
+
+
 def hp_asked(run: Run) -> bool:
     """Tell whether a model was asked the questions in their HP-facing phrasing too."""
     return any(turn.em_binary_om_assessment_hp or turn.em_binary_human_prediction_hp for turn in run.turns)
@@ -432,11 +441,12 @@ def hp_asked(run: Run) -> bool:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
+    return math.fsum(there) / len(there) if there else None
 
 
+@lru_cache(maxsize=2**14)
 def count_scores(counts: BinaryCounts) -> CountScores:
-    """Return binary counts with the scores that follow from them, by the keys of `CountScores`."""
+    """Return binary counts with the scores that follow from them, by the keys of `CountScores`; not to be changed."""
     return {name: getattr(counts, name) for name in COUNTS}  # type: ignore[return-value]  # COUNTS are its keys
 
 
@@ -446,24 +456,26 @@ def _score_turn(number: int, truth: TurnTruth, turn: RunTurn, pooled: dict[str, 
     pairwise = score_comparisons(truth.comparisons, turn.em_pairwise_selections)
     response = score_response(truth.responses, turn.em_drafted_response)
 
-    counts = {task: count_answers(*BINARY_TASKS[task](truth, turn)) for task in pooled}
-    for task, own in counts.items():
+    counts: dict[str, CountScores] = {}
+    for task in pooled:
+        own = count_answers(*BINARY_TASKS[task](truth, turn))
         pooled[task] += own
+        counts[task] = count_scores(own)
     om, human = counts["binary_om"], counts["binary_human"]
     om_hp, human_hp = counts.get("binary_om_hp"), counts.get("binary_human_hp")
     # By definition a turn without judgements scores 1 in the observer phrasing and 0 in the other.
     judged = truth.observed.judged
     return {
         "turnNumber": number,
-        **{f"emotion_{name}": nan_to_none(getattr(emotion, name)) for name in _EMOTION},  # type: ignore[typeddict-item]
-        "binary_om_accuracy": om.accuracy if judged else 1.0,
-        "binary_human_accuracy": human.accuracy if judged else 1.0,
-        "binary_om_metrics": count_scores(om),
-        "binary_human_metrics": count_scores(human),
-        "binary_om_accuracy_hp": None if om_hp is None else om_hp.accuracy,
-        "binary_human_accuracy_hp": None if human_hp is None else human_hp.accuracy,
-        "binary_om_metrics_hp": None if om_hp is None else count_scores(om_hp),
-        "binary_human_metrics_hp": None if human_hp is None else count_scores(human_hp),
+        **dict(zip(_EMOTION, map(nan_to_none, _of_emotion(emotion)), strict=True)),  # type: ignore[typeddict-item]
+        "binary_om_accuracy": om["accuracy"] if judged else 1.0,
+        "binary_human_accuracy": human["accuracy"] if judged else 1.0,
+        "binary_om_metrics": om,
+        "binary_human_metrics": human,
+        "binary_om_accuracy_hp": om_hp and om_hp["accuracy"],
+        "binary_human_accuracy_hp": human_hp and human_hp["accuracy"],
+        "binary_om_metrics_hp": om_hp,
+        "binary_human_metrics_hp": human_hp,
         "pairwise_accuracy": pairwise.accuracy,
         "pairwise_kendall_tau": nan_to_none(pairwise.kendall_tau),
         "response_similarity": response.similarity,
@@ -472,7 +484,7 @@ def _score_turn(number: int, truth: TurnTruth, turn: RunTurn, pooled: dict[str, 
         "response_similarity_human_edited": response.human_edited,
         "response_preference_alignment": response.preference_alignment,
         "draft_judge_score": nan_to_none(
-            score_draft_judge({name: getattr(turn.em_draft_judge_scores, name) for name in JUDGE_DIMENSIONS})
+            score_draft_judge(dict(zip(JUDGE_DIMENSIONS, _of_judge(turn.em_draft_judge_scores), strict=True)))
         ),
         "draft_binary_alignment": nan_to_none(score_draft_binary(truth.preferred, turn.em_draft_binary_assessment)),
     }
@@ -484,7 +496,7 @@ def _score_post(truth: Truth, post: PostConversation, form: PreparedPanas, proto
     off = holistic.q3_follow_up_score(told.q3_follow_up_what_felt_off, said.q3_follow_up_what_felt_off)
     branches = score_four_branch(truth.branches, branch_ratings(said.four_branch_scores))
     return {
-        **{f"panas_{name}": nan_to_none(getattr(panas, name)) for name in PANAS},  # type: ignore[typeddict-item]
+        **dict(zip(_PANAS, map(nan_to_none, _of_panas(panas)), strict=True)),  # type: ignore[typeddict-item]
         "panas_item_errors": panas.item_errors,
         "q1_looking_for_score": holistic.q1_looking_for_score(
             told.q1_looking_for, said.q1_looking_for, protocol=protocol
@@ -692,7 +704,7 @@ def add_similarities(scored: Sequence[Scored], other: OtherSimilarity) -> None:
             for draft, texts, weights in of_run
         ]
         means: dict[str, Any] = {
-            name: sum(of_measure) / len(of_measure)
+            name: math.fsum(of_measure) / len(of_measure)
             for name, of_measure in zip(other.columns, zip(*of_turns, strict=True), strict=True)
         }
         one.record.update(means)  # type: ignore[typeddict-item]  # keys that not every record has

@@ -79,10 +79,10 @@ def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
     found = [_expected_tags(len(words), len(vocabulary & words), len(vocabulary)) for words in tags]
     tagged = [hit_rate for (hit_rate, _), words in zip(found, tags, strict=True) if words]
     return {
-        "avg_emotion_hit_rate": fmean(hit_rate for hit_rate, _ in found),
+        "avg_emotion_hit_rate": fmean([hit_rate for hit_rate, _ in found]),
         "avg_emotion_hit_rate_tagged_only": fmean(tagged) if tagged else None,
-        "avg_emotion_f1": fmean(f1 for _, f1 in found),
-        "avg_emotion_va_score": fmean(_expected_va(tuple(sorted(turn.tags.words))) for turn in turns),
+        "avg_emotion_f1": fmean([f1 for _, f1 in found]),
+        "avg_emotion_va_score": fmean([_expected_va(tuple(sorted(turn.tags.words))) for turn in turns]),
     }
 
 
@@ -94,8 +94,18 @@ def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
         # Both are 1 where no word is drawn, else 0.
         return 1 / len(counts), 1 / len(counts)
     shared = [drawn * known / words for drawn in counts]
-    f1 = fmean(2 * right / (tagged + drawn) for drawn, right in zip(counts, shared, strict=True))
+    f1 = fmean([2 * right / (tagged + drawn) for drawn, right in zip(counts, shared, strict=True)])
     return fmean(shared) / tagged, f1
+
+
+@cache
+def _drawn_words() -> tuple[list[str], list[Any]]:
+    """Return the words of the codebook, and for 1 to 3 drawn words the indices of every draw as an array."""
+    import numpy as np
+
+    words = [emotion.word.lower() for emotion in load_codebook().emotions.values()]
+    numbers = range(1, _MOST_TAGS + 1)
+    return words, [np.array([*combinations(range(len(words)), number)]) for number in numbers]
 
 
 @lru_cache(maxsize=2**12)
@@ -105,16 +115,16 @@ def _expected_va(tagged: tuple[str, ...]) -> float:
 
     if not tagged:
         return 1 / (_MOST_TAGS + 1)
-    words = [emotion.word.lower() for emotion in load_codebook().emotions.values()]
+    words, draws = _drawn_words()
     # A word that is not in the codebook, or one more copy than words are drawn, adds nothing to a matching.
     known = [word for word, copies in Counter(tagged).items() if word in words for _ in range(min(copies, _MOST_TAGS))]
     if not known:
         return 0.0
     similar = np.array([[SIMILARITY[own, word] for word in words] for own in known])
     total = 0.0
-    for number in range(1, _MOST_TAGS + 1):
+    for number, drawn in enumerate(draws, 1):
         # (tagged, draws, drawn words), turned so that each of the fewer words is matched with one of the others.
-        values = similar[:, np.array([*combinations(range(len(words)), number)])]
+        values = similar[:, drawn]
         fewer = values if len(known) <= number else values.T
         rows = range(len(fewer))
         matched = (fewer[rows, :, columns].sum(axis=0) for columns in permutations(range(fewer.shape[2]), len(rows)))
@@ -129,10 +139,10 @@ def _of_questions(turns: list[TurnTruth]) -> dict[str, float | None]:
     # conversation without judgements is not asked in the HP-facing phrasing.
     asked = any(turn.observed.judged for turn in turns)
     return {
-        "avg_binary_om_accuracy": fmean(1.0 if value is None else value for value in om),
-        "avg_binary_human_accuracy": fmean(1.0 if value is None else value for value in human),
-        "avg_binary_om_accuracy_hp": fmean(value or 0.0 for value in om) if asked else None,
-        "avg_binary_human_accuracy_hp": fmean(value or 0.0 for value in human) if asked else None,
+        "avg_binary_om_accuracy": fmean([1.0 if value is None else value for value in om]),
+        "avg_binary_human_accuracy": fmean([1.0 if value is None else value for value in human]),
+        "avg_binary_om_accuracy_hp": fmean([value or 0.0 for value in om]) if asked else None,
+        "avg_binary_human_accuracy_hp": fmean([value or 0.0 for value in human]) if asked else None,
     }
 
 
@@ -145,7 +155,7 @@ def _expected_accuracy(reference: PreparedAnswers) -> float | None:
 
 def _of_pairs(turns: list[TurnTruth]) -> dict[str, float | None]:
     scores = [score_random_choices(turn.comparisons) for turn in turns]
-    found: dict[str, float | None] = {"avg_pairwise_accuracy": fmean(score.accuracy for score in scores)}
+    found: dict[str, float | None] = {"avg_pairwise_accuracy": fmean([score.accuracy for score in scores])}
     if not any(_may_be_undefined(turn.comparisons) for turn in turns):
         taus = [score.kendall_tau for score in scores if not isnan(score.kendall_tau)]
         found["avg_pairwise_kendall_tau"] = fmean(taus) if taus else None
@@ -161,7 +171,7 @@ def _of_panas(truth: Truth) -> dict[str, float | None]:
     after, before = truth.post_panas, truth.pre_panas
     rated = [score_panas(after, form, baseline=before) for form in _rated_forms()]
     # The metrics of items are means over items: forms with the same rating for every item are enough.
-    of_items = {f"panas_{name}": nan_to_none(fmean(getattr(one, name) for one in rated)) for name in _OF_ITEMS}
+    of_items = {f"panas_{name}": nan_to_none(fmean([getattr(one, name) for one in rated])) for name in _OF_ITEMS}
     return of_items | _of_totals(after.totals, before.totals)
 
 
@@ -200,18 +210,18 @@ def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
     q2, q3, actual = load_codebook().q2_options, load_codebook().q3_options, truth.wide
     clarity, fit = actual.q2_emotion_clarity, actual.q3_model_fit
     branches = [score_four_branch(truth.branches, dict.fromkeys(BRANCHES, rating)) for rating in _RATINGS]
-    errors = {branch: fmean(one.per_branch[branch] for one in branches) for branch in branches[0].per_branch}
-    mae = fmean(one.mae for one in branches)
+    errors = {branch: fmean([one.per_branch[branch] for one in branches]) for branch in branches[0].per_branch}
+    mae = fmean([one.mae for one in branches])
     return {
         "q1_looking_for_score": _expected_goals(actual.q1_looking_for, protocol),
-        "q2_emotion_clarity_match": fmean(holistic.q2_emotion_clarity_match(clarity, option) for option in q2),
-        "q3_model_fit_match": fmean(holistic.q3_model_fit_match(fit, option) for option in q3),
-        "q3_model_fit_ordinal_distance": fmean(holistic.q3_model_fit_ordinal_distance(fit, option) for option in q3),
+        "q2_emotion_clarity_match": fmean([holistic.q2_emotion_clarity_match(clarity, option) for option in q2]),
+        "q3_model_fit_match": fmean([holistic.q3_model_fit_match(fit, option) for option in q3]),
+        "q3_model_fit_ordinal_distance": fmean([holistic.q3_model_fit_ordinal_distance(fit, option) for option in q3]),
         # Nothing is drawn for what felt off.
         "q3_follow_up_score": holistic.q3_follow_up_score(actual.q3_follow_up_what_felt_off, ()),
         "avg_four_branch_mae": mae,
         "four_branch_mae": mae,
-        "four_branch_normalized": fmean(one.normalized for one in branches),
+        "four_branch_normalized": fmean([one.normalized for one in branches]),
         **{f"four_branch_{branch}_mae": errors.get(branch) for branch in BRANCHES},
     }
 
@@ -249,4 +259,4 @@ def _expected_goals(chosen: tuple[str, ...], protocol: Protocol) -> float:
     """Return the expected score of goals, each drawn with probability 1/2."""
     options = load_codebook().q1_options
     drawn = (subset for n in range(len(options) + 1) for subset in combinations(options, n))
-    return fmean(holistic.q1_looking_for_score(chosen, subset, protocol=protocol) for subset in drawn)
+    return fmean([holistic.q1_looking_for_score(chosen, subset, protocol=protocol) for subset in drawn])

@@ -23,7 +23,6 @@ from attune_bench.benchmarks.attunebench.expected_scores import expected_scores
 from attune_bench.scores.provenance import (
     SENT_WHERE_SET,
     GroupSettings,
-    digest,
     group_settings,
     of_server,
     sent_where_set,
@@ -175,8 +174,6 @@ class ScoredConversation:
 
     Attributes
     ----------
-    digest : str
-        The hash of the conversation, as hexadecimal digits.
     participant : str, optional
         The participant, as the conversation writes the name.
     synthetic : bool
@@ -185,7 +182,6 @@ class ScoredConversation:
         What random answers score, by metric.
     """
 
-    digest: str
     participant: str | None
     synthetic: bool
     chance: dict[str, float | None]
@@ -278,13 +274,8 @@ class RunScorer:
         return () if self.similarity is None else self.similarity.columns
 
     def _about(self, conversation_id: str) -> ScoredConversation:
-        conversation = self.conversations[conversation_id]
-        return ScoredConversation(
-            digest(conversation).hex(),
-            conversation.participant_id,
-            conversation.synthetic,
-            expected_scores(self._truth(conversation_id), self.protocol),
-        )
+        truth = self._truth(conversation_id)
+        return ScoredConversation(truth.participant_id, truth.synthetic, expected_scores(truth, self.protocol))
 
 
 def kept_conversation(conversation: Conversation, digest: str) -> Conversation:

@@ -26,7 +26,7 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
     settings_of_groups,
 )
 from attune_bench.scores.benchmark import frame_of
-from attune_bench.scores.provenance import result_digests
+from attune_bench.scores.provenance import digest, hash_of, result_digests
 from attune_bench.scores.table import CHANCE, KEYS, REPEAT, JsonColumn, Provenance, ScoreTable, over_repeats
 from attune_bench.stats.signing import codebook_hash
 from attune_data import Collection, Conversation, Issue, Run
@@ -37,7 +37,6 @@ from attune_data.record import gc_paused
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol
 from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
-from attune_metrics.signature import hash_digests
 
 _SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
 
@@ -220,7 +219,7 @@ def score(
         scored += [(frame, row) for row in range(len(part))]
         if progress:
             progress(start + len(part))
-    return join(scorer, runs if isinstance(runs, Collection) else given, scored)
+    return join(scorer, runs if isinstance(runs, Collection) else given, scored, lambda unit: digest(known[unit]).hex())
 
 
 def row(run: Run) -> tuple[str, str, str]:
@@ -228,7 +227,12 @@ def row(run: Run) -> tuple[str, str, str]:
     return run.em_model, run.mode, run.conversation_id
 
 
-def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataFrame, int]]) -> ScoreTable:
+def join(
+    scorer: RunScorer,
+    runs: Sequence[Run],
+    scored: Sequence[tuple[pl.DataFrame, int]],
+    digest_of: Callable[[str], str],
+) -> ScoreTable:
     """Return the scores of runs from their batches.
 
     Parameters
@@ -239,6 +243,8 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
         The runs that count, at least what tells one from another.
     scored : sequence of (polars.DataFrame, int)
         For each run the columns of its batch, see `RunScorer.score`, and its row in them.
+    digest_of : callable
+        Returns the hash of the conversation of an id, as hexadecimal digits.
     """
     files = runs.files if isinstance(runs, Collection) else {}
     frame = _gathered(scorer, scored)
@@ -270,8 +276,8 @@ def join(scorer: RunScorer, runs: Sequence[Run], scored: Sequence[tuple[pl.DataF
         synthetic=any(one.synthetic for one in truth.values()) or any(one.synthetic for one in settings.values()),
         issues=tuple(issues),
         codebook=codebook_hash(),
-        data=hash_digests(bytes.fromhex(one.digest) for one in truth.values()),
-        runs=hash_digests(map(bytes.fromhex, frame["digest"])),
+        data=hash_of(bytes.fromhex(digest_of(unit)) for unit in truth),
+        runs=hash_of(map(bytes.fromhex, frame["digest"])),
         settings=settings_of_groups([(model, mode, settings[text]) for model, mode, text in made]),
     )
     scores = scores_from(
