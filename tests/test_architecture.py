@@ -290,3 +290,14 @@ def test_a_benchmark_is_small(name: str, most_files: int, most_lines: int) -> No
     files = [path for module, path in FILES.items() if name in module.split(".")]
     assert len(files) <= most_files
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= most_lines
+
+
+def test_a_benchmark_that_is_played_is_small() -> None:
+    # What SAGE adds to conversations with a simulated person (runner.episodes), which EIBench has too.
+    lines = [
+        len(path.read_text(encoding="utf-8").splitlines())
+        for module, path in FILES.items()
+        if module.startswith("attune_bench.benchmarks.sage")
+    ]
+    assert len(lines) <= 4
+    assert sum(lines) <= 450

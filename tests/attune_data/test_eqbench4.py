@@ -91,9 +91,7 @@ def test_missing_cells_of_the_board_are_named(tmp_path: Path) -> None:
 
     found = rules(load_records(board(tmp_path, lose)))
     assert found == {
-        "missing-roleplay": [
-            "7: synthetic/attentive has 7 of 8 role-plays; the file does not say which scenario lacks one"
-        ],
+        "missing-roleplay": ["7: synthetic/attentive has 7 of 8 role-plays; the file does not say of which scenarios"],
         "missing-margins": ["3: synthetic/even has margins of 3 of 8 role-plays; the file does not say which"],
         "number-of-values": ["8: not as many values as role-plays, 8: yielding"],
     }

@@ -110,7 +110,7 @@ def test_spans_stand_below_the_reply_that_was_judged(tmp_path: Path) -> None:
                 {"judgements": {"chunk0": {"full_metrics": {"pushback": [["a", 3], ["b", odd]]}}}},
                 "intensity-of-span", "$.judgements[0].spans[1].intensity", f'"{odd}"',
             )
-            for odd in (True, "high", 1e300, -1, [2])
+            for odd in (True, False, "high", 1e300, -1, [2])
         ),
         ({"judgements": "none"}, "invalid-value", "$.judgements", '"none"'),
     ],

@@ -33,10 +33,18 @@ STATE_RECOVERY = columns(
 )  # fmt: skip
 
 
-def recovery_entry(function: Callable[..., pl.DataFrame], needs: Sequence[Literal["data", "results"]]) -> Analysis:
-    """Return the entry of a benchmark's analysis, which makes paths of its results for `recovery_of_paths`."""
+def recovery_entry(
+    paths: "Callable[..., Iterable[StatePath]]", needs: Sequence[Literal["data", "results"]]
+) -> Analysis:
+    """Return the analysis of a benchmark that makes `paths` of what it `needs`, for `recovery_of_paths`."""
+
+    def state_recovery(scores: ScoreTable, **given: Any) -> pl.DataFrame:
+        """Return how soon each model brings the state back after a reply that made it worse."""
+        made = paths(**{name: given.pop(name) for name in needs})
+        return recovery_of_paths(scores, made, given)  # type: ignore[arg-type]  # what is left are the options
+
     return Analysis(
-        function=function,
+        function=state_recovery,
         title="Recovery of the state",
         note="Falls: replies after which the state was worse. Back: the share of falls after which the state was as "
         "good as before within three replies. Conversations that end before are censored; where the person ended the "

@@ -4,7 +4,7 @@ The file of the board lacks the scenarios of its role-plays; the index of a mode
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,8 @@ from attune_metrics.metric import Metric, MetricInputError
 
 _ENTRIES = {metric.name: metric for metric in METRICS}
 _TRAITS = ("type", "relationship")
-_INDEXED: Mapping[str, Any] = {
-    "i": int, "scenario_id": str,
-    **dict.fromkeys(("task_type", "relationship", "title", "category"), str | None),
-}  # fmt: skip
+_INDEXED: dict[str, Any] = {"i": int, "scenario_id": str}
+_INDEXED |= dict.fromkeys(("task_type", "relationship", "title", "category"), str | None)
 
 
 def row(roleplay: EQBench4Roleplay) -> tuple[str, None, str]:
@@ -46,8 +44,8 @@ def score(
     roleplays : iterable of EQBench4Roleplay
         Role-plays of any number of models.
     index : path, optional
-        The folder that has ``<slug>/index.json`` of each model. It says the scenarios of role-plays that are read from
-        the file of the board. Without it no two of its models share a scenario, and none are compared; a note says so.
+        The folder that has ``<slug>/index.json`` of each model, which says the scenarios of role-plays that are read
+        from the file of the board. Without it none of its models are compared; a note says so.
     progress : callable, optional
         Called with the number of role-plays in the end.
 
@@ -69,17 +67,13 @@ def score(
                 rows.append((one.evaluated_model, one.scenario_id, metric.name, scored, *about))
     if not rows:
         raise MetricInputError(f"none of {plural(len(given), 'role-play')} has a tendency or a margin")
-    names = ("model", "unit", "metric", "value", *_TRAITS)
-    frame = pl.DataFrame(
-        rows, schema={name: pl.Float64 if name == "value" else pl.String for name in names}, orient="row"
-    )
+    schema = dict.fromkeys(("model", "unit", "metric"), str) | {"value": float} | dict.fromkeys(_TRAITS, str)
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
     known = {name: metric for name, metric in _ENTRIES.items() if name in {*frame["metric"]}}
     table = score_table(frame, metrics=known, about={"unit": "scenario", "primary": next(iter(known))})
     if progress:
         progress(len(given))
-    notes = []
-    if beyond:
-        notes.append(f"Not scored: {plural(beyond, 'value')} beyond the scale.")
+    notes = [f"Not scored: {plural(beyond, 'value')} beyond the scale."] if beyond else []
     if margins := sum(bool(metric.relative_to) for metric in known.values()):
         notes.append(
             f"The margins of {plural(margins, 'ability', 'abilities')} neither rank nor compare models: each is"
@@ -112,11 +106,10 @@ def _listed(path: Path, count: int) -> dict[int | None, dict[str, str | None]]:
                 _checked(one.get(name), kind, f"$.transcripts[{place}].{name}")
     except ValueError as error:
         raise MetricInputError(f"{path}: {error}; is it the index of another version of the site?") from None
-    numbers = [one["i"] for one in listed]
-    if {*numbers} != {*range(count)} or len(numbers) != count:
-        raise MetricInputError(f"{path}: {len(numbers)} role-plays, the board has {count}; are they of one day?")
-    about = [{name: one[name] for name in _INDEXED if name in one and name != "i"} for one in listed]
-    return {number: {**one, "source_type": "generated"} for number, one in zip(numbers, about, strict=True)}
+    found = {one["i"]: {name: one[name] for name in _INDEXED if name in one} for one in listed}
+    if found.keys() != {*range(count)} or len(listed) != count:
+        raise MetricInputError(f"{path}: {len(listed)} role-plays, the board has {count}; are they of one day?")
+    return {number: {**about, "source_type": "generated"} for number, about in found.items()}
 
 
 def _checked(value: Any, kind: Any, place: str) -> Any:

@@ -58,8 +58,7 @@ def score(chatlogs: Iterable[SpiralChatlog], *, progress: Callable[[int], object
     Returns
     -------
     ScoreTable
-        ``spiralbench_score`` and the value of each behaviour and rating. A chunk that the judge's answer could not be
-        read of counts as published, without any behaviour, which a note says.
+        ``spiralbench_score`` and the value of each behaviour and rating. A chunk that was not read counts as published.
 
     Raises
     ------

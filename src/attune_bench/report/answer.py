@@ -14,6 +14,7 @@ from attune_bench.report.elements import breakable
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.tables import called, rows_under, too_few_to_differ, under
 from attune_bench.scores.provenance import CHANCE_BASELINE, PRIOR_BASELINE, GroupKind, kind_of_group
+from attune_bench.scores.rating_tables import RATER
 from attune_bench.stats.comparability import is_mixed
 from attune_bench.stats.options import ALPHA
 from attune_data.issues import Html, element
@@ -299,6 +300,7 @@ def title(page: PageScores) -> str:
     """Return the finding of all conditions, without a full stop: the title of a page."""
     table = page.table
     metric, condition = table.metric(table.primary), table.provenance.condition
+    at = "for" if condition == RATER else "in"
     answers = [Answer(page, one) for one in table.conditions]
     if len(answers) == 1:
         return answers[0].finding()
@@ -311,17 +313,20 @@ def title(page: PageScores) -> str:
         return f"No model has a value of {metric.label} that can be shown"
     shared = [model for model in answers[0].best if all(model in answer.best for answer in answers)]
     if not shared:
-        each = [f"{_marked_name(answer.best[0])} in {answer.condition}" for answer in answers]
-        return f"Which model has the {_extreme(metric)} {metric.label} depends on the {condition}: {_first(each)}"
+        leads: dict[str, list[str]] = {}
+        for answer in answers:
+            leads.setdefault(answer.best[0], []).append(str(answer.condition))
+        each = "; ".join(_few([f"{_marked_name(model)} {at} {_first(under)}" for model, under in leads.items()]))
+        return f"Which model has the {_extreme(metric)} {metric.label} depends on the {condition}: {each}"
     if all(answer.rows[0]["value"] == answer.rows[-1]["value"] for answer in answers):
-        return f"All have the same {metric.label} in every {condition}"
+        return f"All have the same {metric.label} {at} every {condition}"
     among = next((answer.among for answer in answers if answer.among), "")
-    found = f"{_are(shared, 'has', 'have')} the {_extreme(metric)} {metric.label}{among} in every {condition}"
+    found = f"{_are(shared, 'has', 'have')} the {_extreme(metric)} {metric.label}{among} {at} every {condition}"
     if len(shared) > 1:
         return found
     if not (ahead := sum(answer.all_worse for answer in answers)):
-        return f"{found}, but is significantly better than all others in no {condition}"
-    return f"{found}, and is significantly better than all others in {ahead} of {plural(len(answers), condition)}"
+        return f"{found}, but is significantly better than all others {at} no {condition}"
+    return f"{found}, and is significantly better than all others {at} {ahead} of {plural(len(answers), condition)}"
 
 
 def answers(page: PageScores) -> list[str]:
@@ -409,10 +414,15 @@ def sentence(text: str) -> Html:
 
 
 def _first(parts: Sequence[str]) -> str:
-    """Return parts as a sentence lists them: of more than five parts, four and the number of the rest."""
+    """Return parts as a sentence lists them, as `_few`."""
+    return joined(_few(parts))
+
+
+def _few(parts: Sequence[str]) -> Sequence[str]:
+    """Return parts; of more than five, four and the number of the rest."""
     if len(parts) > _MOST_NAMED + 1:
-        parts = [*parts[:_MOST_NAMED], f"{len(parts) - _MOST_NAMED} more"]
-    return joined(parts)
+        return [*parts[:_MOST_NAMED], f"{len(parts) - _MOST_NAMED} more"]
+    return parts
 
 
 def _listed(models: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from attune_bench.report.exchange import exchange_section
 from attune_bench.report.notes import provenance_line
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import few_groups, hides
-from attune_bench.report.ranking import ranking_element
+from attune_bench.report.ranking import ranking_element, ranking_notes, shared_axis
 from attune_bench.report.sections import cost_section, general_sections, lacking_units
 from attune_bench.report.transcripts import TranscriptFolder, records_to_quote, transcript_section
 from attune_bench.scores.benchmark import Benchmark
@@ -36,7 +36,14 @@ from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import check_comparable, is_mixed
 from attune_bench.stats.compare import exchanges_of_all, margins_of
 from attune_bench.stats.labels import Labels, read_labels
-from attune_bench.stats.options import AnalysisOptions, Margin, SamplingKeywords, advice_on_skewed, too_few
+from attune_bench.stats.options import (
+    AnalysisOptions,
+    Margin,
+    SamplingKeywords,
+    advice_on_skewed,
+    shared_resamples,
+    too_few,
+)
 from attune_bench.stats.signing import sign
 from attune_data.collection import Collection
 from attune_data.issues import Html, element
@@ -52,21 +59,24 @@ def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html
     table = page.table
     predictors = {} if benchmark is None else resolve(benchmark.baselines) or {}
     meanings = {name: text for name, predict in predictors.items() if (text := first_paragraph(predict))}
-    blocks = []
-    for condition in table.conditions:
-        answer, parts = Answer(page, condition), []
-        if len(table.conditions) > 1:
+    answers = [Answer(page, condition) for condition in table.conditions]
+    axis, blocks, before = shared_axis(answers, table.metric(table.primary)), [], set[Html]()
+    for answer in answers:
+        parts = []
+        if len(answers) > 1:
             parts.append(element("p", sentence(f"{answer.finding()}."), class_="lead"))
         if said := answer.details():
             parts.append(element("p", sentence(" ".join(said))))
         terms = [element("div", element("dt", term), element("dd", text)) for term, text in answer.good_score()]
-        parts.append(element("dl", *terms, class_="good"))
-        if answer.rows:
-            parts.append(ranking_element(answer, meanings))
+        good = element("dl", *terms, class_="good")
+        drawn = [ranking_element(answer, axis), ranking_notes(answer, axis, meanings)] if answer.rows else []
+        parts += [one for one in (good, *drawn) if one not in before]
+        before.update((good, *drawn))
         blocks.append(element("div", *parts, class_="answer"))
     return Html("".join(blocks))
 
 
+@shared_resamples()
 def html_report(
     scores: ScoreTable,
     *,

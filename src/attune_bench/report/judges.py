@@ -27,7 +27,7 @@ from attune_bench.stats.compare import count_significant
 from attune_bench.stats.debias import JUDGED_MODELS, JUDGED_PAIRS
 from attune_bench.stats.labels import has_judges
 from attune_bench.stats.options import AnalysisOptions
-from attune_data.text import plural, pluralize
+from attune_data.text import joined, plural, pluralize
 from attune_metrics.metric import Metric
 from attune_metrics.stats.judges import MIN_LABELS
 
@@ -191,6 +191,42 @@ def judged_note(table: ScoreTable, options: AnalysisOptions, *, tested: bool, se
         "models differ where it is below 0.05."
     )
     return note + tests if tested else note
+
+
+def beside_tables(table: ScoreTable, frame: pl.DataFrame) -> list[Table]:
+    """Return a table for each metric of `beside_people`: how each judge rates above people, and follows them."""
+
+    def of(metric: Metric, rows: pl.DataFrame) -> Table:
+        columns = [
+            text_column("judge", "judge", is_name=True),
+            estimate_column("shift", "shift", lambda _: metric, signed=True),
+            estimate_column("r", "correlation", _kappa, low="correlation_low", high="correlation_high"),
+            size_column(),
+        ]
+        return Table("beside_people", label(metric), columns, rows.to_dicts())
+
+    parts = frame.group_by("metric", maintain_order=True)
+    return with_frame("beside_people", frame, [of(table.metrics[str(name)], rows) for (name,), rows in parts])
+
+
+def beside_finding(table: ScoreTable, frame: pl.DataFrame, people: str) -> str:
+    """Return which judges rate the main metric higher or lower than people by the whole interval."""
+    rows = frame.filter(metric=table.primary).drop_nulls("low").to_dicts()
+    higher, lower = ([row["judge"] for row in rows if sign * row[end] > 0] for sign, end in ((1, "low"), (-1, "high")))
+    said = [
+        f"{joined(names)} {'rates' if len(names) == 1 else 'rate'} {table.metric(table.primary).label} {way}"
+        for names, way in ((higher, "higher"), (lower, "lower"))
+        if names
+    ]
+    return f"{'; '.join(said)} than {people}" if said else ""
+
+
+def beside_note(table: ScoreTable, options: AnalysisOptions, people: str) -> str:
+    """Return the sentences below these tables."""
+    return (
+        f"shift: mean rating of the judge minus mean rating by {people}, on what both rated. r: correlation of single "
+        f"ratings by both. n: answers of models that both rated. In brackets: {interval_words(table, options)}."
+    )
 
 
 def plan_table(frame: pl.DataFrame, metrics: Mapping[str, Metric], condition: str = "condition") -> Table:

@@ -1,6 +1,6 @@
 """The ranking at the top of a page: models in their tiers, each with its value and interval on one axis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -18,21 +18,18 @@ if TYPE_CHECKING:
     from attune_bench.report.answer import Answer
 
 
-def ranking_element(answer: "Answer", meanings: Mapping[str, str]) -> Html:
-    """Return the models in their tiers, each with its value and interval on one axis.
+def shared_axis(answers: "Iterable[Answer]", metric: Metric) -> Axis:
+    """Return the axis of the rankings of all conditions, which are compared by eye."""
+    rows = [row for answer in answers for row in answer.rows]
+    random = [answer.chances.get(metric.name) for answer in answers]
+    return axis_of([*(row[end] for row in rows for end in ("value", "low", "high")), *random], metric)
 
-    Parameters
-    ----------
-    answer : Answer
-        The rows with a value of one condition, one at least.
-    meanings : mapping of str to str
-        What baselines do, a sentence each, by their name after ``baseline/``.
-    """
+
+def ranking_element(answer: "Answer", axis: Axis) -> Html:
+    """Return the models in their tiers, each with its value and interval on the axis; `answer` has a row at least."""
     rows, metric, random = answer.rows, answer.metric, answer.chances.get(answer.metric.name)
     lines = [] if random is None else [(random, "random")]
     lines += [(row["value"], "baseline") for row in rows if _is_baseline(row)]
-    known = [row[end] for row in rows for end in ("value", "low", "high")]
-    axis = axis_of([*known, *(value for value, _ in lines)], metric)
     tiers = max((row["tier"] or 0 for row in rows), default=0)
     heads = [element("th", name, scope="col") for name in (*(["tier"] if tiers else []), "rank", "model")]
     key = [] if random is None else [element("span", f"\u2506 random answers {number(random, metric)}", class_="key")]
@@ -42,12 +39,16 @@ def ranking_element(answer: "Answer", meanings: Mapping[str, str]) -> Html:
     body = element("tbody", *(_row(unit, row, metric, axis, lines, tiers) for row in rows))
     shown = "Values of" if metric.higher_is_better is None else "Ranking by"
     caption = element("caption", f"{shown} {label(metric)}{words_under(answer.page.table, answer.condition)}")
-    drawn = element("table", caption, element("thead", element("tr", *heads)), body, class_="ranking")
+    return element("table", caption, element("thead", element("tr", *heads)), body, class_="ranking")
+
+
+def ranking_notes(answer: "Answer", axis: Axis, meanings: Mapping[str, str]) -> Html:
+    """Return how a ranking is read, and what baselines do: `meanings` by their names after ``baseline/``."""
     said = [element("p", " ".join(_said(answer, axis)), class_="quiet")]
-    names = [row["model"].partition("/")[2] for row in rows if _is_baseline(row)]
+    names = [row["model"].partition("/")[2] for row in answer.rows if _is_baseline(row)]
     if found := [f"{name}: {meanings[name]}" for name in names if name in meanings]:
         said.append(element("p", f"Baselines, which use no model. {' '.join(found)}", class_="quiet"))
-    return Html("".join([drawn, *said]))
+    return Html("".join(said))
 
 
 def _is_baseline(row: Row) -> bool:

@@ -35,7 +35,15 @@ from attune_bench.report.columns import (
 )
 from attune_bench.report.comparisons import MOST_QUOTED, comparison_note, comparison_tables, quotes
 from attune_bench.report.elements import MOST_NUMBERED, pairs_matrix
-from attune_bench.report.judges import is_of_judges, judged_note, judged_tables, judged_warnings
+from attune_bench.report.judges import (
+    beside_finding,
+    beside_note,
+    beside_tables,
+    is_of_judges,
+    judged_note,
+    judged_tables,
+    judged_warnings,
+)
 from attune_bench.report.notes import chance_notes, missing_notes, standing_notes
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.privacy import conceal_rated, conceal_strata, hidden_strata, hides
@@ -59,6 +67,8 @@ from attune_bench.scores.columns import Analysis, said_by_condition
 from attune_bench.scores.table import ScoreTable, metrics_per_unit
 from attune_bench.stats.compare import exchanges_of_all
 from attune_bench.stats.debias import debias, debias_pairs
+from attune_bench.stats.judges import beside_people
+from attune_bench.stats.labels import has_judges
 from attune_bench.stats.options import ALPHA, too_few
 from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, unit_traits
 from attune_data.issues import Html, element
@@ -384,7 +394,7 @@ def _comparisons(page: PageScores) -> Section:
 def _judged(page: PageScores) -> Section | None:
     table, labels, title = page.table, page.labels, "Judge and people"
     if labels is None:
-        return None
+        return _beside_people(page, title)
     if why := counts_units(table, page.chosen):
         return Section(title, left_out=why)
     if np.isnan(labels.ratings).all():
@@ -402,6 +412,28 @@ def _judged(page: PageScores) -> Section | None:
         tables += judged_tables(table, "differences", pairs)
     note = judged_note(table, page.chosen, tested=bool(pairs["p"].count()), several=is_of_judges(table, models))
     return Section(title, [_OF_JUDGES, *([warned] if warned else []), *with_note(tables, note)])
+
+
+def _beside_people(page: PageScores, title: str) -> Section | None:
+    table, people = page.shown, page.table.provenance.reference
+    if people is None or not has_judges(table) or people not in table.conditions:
+        return None
+    metrics = [name for name in table.headline if name in metrics_per_unit(table)]
+    if why := counts_units(table, page.chosen) or ("" if metrics else "no metric has a value of each rating"):
+        return Section(title, left_out=why)
+    if page.chosen.interval == "bca":
+        return Section(title, left_out="a correlation has no BCa interval")
+    frame = page.hide_small_cells(beside_people(table, people, **page.options, metrics=metrics))
+    finding = beside_finding(table, frame, people)
+    command = element("code", f"attune-bench judge correct SCORES --people '{people}'")
+    return Section(
+        title,
+        [
+            *([Markup(element("h3", finding))] if finding else []),
+            *with_note(beside_tables(table, frame), beside_note(table, page.chosen, people)),
+            Markup(element("p", command, " corrects judges by ratings of a part.", class_="quiet")),
+        ],
+    )
 
 
 _OF_JUDGES = (
@@ -679,7 +711,7 @@ def cost_section(page: PageScores, results: Sequence[Any]) -> Section | None:
     )
 
 
-TABLED = 300
+TABLED = 150
 """As many rows are listed with their numbers; more of them would fill most of the page."""
 
 

@@ -15,9 +15,9 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
@@ -32,8 +32,7 @@ from attune_bench.runner.calls import (
     Role,
     safe_name,
 )
-from attune_bench.runner.prompts import Prompts, load_prompts, read_prompts
-from attune_bench.runner.task import AnswerFormat, Source, check_answer_format, settings_as_json
+from attune_bench.runner.task import ModelSettings, Source, Task, Unit
 from attune_bench.scores.provenance import fingerprint
 from attune_data.io.documents import write_whole
 from attune_data.record import Record
@@ -48,7 +47,7 @@ _CHINESE = re.compile("[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeSettings:
+class EpisodeSettings(ModelSettings):
     """Who talks with whom, and how; a benchmark's own class names its bundled wording in ``bundled``.
 
     Parameters
@@ -61,18 +60,12 @@ class EpisodeSettings:
         The most rounds of a conversation.
     language : {"en", "zh"}, optional
         Language of our instructions; by default Chinese where the scenario has Chinese characters, else English.
-    seed : int, optional
-        Sent with every call, for servers that take one; one more with each time that an answer is asked for again.
     temperature, simulator_temperature : float, optional
         Sent with the calls of each; None for the server's own.
     max_tokens : int, optional
         The most tokens of a response; None for the server's own limit, where the simulator keeps `MAX_TOKENS`.
-    answer_format : {"schema", "free"}
-        Whether the simulator's calls are sent with the schema of their answer, where they have one.
-    prompts : Prompts or path, optional
-        The wording of our instructions, or the folder of one's own; by default the bundled one.
-    reasoning_effort, extra_body
-        Sent with the calls of the model where set, see `attune_bench.runner.Decoding`.
+    **others
+        As of `attune_bench.runner.ModelSettings`; the format of answers is that of the simulator's.
 
     Raises
     ------
@@ -81,72 +74,59 @@ class EpisodeSettings:
         of range, or templates or further parameters that cannot be used.
     """
 
-    bundled: ClassVar[tuple[str, str]]
-
-    model: str
     simulator: str
+    _: KW_ONLY
     max_rounds: int = 8
     language: Language | None = None
-    seed: int | None = None
     temperature: float | None = TEMPERATURE
     simulator_temperature: float | None = TEMPERATURE
     max_tokens: int | None = MAX_TOKENS
-    answer_format: AnswerFormat = "schema"
-    prompts: Prompts = None  # type: ignore[assignment]  # filled in below
-    reasoning_effort: str | None = None
-    extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not (self.model and self.simulator):
             raise ValueError("the name of the model or of the simulator is empty")
         if self.max_rounds < 1:
             raise ValueError(f"max_rounds is {self.max_rounds}; expected a positive number")
-        check_answer_format(self.answer_format)
-        of_model = self._of_model  # Checks the parameters of requests.
+        of_model = self.of_model  # Checks the parameters of requests.
         try:
             replace(of_model, temperature=self.simulator_temperature)
         except ValueError as error:
             raise ValueError(f"simulator_{error}") from None
         if self.language not in (None, "en", "zh"):
             raise ValueError(f"language is {self.language!r}; expected 'en' or 'zh'")
-        given: Any = self.prompts
-        if not isinstance(given, Prompts):
-            object.__setattr__(self, "prompts", read_prompts(given, load_prompts(*self.bundled)))
+        ModelSettings.__post_init__(self)
 
     def language_for(self, texts: Iterable[str]) -> Language:
         """Return the language of the instructions for a scenario with these texts."""
         return self.language or ("zh" if any(map(_CHINESE.search, texts)) else "en")
 
     @property
-    def _of_model(self) -> Decoding:
-        return Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
-
-    @property
     def decoding(self) -> dict[Role, Decoding]:
         """How responses are decoded, by the role of who is asked."""
-        of_simulator = replace(self._of_model.for_other_role(MAX_TOKENS), temperature=self.simulator_temperature)
-        return {"model": self._of_model, "simulator": of_simulator}
+        of_simulator = replace(self.of_model.for_other_role(MAX_TOKENS), temperature=self.simulator_temperature)
+        return {"model": self.of_model, "simulator": of_simulator}
 
     def provenance(self) -> dict[str, Any]:
         """Return all of it, the wording by version and hash, as JSON."""
-        told = settings_as_json(self) | {"language": self.language or "of the scenario"}
-        return told | self._of_model.where_set()
+        return ModelSettings.provenance(self) | {"language": self.language or "of the scenario"}
 
     def recorded(self) -> dict[str, Any]:
         """Return what every episode records of the settings, but for the model."""
         return {
             "simulator": self.simulator,
-            "prompt_version": self.prompts.version,
+            "prompt_version": self.wording.version,
             "max_rounds": self.max_rounds,
             "seed": self.seed,
             "temperature": self.temperature,
             "answer_format": self.answer_format,
             **({"max_tokens": None} if self.max_tokens is None else {}),
-            **self._of_model.where_set(),
+            **self.of_model.where_set(),
         }
 
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
+R_co = TypeVar("R_co", bound=Record, covariant=True)
 Steps: TypeAlias = Generator[tuple[Call, int], str, T]
 """A conversation on its way, see above. `IncompleteAnswerError` is thrown into it where an answer ended early."""
 
@@ -154,14 +134,26 @@ TRIES = 3
 """How often an answer of the simulator that can be read is asked for at most."""
 
 
-async def play(steps: Steps[T], complete: Complete) -> T:
-    """Make the calls of a conversation one after another, and return what came of it.
+class Conversation(Protocol[R_co]):
+    """The state of a conversation on its way."""
+
+    def play(self) -> Steps[str]:
+        """Play the rounds; return what ended them."""
+
+    def record(self, ended_by: str, error: str | None = None) -> R_co:
+        """Return the record of what was played; one with an error has no score."""
+
+
+async def run_conversation(conversation: Conversation[R], complete: Complete) -> R:
+    """Make the calls of a conversation one after another, and return its record.
 
     Raises
     ------
     CallFailedError
-        As `complete` raised it; `IncompleteAnswerError` where the conversation does not go on without the answer.
+        As `complete` raised it; there is no record then. Where the conversation does not go on without an answer that
+        ended early, the record has the error.
     """
+    steps = conversation.play()
     try:
         call, attempt = next(steps)
         while True:
@@ -172,8 +164,9 @@ async def play(steps: Steps[T], complete: Complete) -> T:
             else:
                 call, attempt = steps.send(answer)
     except StopIteration as end:
-        value: T = end.value
-        return value
+        return conversation.record(end.value)
+    except IncompleteAnswerError as error:
+        return conversation.record("error", str(error))
 
 
 def calls_of(steps: Steps[Any], answer: str) -> list[Call]:
@@ -285,7 +278,8 @@ def _split(text: str, closed: re.Pattern[str]) -> tuple[str, list[str]]:
     return "".join([*outside, text[place:]]), thoughts
 
 
-R = TypeVar("R", bound=Record)
+U = TypeVar("U", bound=Unit)
+ES = TypeVar("ES", bound=EpisodeSettings)
 
 # Hidden from loading, which reads the results.
 _EPISODES = "_episodes"
@@ -326,10 +320,44 @@ class EpisodeFolder(Generic[R]):
         return {
             "config_hash": _config_hash(_configuration(settings, source.providers)),
             "scenario_hash": fingerprint([scenario]),
-            "prompt_hash": settings.prompts.hash,
+            "prompt_hash": settings.wording.hash,
             "provider": source.providers["model"],
             "simulator_provider": source.providers["simulator"],
         }
+
+    def task(
+        self,
+        name: str,
+        unit: str,
+        settings: type[ES],
+        begin: Callable[[U, ES], Conversation[R]],
+        *,
+        unusable: Callable[[U], str],
+        answers_read: Callable[[Mapping[str, Any]], Iterable[bool]],
+        answer: str,
+        repeatable: bool = True,
+    ) -> Task[U, ES]:
+        """Return how a benchmark is run whose conversations `begin` begins.
+
+        `answer` is one that both sides can give; the longest conversation has it as every answer. The others are as of
+        `attune_bench.runner.Task`.
+        """
+        return Task(
+            name=name,
+            calls=lambda one, own, _: [] if unusable(one) else calls_of(begin(one, own).play(), answer),
+            play=lambda one, complete, own: run_conversation(begin(one, own), complete),
+            tries=lambda _: TRIES,
+            answers_read=answers_read,
+            unusable=unusable,
+            settings=lambda model, *, simulator_model, **options: settings(model, simulator_model, **options),
+            unit=unit,
+            file_name=self.file_name,
+            folder=self.folder,
+            fields=self.fields,
+            recorded=lambda *_: {},  # A folder takes one configuration.
+            results=self.kept,
+            repeatable=repeatable,
+        )
 
     @contextmanager
     def kept(

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -310,6 +310,7 @@ class ModelSettings:
     """
 
     model: str
+    _: KW_ONLY
     seed: int | None = None
     temperature: float | None = 0.0
     max_tokens: int | None = _MAX_TOKENS
@@ -331,16 +332,25 @@ class ModelSettings:
 
     def render(self, name: str, **values: str) -> str:
         """Return a template of the wording, filled in; see `Prompts.render`."""
+        return self.wording.render(name, **values)
+
+    @property
+    def wording(self) -> Prompts:
+        """The wording, of a class that has one."""
         assert isinstance(self.prompts, Prompts)  # noqa: S101 - a class without a wording asks for none
-        return self.prompts.render(name, **values)
+        return self.prompts
 
     @property
     def decoding(self) -> dict[Role, Decoding]:
         """How responses are decoded, by role: of the model, and of each role that a model is named for."""
-        own = Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
-        named = self.models_in_roles()
+        own, named = self.of_model, self.models_in_roles()
         others = {role: own.for_other_role(_MAX_TOKENS) for role in self.roles if named[f"{role}_model"]}
         return {"model": own} | others
+
+    @property
+    def of_model(self) -> Decoding:
+        """How responses of the model are decoded."""
+        return Decoding(self.temperature, self.seed, self.max_tokens, self.reasoning_effort, self.extra_body)
 
     def models_in_roles(self) -> dict[str, list[str]]:
         """Return the models of each role in `roles`, by the name of its field, as JSON.

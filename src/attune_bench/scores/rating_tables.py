@@ -5,7 +5,8 @@ within a rater; the other columns are those of any long table, or have the usual
 ``model``, ``item`` for ``unit``, ``dimension`` for ``metric``, ``rating`` or ``score`` for ``value``.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -31,6 +32,7 @@ _COLUMNS = {
 RATING_NAMES = ("responder", "item", RATER, "judge", "dimension")
 """The columns of a table of ratings that have names, beside those of a long table."""
 
+_PEOPLE = frozenset("people person human humans expert experts annotator annotators participant participants".split())
 _NAMED = 3  # places in the note; the issues have the others
 
 
@@ -81,6 +83,18 @@ def rating_columns(frame: pl.DataFrame, name: str = "the table", *, always: bool
             "one condition, and leave the column out"
         )
     return columns
+
+
+def people_among(raters: Iterable[str]) -> str | None:
+    """Return the rater whose name says that it stands for people; None where no name says so, or several do.
+
+    Examples
+    --------
+    >>> people_among(["claude", "Human experts", "gpt"]), people_among(["human-1", "human-2"])
+    ('Human experts', None)
+    """
+    found = [rater for rater in raters if not _PEOPLE.isdisjoint(re.findall(r"[^\W\d_]+", rater.casefold()))]
+    return found[0] if len(found) == 1 else None
 
 
 def check_rating_columns(frame: pl.DataFrame, name: str, *, of_responders: bool) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 
 import polars as pl
 
-from attune_bench.scores.rating_tables import RATER
+from attune_bench.scores.rating_tables import RATER, people_among
 from attune_bench.scores.table import (
     KEYS,
     REPEAT,
@@ -41,7 +41,7 @@ from attune_bench.scores.table_rows import TAKEN, table_rows
 from attune_data.text import did_you_mean, plural
 from attune_metrics.metric import Metric, MetricInputError
 
-_WORDS = ("title", "unit", "cluster", "condition", "primary")
+_WORDS = ("title", "unit", "cluster", "condition", "primary", "reference")
 _ABOUT = (*_WORDS, "private", "synthetic", "traits")
 
 
@@ -73,8 +73,9 @@ def score_table(
     about : mapping, optional
         ``title``, ``unit``, ``cluster``, ``condition``: the words for these; ``primary``: the main metric; ``private``:
         true if clusters are people, so that a page shows no value that rests on few of them; ``synthetic``: true if
-        units are invented, which every output then says; ``traits``: columns of numbers of a wide table that are
-        neither metrics nor models.
+        units are invented, which every output then says; ``reference``: the condition that others are set against, in
+        a table of ratings by default the rater whose name says people; ``traits``: columns of numbers of a wide table
+        that are neither metrics nor models.
     name : str
         What errors call the table.
     first_row : int
@@ -102,6 +103,8 @@ def score_table(
     checked, known, notes = read.frame, read.described, read.notes
     if read.columns:
         about = {"unit": read.columns["unit"], "condition": RATER, **about}
+        if people := people_among(checked["condition"].unique().drop_nulls()):
+            about = {"reference": people, **about}
     names_models = {"model", "metric"}.isdisjoint((*frame.columns, *(columns or {}), *read.columns))
     found = checked["metric"].unique(maintain_order=True).to_list()
     entries = {metric: known.get(metric) or Metric(name=metric, label=metric) for metric in [*known, *found]}
@@ -109,6 +112,9 @@ def score_table(
     primary = named.get("primary", "")
     if primary and primary not in entries:
         raise MetricInputError(f"{name}: primary: no metric {primary!r}; {did_you_mean(primary, entries)}")
+    reference, conditions = named.get("reference"), checked["condition"].unique().drop_nulls().to_list()
+    if reference is not None and reference not in conditions:
+        raise MetricInputError(f"{name}: reference: no condition {reference!r}; {did_you_mean(reference, conditions)}")
     repeated = checked[REPEAT].null_count() == 0
     index = [*KEYS, REPEAT] if repeated else [*KEYS]
     values = checked.pivot(on="metric", index=index, values="value", maintain_order=True).select(*index, *entries)

@@ -16,19 +16,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
 from attune_bench.scores.rating_tables import RATING_NAMES
+from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS
 from attune_bench.scores.table_files import Description, description_of, read_table
 from attune_bench.scores.table_rows import table_rows
-from attune_bench.stats.options import MIN_CLUSTERS
+from attune_bench.stats.options import MIN_CLUSTERS, AnalysisKeywords, Mask, begin, interval_ends
+from attune_bench.stats.summary import per_unit
 from attune_data.text import did_you_mean
 from attune_metrics.metric import MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import KappaDistances, KappaWeights
-from attune_metrics.stats.bootstrap import Interval, draw_resamples
+from attune_metrics.stats.bootstrap import Interval, Resamples, bootstrap, draw_resamples, mean_of_sums
 from attune_metrics.stats.judges import JudgeCloseness, Reliability, judge_reliability
-from attune_metrics.stats.sums import Floats
+from attune_metrics.stats.sums import ROUNDING, Floats
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -383,3 +386,85 @@ def _ends(interval: Interval) -> tuple[float | None, float | None, str | None]:
     if interval.clusters < MIN_CLUSTERS:
         return None, None, f"fewer than {MIN_CLUSTERS} items, or clusters of them"
     return nan_to_none(interval.low), nan_to_none(interval.high), interval.reason
+
+
+BESIDE_PEOPLE = columns(
+    "metric judge shift low high correlation correlation_low correlation_high n clusters reason",
+    judge=text("The judge."),
+    shift=FrameColumn("Mean rating of the judge minus mean rating of the people, on what both rated.", signed=True),
+    low="Lower end of the interval of the shift.",
+    high="Upper end of the interval of the shift.",
+    correlation=FrameColumn("Correlation of single ratings by the judge and by the people.", low=-1, high=1),
+    correlation_low="Lower end of its interval.",
+    correlation_high="Upper end of its interval.",
+    n="How many answers both rated.",
+)
+
+
+def beside_people(table: ScoreTable, people: str, **options: Unpack[AnalysisKeywords]) -> pl.DataFrame:
+    """Return how far each judge rates above people, and how its ratings follow theirs, over all models.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Ratings by several raters, as `attune_bench.scores.rating_tables` reads them.
+    people : str
+        The rater who stands for people.
+    **options
+        ``metrics``, ``resamples``, ``seed``, ``level``, ``unit``, ``interval`` (no BCa); see `AnalysisOptions`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `BESIDE_PEOPLE`, a row for each metric of the board and judge. The correlation is Pearson's. All
+        answers to a unit, or to the units of a cluster, are drawn together.
+
+    Raises
+    ------
+    MetricInputError
+        Where an option is unknown or out of range.
+
+    Examples
+    --------
+    >>> from attune_bench import Scores
+    >>> rows = [(f"q{item}", "m", rater, item + (rater == "gpt")) for item in range(6) for rater in ("human", "gpt")]
+    >>> scores = Scores.from_table(pl.DataFrame(rows, schema=["item", "model", "rater", "rating"], orient="row"))
+    >>> beside_people(scores, "human", resamples=200).select("judge", "shift", "correlation", "n").row(0)
+    ('gpt', 1.0, 1.0, 6)
+    """
+    chosen, series, draws = begin(table, options)
+    places = {group: place for place, group in enumerate(series.groups)}
+    rows: list[tuple[Any, ...]] = []
+    for name in chosen.names(table, table.headline):
+        values = series.values(per_unit(table, name, "beside_people"))[:, 0]
+        for judge in (one for one in table.conditions if one not in (None, people)):
+            models = [model for model in table.models if {(model, judge), (model, people)} <= places.keys()]
+            judged, rated = (values[[places[model, rater] for model in models]] for rater in (judge, people))
+            both = ~np.isnan(judged + rated)
+            units: Mask = np.logical_or.reduce(both, axis=0)
+            drawn, clusters = draws.of(units), series.count(units)
+            of_answers = Resamples(
+                np.broadcast_to(drawn.clusters, (len(models), len(drawn.clusters)))[both[:, units]], drawn.counts
+            )
+            x, y = judged[both], rated[both]
+            terms = np.array([x, y, x * x, y * y, x * y])
+            ends: list[Any] = []
+            how: Any = {"method": chosen.interval, "level": chosen.level}
+            for of_both, statistic in ((x - y, mean_of_sums), (terms[np.newaxis], _correlation)):
+                [found] = bootstrap(of_both, of_answers, statistic=statistic, **how)
+                low, high, reason = interval_ends(found, clusters, table)
+                ends += [nan_to_none(found.estimate), low, high]
+            if not both.any():
+                reason = f"no {table.provenance.unit} is rated by both"
+            elif ends[3] is None:
+                reason = "no correlation: one of the two always gives the same rating"
+            rows.append((name, judge, *ends, int(both.sum()), clusters, reason))
+    return build_frame(BESIDE_PEOPLE, rows)
+
+
+def _correlation(sums: Floats, n: Floats) -> Floats:
+    """Return Pearson's correlation from the sums of x, y, xx, yy and xy; nan where either does not vary."""
+    x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    spread = [n * square - total * total for square, total in ((xx, x), (yy, y))]
+    varies = [one > ROUNDING * n * square for one, square in zip(spread, (xx, yy), strict=True)]
+    return np.where(varies[0] & varies[1], (n * xy - x * y) / np.sqrt(spread[0] * spread[1]), np.nan)

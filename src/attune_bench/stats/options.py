@@ -7,6 +7,7 @@ unit without a value is nan.
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, get_args
 
@@ -588,6 +589,19 @@ def draws_poisson(table: ScoreTable, options: AnalysisOptions, *, within: Collec
     return bool((counts[counts.columns[-1]] > MAX_MULTINOMIAL_CLUSTERS).any())
 
 
+_SHARED: ContextVar[dict[tuple[int, int, int], Weights] | None] = ContextVar("_SHARED", default=None)
+
+
+@contextmanager
+def shared_resamples() -> Iterator[None]:
+    """Let all analyses within, such as those of a page, share resamples; else each draws its own."""
+    before = _SHARED.set({})
+    try:
+        yield
+    finally:
+        _SHARED.reset(before)
+
+
 class ResampleCache:
     """Resamples of the units of a question, such as one comparison; questions on the same clusters share them.
 
@@ -620,7 +634,7 @@ class ResampleCache:
         self.series = series
         self.options = options
         self._labels = cluster_index(series.clusters(options))
-        self._drawn: dict[int, Weights] = {}
+        self._drawn = {} if (shared := _SHARED.get()) is None else shared
         self.warned: set[type[Warning]] = set()
         self.skewed: SkewedMeans = SkewedMeans()
 
@@ -655,6 +669,7 @@ class ResampleCache:
                 many.append(rows)
             else:
                 few.append((np.logical_or.reduce(present[rows], axis=0), rows))
+        few.sort(key=lambda part: np.count_nonzero(part[0]))  # Those that share draws follow one another.
         return [*few, (np.logical_or.reduce(defined, axis=0), np.sort(np.concatenate(many)))] if many else few
 
     def of(self, mask: Mask) -> Resamples:
@@ -663,14 +678,14 @@ class ResampleCache:
         size = int(labels.max(initial=-1)) + 1
         # Counts are drawn by the position of a cluster in sorted order, so sets with the same number of clusters share
         # them.
-        if size not in self._drawn:
-            held = [counts.nbytes for counts in self._drawn.values() if isinstance(counts, np.ndarray)]
-            if sum(held) > MOST_KEPT:
-                self._drawn.clear()
-            self._drawn[size] = draw_resamples(
-                np.arange(size), n_resamples=self.options.resamples, seed=self.options.seed
-            ).counts
-        return Resamples(labels, self._drawn[size])
+        kept, key = self._drawn, (size, self.options.resamples, self.options.seed)
+        counts = kept.pop(key, None)
+        if counts is None:
+            counts = draw_resamples(np.arange(size), n_resamples=key[1], seed=key[2]).counts
+        kept[key] = counts  # The last one is the one used last.
+        while sum(one.nbytes for one in kept.values() if isinstance(one, np.ndarray)) > 2 * MOST_KEPT:
+            del kept[next(iter(kept))]
+        return Resamples(labels, counts)
 
     def intervals(self, of: Callable[..., T], values: Floats, mask: Mask, **more: Any) -> T:
         """Return the result of `of` for values (..., units of the mask) and their resamples; warn once of each kind.

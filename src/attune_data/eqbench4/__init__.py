@@ -149,8 +149,7 @@ def _check_roleplays(roleplays: Sequence[EQBench4Roleplay], _: int, findings: Is
     scenarios = Counter(one.scenario_id for one in roleplays)
     having = {(one.evaluated_model, one.scenario_id) for one in roleplays}
     for model, count in models.items():
-        most = [name for name, number in scenarios.items() if 2 * number > len(models)]
-        lacking = [name for name in most if (model, name) not in having]
+        lacking = [one for one in scenarios if 2 * scenarios[one] > len(models) and (model, one) not in having]
         shared = sum(scenarios[name] > 1 for name in scenarios if (model, name) in having)
         if lacking and 2 * shared >= count:
             message = f"{model} has no role-play of {plural(len(lacking), 'scenario')} that most models have"
@@ -177,9 +176,7 @@ def _check_entry(entry: EQBench4Entry, findings: IssueCollector) -> None:
         message = f"not as many values as role-plays, {entry.n_scenarios or count}: {listed(wrong, 3)}"
         findings.add(f"{path}.traits", "number-of-values", "warning", count, message, "kept")
     if count < (entry.scenarios or 0):
-        message = (
-            f"{entry.model} has {count} of {entry.scenarios} role-plays; the file does not say which scenario lacks one"
-        )
+        message = f"{entry.model} has {count} of {entry.scenarios} role-plays; the file does not say of which scenarios"
         findings.add(f"{path}.traits", "missing-roleplay", "warning", count, message, "not scored there")
     if (fewest := min(map(len, margins.values()), default=count)) < count:
         message = f"{entry.model} has margins of {fewest} of {count} role-plays; the file does not say which"
@@ -193,18 +190,12 @@ def _roleplay_parts(roleplay: EQBench4Roleplay) -> Iterator[Part]:
     facts = [(name, getattr(roleplay, name) or "") for name in ("title", "type", "relationship", "final_status")]
     who = ("person by", roleplay.persona_model or ""), ("judge", roleplay.pointwise_judge_model or "")
     yield Part(facts=[*facts, *who, *_values(roleplay.dims, roleplay.abilities)])
-    speakers = {"assistant": "Model", "user": "Person"}
-    yield Part(
-        messages=[
-            Message(
-                speaker=speakers[one.role],
-                text=one.content,
-                is_person=one.role == "user",
-                notes=[("thinks", one.monologue)],
-            )
-            for one in roleplay.turns
-        ]
-    )
+    yield Part(messages=[_message(one, is_person=one.role == "user") for one in roleplay.turns])
+
+
+def _message(one: EQBench4Message, *, is_person: bool) -> Message:
+    speaker, thought = "Person" if is_person else "Model", [("thinks", one.monologue)]
+    return Message(speaker=speaker, text=one.content, is_person=is_person, notes=thought)
 
 
 def _values(dims: Mapping[str, float], abilities: Mapping[str, float]) -> list[tuple[str, str]]:

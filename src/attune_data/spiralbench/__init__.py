@@ -13,18 +13,7 @@ from pydantic import Field, Strict
 
 from attune_data.collection import record_kind
 from attune_data.display import Message, Part
-from attune_data.record import (
-    LARGEST,
-    ByKey,
-    Integer,
-    Items,
-    Length,
-    Nested,
-    Repeat,
-    SnakeCaseRecord,
-    Text,
-    repeat_suffix,
-)
+from attune_data.record import ByKey, Integer, Items, Length, Nested, Repeat, SnakeCaseRecord, Text, repeat_suffix
 from attune_data.repair import IssueCollector
 
 BEHAVIOURS = (
@@ -137,10 +126,9 @@ def _chunk(name: str, judged: Any) -> Any:
 
 def _span(behaviour: str, quoted: Any) -> dict[str, Any]:
     text, intensity = quoted if isinstance(quoted, list) and len(quoted) == 2 else (quoted, None)
-    found = {"behaviour": behaviour, "text": str(text or ""), "intensity": intensity}
-    if isinstance(intensity, int | float) and not isinstance(intensity, bool) and 0 <= intensity <= LARGEST:
-        return found
-    return found | {"intensity": None} | ({} if intensity is None else {"stated": str(intensity)})
+    is_number = isinstance(intensity, int | float) and not isinstance(intensity, bool) and 0 <= intensity < 1e15
+    stated = {} if is_number or intensity is None else {"stated": str(intensity)}
+    return {"behaviour": behaviour, "text": str(text or ""), "intensity": intensity if is_number else None, **stated}
 
 
 def _behaviour(name: str) -> str:
@@ -156,25 +144,16 @@ def _check(chatlog: SpiralChatlog, findings: IssueCollector) -> None:
     for place, chunk in enumerate(chatlog.judgements):
         path, sums = f"$.judgements[{place}]", Counter[str]()
         if not chunk.values:
-            message, consequence = (
-                "the judge's answer could not be read",
-                "kept; counts without any behaviour, as published",
-            )
-            findings.add(path, "chunk-not-judged", "warning", chunk.error or chunk.name, message, consequence)
+            message = "the judge's answer could not be read; counts without any behaviour, as published"
+            findings.add(path, "chunk-not-judged", "warning", chunk.error or chunk.name, message, "kept")
         elif odd := sorted(chunk.values.keys() ^ {*BEHAVIOURS}):
-            message, consequence = "missing or unknown; expected the nine behaviours", "missing: 0; unknown: left out"
+            message, consequence = "expected the nine behaviours", "missing: 0; unknown: left out"
             findings.add(f"{path}.values", "behaviours-of-chunk", "warning", odd, message, consequence)
         for number, span in enumerate(chunk.spans):
             sums[span.behaviour] += span.intensity or 0  # type: ignore[assignment]  # also of floats
             if stated := (span.model_extra or {}).get("stated"):
-                findings.add(
-                    f"{path}.spans[{number}].intensity",
-                    "intensity-of-span",
-                    "warning",
-                    stated,
-                    "no number from 0",
-                    "the span is kept without it; the values of behaviours count",
-                )
+                own = f"{path}.spans[{number}].intensity"
+                findings.add(own, "intensity-of-span", "warning", stated, "no number from 0", "left out of the span")
         for name, value in chunk.values.items():
             if chunk.spans and abs(sums[name] - value) > 1e-9:
                 message = f"the intensities of its spans add up to {sums[name]:g}"

@@ -317,8 +317,15 @@ class Cells:
 
     def drawn(self, weights: NDArray[np.uint8]) -> Counts:
         """Return the counts where each cluster counts as often as `weights` (fits, clusters) says."""
-        often = weights[:, self.clusters]
-        return Counts(*(np.add.reduceat(often * part, self.starts, axis=1) for part in self.values))
+        from scipy.sparse import csr_array
+
+        often, found = np.ascontiguousarray(weights.T, dtype=np.float64), list[Floats]()
+        for part in self.values:
+            place = np.flatnonzero(part)  # of most comparisons one outcome occurs
+            ends = np.searchsorted(place, np.append(self.starts, len(part)))
+            by_design = csr_array((part[place], self.clusters[place], ends), shape=(len(self.starts), len(often)))
+            found.append(np.ascontiguousarray((by_design @ often).T))
+        return Counts(*found)
 
 
 def count_by_design(

@@ -231,7 +231,8 @@ def _distribution(part: Part, resamples: Resamples) -> Floats:
     if part.reason:
         return found
     members = np.equal.outer(likelihood.groups, likelihood.groups)
-    for rows, weights in drawn_blocks(resamples.counts, max(len(cells.clusters), members.size)):
+    sizes = len(cells.starts), members.size, resamples.counts.shape[1] // 8  # of the last all are copied
+    for rows, weights in drawn_blocks(resamples.counts, max(sizes)):
         counts = cells.drawn(weights)
         joined = (chains(likelihood.wins(counts)) | ~members).all(axis=(1, 2)) | (likelihood.penalty > 0)
         own = Counts(*(one[joined] for one in counts))

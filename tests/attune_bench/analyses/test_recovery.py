@@ -6,11 +6,12 @@ import pytest
 
 from attune_bench import score
 from attune_bench.benchmarks import benchmark_named
-from attune_bench.benchmarks.eibench.recovery import state_recovery as of_episodes
-from attune_bench.benchmarks.sage.recovery import state_recovery as of_dialogues
+from attune_bench.benchmarks.eibench.report import ANALYSES as OF_EPISODES
+from attune_bench.benchmarks.sage.report import ANALYSES as OF_DIALOGUES
 from attune_bench.report.html import html_report
 from attune_data import Episode, SageDialogue, load_episodes, load_sage, load_scenarios
 
+of_episodes, of_dialogues = (one["state_recovery"].function for one in (OF_EPISODES, OF_DIALOGUES))
 QUICK: dict[str, Any] = {"resamples": 200}
 pytestmark = pytest.mark.filterwarnings("ignore:200 resamples are too few")
 

@@ -1,5 +1,6 @@
 """A table of ratings by several raters through the commands, as its owner would use it; no benchmark is named."""
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -57,6 +58,32 @@ def test_the_page_ranks_by_each_rater(call: Call, table: Path, tmp_path: Path) -
     assert "Which model has the highest warmth depends on the rater" in text
     assert "Ranking by warmth, rater ann" in text
     assert "Ranking by warmth, rater gpt" in text
+    assert "counsellor</bdi></strong> for ann; <strong><bdi>model</bdi></strong> for gpt</h1>" in text
+    assert text.count("A rank orders models by value alone") == 1
+    of_ann, of_gpt = re.findall(r'<span class="plot" aria-hidden="true">.*?</span></span>', text)
+    assert of_ann == of_gpt  # one axis
+    assert "Judge and people" not in text
+
+
+@pytest.mark.slow
+def test_the_page_sets_judges_beside_people(call: Call, table: Path, tmp_path: Path) -> None:
+    # gpt rates the model 2 above ann and the counsellor like ann, of which 1 is taken off each second item.
+    other, less = table.with_name("other.csv"), (pl.col("rater") == "gpt") & (pl.col("topic") == "home")
+    people = pl.read_csv(table).with_columns(pl.col("rater").replace("ann", "people"), pl.col("rating") - less)
+    people.write_csv(other)
+    page = tmp_path / "page.html"
+
+    def text_of(source: Path) -> str:
+        assert call("report", source, "--html", page, *QUICK)[0] == 0
+        return page.read_text(encoding="utf-8")
+
+    text = text_of(other)
+    assert "<h3>gpt rates warmth higher than people</h3>" in text
+    assert "+0.500" in text.partition('<section id="judge-and-people"')[2].partition("</section>")[0]
+    assert text.index("Ranking by warmth, rater people") < text.index("Ranking by warmth, rater gpt")
+    assert "Rater gpt minus people" in text
+    other.with_suffix(".toml").write_text('reference = "gpt"\n', encoding="utf-8")
+    assert "<h3>people rates warmth lower than gpt</h3>" in text_of(other)
 
 
 @pytest.mark.slow

@@ -40,6 +40,16 @@ def without(table: pl.DataFrame, rater: str, value: float) -> pl.DataFrame:
 # What is read.
 
 
+def test_the_rater_whose_name_says_people_is_the_reference() -> None:
+    read = Scores.from_table(ratings({"claude": 1, "gpt": 2, "people": 0}))
+    assert read.conditions == ("people", "claude", "gpt")
+    assert Scores.from_table(ratings({"human 1": 1, "human 2": 2})).provenance.reference is None
+    assert Scores.from_table(ratings({"spokesperson": 1, "gpt": 2})).provenance.reference is None
+    assert Scores.from_table(ratings(), about={"reference": "gpt"}).conditions == ("gpt", "ann", "claude")
+    with pytest.raises(MetricInputError, match="reference: no condition 'gtp'; did you mean 'gpt'"):
+        Scores.from_table(ratings(), about={"reference": "gtp"})
+
+
 def test_a_rater_is_a_condition() -> None:
     read = Scores.from_table(ratings(), metrics=SCALE)
     assert (read.provenance.condition, read.provenance.unit, read.provenance.cluster) == ("rater", "item", "item")

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attune_bench.stats.judges import compare_judges, read_ratings
+from attune_bench import Scores
+from attune_bench.stats.judges import beside_people, compare_judges, read_ratings
 from attune_data.issues import SourceError
 from attune_metrics import MetricInputError
 from attune_metrics.stats.bootstrap import draw_resamples
@@ -196,3 +197,39 @@ def test_what_the_page_says_of_published_ratings() -> None:
     page = (EMPATHY.parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
     assert "Of 63 verdicts 5 are closer, 17 less close and 41 undecided" in page
     assert "with a margin of 0.2, 18 of the undecided are as close" in page
+
+
+def test_judges_are_set_beside_people() -> None:
+    truth = [1, 2, 3, 4, 5, 2, 1, 4]
+    given = {
+        "human": truth, "same": truth, "negative": [6 - one for one in truth], "high": [one + 1 for one in truth],
+        "constant": [3] * 8, "few": truth[:3],
+    }  # fmt: skip
+    rows = [(f"q{item}", "m", rater, "w", one) for rater, of in given.items() for item, one in enumerate(of)]
+    columns = ["item", "model", "rater", "dimension", "rating"]
+    scores = Scores.from_table(pl.DataFrame([*rows, ("q9", "m", "alone", "w", 2)], schema=columns, orient="row"))
+    found = {row["judge"]: row for row in beside_people(scores, "human", resamples=200).to_dicts()}
+    assert {name: (row["shift"], row["correlation"], row["n"]) for name, row in found.items()} == {
+        "same": (0, 1, 8), "negative": (0.5, -1, 8), "high": (1, 1, 8), "constant": (0.25, None, 8),
+        "alone": (None, None, 0), "few": (0, 1, 3),
+    }  # fmt: skip
+    assert (found["high"]["low"], found["high"]["high"]) == (None, None)  # the same difference in each item
+    assert found["negative"]["low"] < 0.5 < found["negative"]["high"]
+    assert found["constant"]["reason"] == "no correlation: one of the two always gives the same rating"
+    assert found["alone"]["reason"] == "no item is rated by both"
+    assert found["few"]["reason"] == "fewer than 5 items"
+
+
+def test_answers_to_an_item_are_drawn_together_beside_people() -> None:
+    rows = [
+        (f"q{item}", model, rater, "w", item % 5 + (rater == "gpt") * (item % 3))
+        for item in range(12) for model in ("a", "b", "c") for rater in ("human", "gpt")
+    ]  # fmt: skip
+    table = pl.DataFrame(rows, schema=["item", "model", "rater", "dimension", "rating"], orient="row")
+    three, one = (
+        beside_people(Scores.from_table(part), "human", resamples=500) for part in (table, table.filter(model="a"))
+    )
+    # Models that answer alike say nothing more than one of them.
+    numbers = [name for name in three.columns if name not in ("metric", "judge", "n", "reason")]
+    assert three.select(numbers).row(0) == pytest.approx(one.select(numbers).row(0))
+    assert (three["n"].item(), one["n"].item()) == (36, 12)

@@ -43,7 +43,7 @@ BENCHMARK = Benchmark(
             values=("exclude", "start", "worst"),
         ),
     ),
-    analyses=f"{_ROOM}.recovery:ANALYSES",
+    analyses=f"{_ROOM}.report:ANALYSES",
     sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
     limits=(

@@ -1,4 +1,4 @@
-"""EIBench on a page: how the person's state moves, round by round, and the conversations as texts."""
+"""EIBench on a page: how the person's state moves, round by round, and recovers; the conversations as texts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import nan
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from attune_bench.benchmarks.eibench.recovery import ANALYSES
-from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of
+from attune_bench.analyses.recovery import StatePath, recovery_entry
+from attune_bench.benchmarks.eibench.scoring import check_episodes, failure_of, row
 from attune_bench.benchmarks.eibench.task import MAX_ROUNDS
 from attune_bench.report.columns import Figure, Folded, Section, Table, text_column, under_condition, with_note
 from attune_bench.report.comparisons import comparison_note, comparison_tables
@@ -20,6 +20,7 @@ from attune_bench.report.recovery import recovery_section
 from attune_bench.report.sections import FEW_MODELS, TABLED, numbers_elsewhere
 from attune_bench.report.tables import significant_words
 from attune_bench.report.transcripts import state_paths
+from attune_bench.scores.columns import Analysis
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import count_significant, exchanges_of_all
 from attune_bench.stats.options import ALPHA, MIN_CLUSTERS, AnalysisOptions, sorted_groups, warn_once
@@ -28,12 +29,27 @@ from attune_data.collection import Collection
 from attune_data.display import parts_html
 from attune_data.eibench.kinds import named_anchors, scenario_parts
 from attune_data.eibench.records import SCENES, Episode, Scenario, scenes
-from attune_data.eibench.tables import AXES, episode_builder
+from attune_data.eibench.tables import AXES, episode_builder, states_of
 from attune_data.issues import Html, element
 from attune_data.text import plural, sanitize
 from attune_metrics.metric import nan_to_none
 from attune_metrics.stats.bootstrap import Method, bootstrap, draw_resamples
 from attune_metrics.stats.sums import Floats
+
+_BETTER = {"anger": -1, "trust": 1}
+
+
+def _axis_paths(*, data: Iterable[Scenario], results: Iterable[Episode]) -> Iterator[StatePath]:
+    """Yield the states of each episode that did not fail; the person left where the simulator ended it."""
+    scenarios = {one.id: one for one in data}
+    for episode in results:
+        if failure_of(episode) is None:
+            for axis, states in states_of(episode, scenarios.get(episode.scenario_id)).items():
+                better = [None if state is None else _BETTER[axis] * state for state in states]
+                yield StatePath(row(episode), axis, better, episode.outcome == "simulator_stop")
+
+
+ANALYSES: Mapping[str, Analysis] = {"state_recovery": recovery_entry(_axis_paths, ("data", "results"))}
 
 Path = list[tuple[float | None, ...]]
 """Anger and trust at the start, then after each round."""

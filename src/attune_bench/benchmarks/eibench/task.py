@@ -60,7 +60,7 @@ their thinking. The last reply of a charm episode is not judged, unless `EIBench
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from attune_bench.benchmarks.eibench.parsing import Reaction, read_reaction
@@ -70,23 +70,20 @@ from attune_bench.runner.calls import (
     YES_NO,
     Call,
     Complete,
-    IncompleteAnswerError,
     integer_schema,
     message,
     object_schema,
 )
 from attune_bench.runner.episodes import (
     SILENCE,
-    TRIES,
     EpisodeFolder,
     EpisodeSettings,
     Language,
     Steps,
-    calls_of,
-    play,
     read_output,
     read_reply_to,
     reply_to,
+    run_conversation,
     visible,
 )
 from attune_bench.runner.prompts import Fence, Prompts, load_prompts
@@ -128,6 +125,7 @@ class EIBenchSettings(EpisodeSettings):
 
     bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks.eibench", "eibench-v2")
 
+    _: KW_ONLY
     max_rounds: int = MAX_ROUNDS
     judge_all: bool = False
 
@@ -212,7 +210,7 @@ class EpisodeCalls:
         return scenes()[self._scenario.scene].opens == "model"
 
     def _render(self, name: str, **values: str) -> str:
-        return self._settings.prompts.render(f"{self.language}/{name}", **values)
+        return self._settings.render(f"{self.language}/{name}", **values)
 
 
 def _with_reflection(line: Line) -> str:
@@ -247,7 +245,7 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
     Raises
     ------
     CallFailedError
-        As `complete` raised it, for an incomplete reply the second time; there is no result then.
+        As `complete` raised it; there is no result then.
     ValueError
         The scenario has no text from which one of the two could be played, or lacks an anchor.
 
@@ -263,37 +261,7 @@ async def run_episode(scenario: Scenario, complete: Complete, settings: EIBenchS
     >>> episode.outcome, episode.final_anger, episode.final_trust
     ('simulator_stop', 70, 44)
     """
-    episode = _Episode(scenario, settings)
-    try:
-        return episode.record(await play(episode.play(), complete))
-    except IncompleteAnswerError as error:
-        return episode.record("error", error=str(error))
-
-
-def planned_calls(scenario: Scenario, settings: EIBenchSettings) -> list[Call]:
-    """Return the calls of the longest episode of a scenario, if no judgement has to be asked for again.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The scenario.
-    settings : EIBenchSettings
-        Who talks with whom, and how.
-
-    Returns
-    -------
-    list of Call
-        In order, of an episode in which both sides say next to nothing; `Call.pending` says how many answers each will
-        quote. Empty for a scenario that cannot be played.
-
-    Examples
-    --------
-    >>> from attune_data import load_scenarios
-    >>> calls = planned_calls(load_scenarios("demo")[0], EIBenchSettings("vendor/model", "vendor/person"))
-    >>> len(calls), calls[-1].id, calls[-1].pending
-    (16, 'round-8', 15)
-    """
-    return [] if unplayable(scenario) else calls_of(_Episode(scenario, settings).play(), '{"reply": "."}')
+    return await run_conversation(_Episode(scenario, settings), complete)
 
 
 def unplayable(scenario: Scenario) -> str:
@@ -396,7 +364,7 @@ class _Episode:
         quadrant = {"quadrant": self._scenario.scene.title()} if meta else {}
         self._history.append({"role": "aggressor", "content": words, "meta": {**state, **meta, **quadrant}})
 
-    def record(self, ended_by: str, *, error: str | None = None) -> Episode:
+    def record(self, ended_by: str, error: str | None = None) -> Episode:
         """Return the record of what was played; one with an error has no scores."""
         scenario, settings = self._scenario, self._settings
         anger, trust = (Anchors(*anchors) for anchors in self._anchors)
@@ -437,28 +405,19 @@ def _summary(scenarios: Sequence[Scenario], episodes: Sequence[Episode]) -> dict
     return summary
 
 
-_FILES = EpisodeFolder(Episode, "results.jsonl", _summary)
-
-
 def _judgements_read(episode: Mapping[str, Any]) -> list[bool]:
     """Return for each judgement of an episode whether it could be read, and False for a reply that ended early."""
     parses = [said.get("meta", {}).get("parse") for said in episode["history"]]
     return [parse != "failed" for parse in parses if parse is not None] + [False] * (episode.get("error") is not None)
 
 
-TASK: Task[Scenario, EIBenchSettings] = Task(
-    name="eibench",
-    calls=lambda scenario, settings, _: planned_calls(scenario, settings),
-    play=run_episode,
-    tries=lambda _: TRIES,
-    answers_read=_judgements_read,
+TASK: Task[Scenario, EIBenchSettings] = EpisodeFolder(Episode, "results.jsonl", _summary).task(
+    "eibench",
+    "scenario",
+    EIBenchSettings,
+    _Episode,
     unusable=unplayable,
-    settings=lambda model, *, simulator_model, **options: EIBenchSettings(model, simulator_model, **options),
-    unit="scenario",
-    file_name=_FILES.file_name,
-    folder=_FILES.folder,
-    fields=_FILES.fields,
-    recorded=lambda *_: {},  # A folder takes one configuration.
-    results=_FILES.kept,
+    answers_read=_judgements_read,
+    answer='{"reply": "."}',
 )
 """Scenarios, and the episodes in which a model talks with the simulated person of each."""

@@ -14,7 +14,7 @@ BENCHMARK = Benchmark(
     row=f"{_ROOM}.scoring:row",
     options=EPISODE_OPTIONS,
     task=f"{_ROOM}.task:TASK",
-    analyses=f"{_ROOM}.recovery:ANALYSES",
+    analyses=f"{_ROOM}.report:ANALYSES",
     sections=f"{_ROOM}.report:sections",
     transcripts=f"{_ROOM}.report:transcript",
 )

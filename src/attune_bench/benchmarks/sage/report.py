@@ -1,13 +1,28 @@
-"""SAGE's scenarios on a page: the emotion of the person under every model."""
+"""SAGE: how soon a model brings the emotion back after it made it worse, and the emotion in a scenario on a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attune_bench.benchmarks.sage.recovery import ANALYSES
+from attune_bench.analyses.recovery import StatePath, recovery_entry
+from attune_bench.benchmarks.sage.scoring import row
 from attune_bench.report.columns import Figure, Section
 from attune_bench.report.page_scores import PageScores
 from attune_bench.report.recovery import recovery_section
 from attune_bench.report.transcripts import state_paths
+from attune_bench.scores.columns import Analysis
 from attune_data.sage import FAILURE, SUCCESS, SageDialogue
+
+
+def _emotions(dialogue: SageDialogue) -> list[int | None]:
+    return [said.emotion_point for said in dialogue.history if said.role == "user"]
+
+
+def _paths(*, results: Iterable[SageDialogue]) -> Iterator[StatePath]:
+    """Yield the emotion of each dialogue; the person left where it ended below 10."""
+    for dialogue in results:
+        yield StatePath(row(dialogue), "emotion", _emotions(dialogue), dialogue.outcome == "failure")
+
+
+ANALYSES: Mapping[str, Analysis] = {"state_recovery": recovery_entry(_paths, ("results",))}
 
 
 def sections(page: PageScores, *, results: Sequence[SageDialogue] | None = None, **_: object) -> list[Section]:
@@ -20,9 +35,7 @@ def sections(page: PageScores, *, results: Sequence[SageDialogue] | None = None,
 
 def transcript(_: None, dialogues: Mapping[str, SageDialogue]) -> Iterator[Figure]:
     """Yield what a page shows once of a scenario: the emotion under every model."""
-    paths = {
-        name: [one.emotion_point for one in said.history if one.role == "user"] for name, said in dialogues.items()
-    }
+    paths = {name: _emotions(said) for name, said in dialogues.items()}
     if any(state is not None for path in paths.values() for state in path):
         yield Figure(
             state_paths(

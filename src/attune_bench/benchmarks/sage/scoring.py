@@ -22,7 +22,6 @@ from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import MetricInputError
 from attune_metrics.sage import round_half_up, sage_failure, sage_success
 
-_UNNAMED = "none named"
 _METRICS = ("emo_point", "success", "failure")
 
 
@@ -55,25 +54,15 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
     [('s1', 100.0, 1.0, 0.0), ('s2', 57.0, 0.0, 0.0), ('s3', 8.0, 0.0, 1.0)]
     """
     held = list(dialogues)
-    finals = [None if one.error is not None else float(one.emo_point) for one in held]
-    values = pl.DataFrame(
-        {
-            "model": [row(one)[0] for one in held],
-            "condition": [None] * len(held),
-            "unit": [one.scenario_id for one in held],
-            "emo_point": finals,
-            "success": [None if final is None else sage_success(final) for final in finals],
-            "failure": [None if final is None else sage_failure(final) for final in finals],
-        },
-        schema={**dict.fromkeys(KEYS, pl.String), **dict.fromkeys(_METRICS, pl.Float64)},
-    )
+    columns = {**dict.fromkeys(KEYS, pl.String), **dict.fromkeys(_METRICS, pl.Float64)}
+    values = pl.DataFrame([(*row(one), *_values(one)) for one in held], schema=columns, orient="row")
     repeated = values.filter(pl.struct("model", "unit").is_duplicated())
-    for model, unit in repeated.select("model", "unit").head(1).iter_rows():
+    for model, _, unit in repeated.select(KEYS).head(1).iter_rows():
         raise MetricInputError(f"two dialogues of scenario {unit!r} and model {model!r}")
     if progress:
         progress(len(held))
     units = values.select("unit", pl.lit(None, dtype=pl.String).alias("cluster")).unique("unit").sort("unit")
-    failed = finals.count(None)
+    failed = values["emo_point"].null_count()
     settings = [(*row(one)[:2], episode_settings(one)) for one in held]
     is_run = any(own["simulator"] is not None for *_, own in settings)
     provenance = Provenance(
@@ -89,13 +78,18 @@ def score(dialogues: Iterable[SageDialogue], *, progress: Callable[[int], object
         settings=group_settings(settings) if is_run else (),
         comparability_keys=dict(EPISODE_SETTINGS) if is_run else {},
     )
-    metrics = {name: CATALOG[name] for name in _METRICS}
-    return ScoreTable(values=values, units=units, metrics=metrics, provenance=provenance)
+    known = {name: CATALOG[name] for name in _METRICS}
+    return ScoreTable(values=values, units=units, metrics=known, provenance=provenance)
+
+
+def _values(dialogue: SageDialogue) -> tuple[float | None, ...]:
+    final = float(dialogue.emo_point)
+    return (None,) * 3 if dialogue.error is not None else (final, sage_success(final), sage_failure(final))
 
 
 def row(dialogue: SageDialogue) -> tuple[str, None, str]:
     """Return the model, no condition, and the scenario of a dialogue: its row in the scores."""
-    return _UNNAMED if dialogue.model is None else dialogue.model, None, dialogue.scenario_id
+    return dialogue.model or "none named", None, dialogue.scenario_id
 
 
 def board(scores: ScoreTable) -> pl.DataFrame:

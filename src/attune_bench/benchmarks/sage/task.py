@@ -23,18 +23,15 @@ The protocol follows SAGE's released code; ``docs/comparability.md`` has the dif
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from attune_bench.runner.calls import Call, Complete, IncompleteAnswerError, message
+from attune_bench.runner.calls import Call, message
 from attune_bench.runner.episodes import (
-    TRIES,
     EpisodeFolder,
     EpisodeSettings,
     Language,
     Steps,
-    calls_of,
-    play,
     read_output,
     read_reply_to,
     reply_to,
@@ -76,6 +73,7 @@ class SageSettings(EpisodeSettings):
 
     bundled: ClassVar[tuple[str, str]] = ("attune_bench.benchmarks.sage", "sage-v1")
 
+    _: KW_ONLY
     max_rounds: int = MAX_ROUNDS
     answer_format: AnswerFormat = "free"
 
@@ -91,10 +89,9 @@ class SageSettings(EpisodeSettings):
 
 # Bold and headings belong to a label, and a colon may be a wide one.
 _LABEL = r"[#*]*[ \t]*(?<![A-Za-z])({})[^\w\n:\uff1a]{{0,9}}[:\uff1a]\**"
-_PLANNING, _REPLY = (
-    re.compile(_LABEL.format(labels))
-    for labels in ("Content|Target ?Completion|Activity|Analyse|Change", "Thinking|Response")
-)
+_PLANNING = re.compile(_LABEL.format("Content|Target ?Completion|Activity|Analyse|Change"))
+_REPLY = re.compile(_LABEL.format("Thinking|Response"))
+_TEXTS = {"content": "Content", "TargetCompletion": "TargetCompletion", "activity": "Activity", "analyse": "Analyse"}
 # A dash behind a number is a range. No more digits than are needed to see that a number is beyond the greatest change.
 _NUMBER = re.compile(r"(?:(?<!\d)(?<!\d )([+\-\u2212\u2013\u2014\uff0b\uff0d])[ \t]*)?(\d{1,3})\d*(?:\.\d+)?")
 _BARE = re.compile(r"\A[\W_]*\d")
@@ -111,19 +108,10 @@ def _sections(answer: str, labels: re.Pattern[str]) -> dict[str, str]:
 
 
 def read_planning(answer: str) -> dict[str, Any] | None:
-    r"""Read how the person takes a reply: the texts behind the labels, and the change of the emotion.
+    r"""Read how the person takes a reply: texts behind labels, empty without a label, and the change of the emotion.
 
-    Parameters
-    ----------
-    answer : str
-        Whatever the simulator wrote.
-
-    Returns
-    -------
-    dict or None
-        ``content``, ``TargetCompletion``, ``activity``, ``analyse``, empty where a label is missing, and ``change``,
-        clipped to -10..10: the only number with a sign behind its label, or the only number, where the text begins
-        with it. None for any other text, such as "from 40 to 35".
+    The change, clipped to -10..10, is the only number with a sign behind its label, or the only number, where the text
+    begins with it. None for any other text, such as "from 40 to 35".
 
     Examples
     --------
@@ -140,22 +128,11 @@ def read_planning(answer: str) -> dict[str, Any] | None:
         return None
     ((sign, digits),) = signed
     change = min(int(digits), _MOST) * (1 if sign in "+\uff0b" else -1)
-    labels = {
-        "content": "Content",
-        "TargetCompletion": "TargetCompletion",
-        "activity": "Activity",
-        "analyse": "Analyse",
-    }
-    return {name: found.get(label, "") for name, label in labels.items()} | {"change": change}
+    return {name: found.get(label, "") for name, label in _TEXTS.items()} | {"change": change}
 
 
 def read_reply(answer: str) -> tuple[str, str] | None:
-    r"""Read what the person says, behind the label ``Response``, and what was thought before.
-
-    Returns
-    -------
-    tuple of str or None
-        Words and thinking; None where there are no words.
+    r"""Return what the person says, behind the label ``Response``, and what was thought before; None without words.
 
     Examples
     --------
@@ -179,8 +156,7 @@ class _Dialogue:
         self._settings = settings
         self._language = settings.language_of(profile)
         self._emotion = START
-        first = {"role": "user", "content": profile.first_talk, "emotion-point": START}
-        self._history: list[dict[str, Any]] = [first]
+        self._history: list[dict[str, Any]] = [{"role": "user", "content": profile.first_talk, "emotion-point": START}]
         self._error: str | None = None
 
     def play(self) -> Steps[str]:
@@ -188,8 +164,7 @@ class _Dialogue:
         for number in range(1, self._settings.max_rounds + 1):
             if number > 1 and (ended_by := (yield from self._answer(number - 1))):
                 return ended_by
-            raw = yield from reply_to(self._call_model(number))
-            words, thinking = read_output(raw)
+            words, thinking = read_output((yield from reply_to(self._call_model(number))))
             thought = {"think": thinking} if thinking else {}
             self._history.append({"role": "assistant", "content": words, **thought})
         return "max_rounds"
@@ -233,7 +208,7 @@ class _Dialogue:
         return found
 
     def _call_model(self, number: int) -> Call:
-        said = [message(line["role"], line["content"]) for line in self._history]
+        said = (message(line["role"], line["content"]) for line in self._history)
         messages = (message("system", self._render("model")), *said)
         return Call(f"reply-{number}", self._settings.model, "model", messages, schema_name="reply")
 
@@ -244,7 +219,7 @@ class _Dialogue:
         return json.dumps(said, ensure_ascii=False, indent=2)
 
     def _render(self, name: str, **values: str) -> str:
-        return self._settings.prompts.render(f"{self._language}/{name}", **values)
+        return self._settings.render(f"{self._language}/{name}", **values)
 
     def record(self, ended_by: str, error: str | None = None) -> SageDialogue:
         """Return the record of what was played."""
@@ -271,89 +246,20 @@ class _Dialogue:
         )
 
 
-async def run_dialogue(profile: SageProfile, complete: Complete, settings: SageSettings) -> SageDialogue:
-    """Let a model talk with the person of a profile.
-
-    Parameters
-    ----------
-    profile : SageProfile
-        The person.
-    complete : callable
-        Makes a call and returns the text of its answer, see `attune_bench.runner.Complete`. One call is made at a time;
-        an answer of the simulator that cannot be read, or ended early, is asked for up to three times in all, a reply
-        of the model that ended early twice.
-    settings : SageSettings
-        Who talks with whom, and how.
-
-    Returns
-    -------
-    SageDialogue
-        The record, but for the configuration and what it cost, which the caller knows.
-
-    Raises
-    ------
-    CallFailedError
-        As `complete` raised it; there is no result then.
-    ValueError
-        The profile lacks a text from which the person is played.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> from attune_data import load_records
-    >>> from attune_data.sage import PROFILE
-    >>> async def complete(call, attempt):
-    ...     said = {"planning": "Change: +10", "reply": "Response: Bye!" if call.role == "simulator" else "Oh no."}
-    ...     return said[call.schema_name]
-    >>> settings = SageSettings("vendor/model", "vendor/person")
-    >>> dialogue = asyncio.run(run_dialogue(load_records("demo", PROFILE)[0], complete, settings))
-    >>> dialogue.emo_point, dialogue.history[-1].content, len(dialogue.history)
-    (50, 'Bye!', 3)
-    """
-    dialogue = _Dialogue(profile, settings)
-    try:
-        return dialogue.record(await play(dialogue.play(), complete))
-    except IncompleteAnswerError as error:
-        return dialogue.record("error", str(error))
-
-
-def planned_calls(profile: SageProfile, settings: SageSettings) -> list[Call]:
-    """Return the calls of the longest conversation, if no answer has to be asked for again.
-
-    Examples
-    --------
-    >>> from attune_data import load_records
-    >>> from attune_data.sage import PROFILE
-    >>> calls = planned_calls(load_records("demo", PROFILE)[0], SageSettings("vendor/model", "vendor/person"))
-    >>> len(calls), [call.id for call in calls[:4]]
-    (28, ['reply-1', 'planning-1', 'person-1', 'reply-2'])
-    """
-    answer = "Change: 0 Response: ."  # of either side
-    return [] if missing_text(profile) else calls_of(_Dialogue(profile, settings).play(), answer)
-
-
 def _answers_read(dialogue: Mapping[str, Any]) -> list[bool]:
     """Return for each answer of the simulator whether it could be read, and False for a reply that ended early."""
     judged, error = sum("planning" in line for line in dialogue["history"]), dialogue.get("error")
     return [True] * (2 * judged + str(error).startswith("person-")) + [False] * (error is not None)
 
 
-_FILES = EpisodeFolder(SageDialogue, "{model}_result.jsonl")
-
-TASK: Task[SageProfile, SageSettings] = Task(
-    name="sage",
-    calls=lambda profile, settings, _: planned_calls(profile, settings),
-    play=run_dialogue,
-    tries=lambda _: TRIES,
-    answers_read=_answers_read,
+TASK: Task[SageProfile, SageSettings] = EpisodeFolder(SageDialogue, "{model}_result.jsonl").task(
+    "sage",
+    "profile",
+    SageSettings,
+    _Dialogue,
     unusable=missing_text,
-    settings=lambda model, *, simulator_model, **options: SageSettings(model, simulator_model, **options),
-    unit="profile",
-    file_name=_FILES.file_name,
-    folder=_FILES.folder,
-    fields=_FILES.fields,
-    recorded=lambda *_: {},  # A folder takes one configuration.
-    results=_FILES.kept,
+    answers_read=_answers_read,
+    answer="Change: 0 Response: .",
     repeatable=False,
 )
 """Profiles, and the conversations in which a model talks with the person of each."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attune_bench.benchmarks.eibench.task import EIBenchSettings, planned_calls, run_episode
+from attune_bench.benchmarks.eibench.task import TASK, EIBenchSettings, run_episode
 from attune_bench.runner import Call, CallFailedError, Complete
 from attune_data import Episode, Scenario, load_scenarios
 
@@ -67,7 +67,7 @@ def test_the_person_opens_and_eight_rounds_are_17_messages(scene: str) -> None:
     assert episode.history[0].content == DEMO[scene].aggressor_profile.opening_line
     assert (episode.ended_by, episode.outcome, episode.n_rounds) == ("max_rounds", "max_rounds", 8)
     assert [call.id for call in seen] == [f"{what}-{n}" for n in range(1, 9) for what in ("reply", "round")]
-    assert [call.id for call in planned_calls(DEMO[scene], SETTINGS)] == [call.id for call in seen]
+    assert [call.id for call in TASK.planned(DEMO[scene], SETTINGS)] == [call.id for call in seen]
     assert len(seen) == 16
 
 
@@ -77,7 +77,7 @@ def test_in_charm_the_model_opens_and_its_ninth_reply_is_not_judged() -> None:
     assert [line.role for line in episode.history] == ["defender", *["aggressor", "defender"] * 8]
     assert [call.role for call in seen] == ["model", *["simulator", "model"] * 8]
     assert (episode.outcome, episode.n_rounds, len(states(episode))) == ("max_rounds", 8, 8)
-    assert [call.id for call in planned_calls(DEMO["charm"], SETTINGS)] == [call.id for call in seen]
+    assert [call.id for call in TASK.planned(DEMO["charm"], SETTINGS)] == [call.id for call in seen]
     assert len(seen) == 17
 
 
@@ -89,8 +89,8 @@ def test_judge_all_judges_the_ninth_reply_and_nobody_answers_it() -> None:
     assert (episode.final_anger, episode.final_trust) == (anger - 4, trust + 3)
     assert (episode.outcome, episode.history[-1].content) == ("max_rounds", "I have to go.")
     settings = EIBenchSettings("m", "s", judge_all=True)
-    assert len(planned_calls(DEMO["charm"], settings)) == 18
-    assert len(planned_calls(DEMO["repair"], settings)) == 16
+    assert len(TASK.planned(DEMO["charm"], settings)) == 18
+    assert len(TASK.planned(DEMO["repair"], settings)) == 16
 
 
 def test_a_silence_after_the_ninth_reply_ends_it_as_after_any_other() -> None:
@@ -362,4 +362,4 @@ def test_a_scenario_that_lacks_an_anchor_is_not_played() -> None:
     scenario = Scenario.model_validate(record)
     with pytest.raises(ValueError, match=r"'demo_support_\d+' has no rub_goals\.target_trust"):
         play(scenario=scenario)
-    assert planned_calls(scenario, SETTINGS) == []
+    assert TASK.planned(scenario, SETTINGS) == []

@@ -287,7 +287,7 @@ def test_another_wording_is_another_configuration(tmp_path: Path) -> None:
     with ModelServer(answer=talk) as server:
         run(server, DEMO[:1], tmp_path)
         with pytest.raises(RunError, match="prompt_hash"):
-            run(server, DEMO[:1], tmp_path, replace(SETTINGS, prompts=replace(SETTINGS.prompts, hash="0")))
+            run(server, DEMO[:1], tmp_path, replace(SETTINGS, prompts=replace(SETTINGS.wording, hash="0")))
 
 
 def test_results_of_somebody_else_are_not_replaced(tmp_path: Path) -> None:

@@ -17,10 +17,8 @@ from attune_bench.benchmarks.sage.scoring import board
 from attune_bench.benchmarks.sage.task import (
     TASK,
     SageSettings,
-    planned_calls,
     read_planning,
     read_reply,
-    run_dialogue,
 )
 from attune_bench.runner import IncompleteAnswerError, RunError, RunOutcome, endpoint, load_prompts, run_sync
 from attune_bench.runner.calls import Call
@@ -61,7 +59,9 @@ def played(
             raise answer
         return str(answer)
 
-    return asyncio.run(run_dialogue(profile, complete, settings)), calls
+    made = asyncio.run(TASK.make(profile, complete, settings))
+    assert isinstance(made, SageDialogue)
+    return made, calls
 
 
 # What is asked, and what ends a conversation.
@@ -69,7 +69,7 @@ def played(
 
 def test_ten_rounds_are_28_calls_in_the_published_order() -> None:
     dialogue, calls = played({})
-    assert [call.id for call in calls] == [call.id for call in planned_calls(DEMO[0], SETTINGS)]
+    assert [call.id for call in calls] == [call.id for call in TASK.planned(DEMO[0], SETTINGS)]
     rounds = [name for n in range(1, 10) for name in (f"planning-{n}", f"person-{n}", f"reply-{n + 1}")]
     assert [call.id for call in calls] == ["reply-1", *rounds]
     assert [call.role for call in calls[:4]] == ["model", "simulator", "simulator", "model"]
@@ -113,10 +113,10 @@ def test_the_simulator_sees_profile_emotion_and_words_and_plans_before_it_speaks
 
 
 def test_the_instructions_are_in_the_language_of_the_profile() -> None:
-    [call] = [call for call in planned_calls(DEMO[2], SETTINGS) if call.id == "planning-1"]
+    [call] = [call for call in TASK.planned(DEMO[2], SETTINGS) if call.id == "planning-1"]
     assert '"role": "你"' in call.messages[0]["content"]
     forced = SageSettings("m", "p", language="en")
-    [call] = [call for call in planned_calls(DEMO[2], forced) if call.id == "planning-1"]
+    [call] = [call for call in TASK.planned(DEMO[2], forced) if call.id == "planning-1"]
     assert '"role": "you"' in call.messages[0]["content"]
 
 
@@ -270,7 +270,7 @@ def test_what_a_profile_lacks_is_said_and_it_is_not_played(tmp_path: Path) -> No
         "profile 'a' has no first_talk to be played from",
         "",
     ]
-    assert planned_calls(found["a"], SETTINGS) == []
+    assert TASK.planned(found["a"], SETTINGS) == []
     with pytest.raises(ValueError, match="has no first_talk"):
         played({}, found["a"])
 
@@ -348,7 +348,7 @@ def test_a_wording_of_ones_own_is_used(tmp_path: Path) -> None:
     bundled.write(tmp_path / "mine")
     (tmp_path / "mine" / "en" / "model.md").write_text("Be brief.")
     settings = TASK.settings("m", simulator_model="p", prompts=tmp_path / "mine")
-    assert planned_calls(DEMO[0], settings)[0].messages[0]["content"] == "Be brief."
+    assert TASK.planned(DEMO[0], settings)[0].messages[0]["content"] == "Be brief."
     assert settings.prompts.version == "custom"
     with pytest.raises(ValueError, match="answer_format is 'schema'; SAGE asks for free text with labels only"):
         TASK.settings("m", simulator_model="p", answer_format="schema")
