@@ -4,13 +4,19 @@ import ast
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
+from math import fsum
 from pathlib import Path
+from typing import Any
 
 import every_output
 import pytest
 import statistics_digest
 from processors import KERNELS, environment, runs_here
 from slow_cases import slow_except
+
+from attune_bench import score
+from attune_data import load, load_runs
 
 TESTS = Path(__file__).parent
 NUMERIC = (
@@ -111,6 +117,21 @@ def test_all_outputs_are_the_same_bytes_under_every_kernel(kernel: str, outputs:
     assert found.keys() == expected.keys()
     assert sum(name.endswith((".svg", ".html")) for name in found) > 30
     assert [name for name, content in expected.items() if found[name] != content] == []
+
+
+def test_scores_do_not_depend_on_how_python_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    conversations, runs = load("demo")[:8], load_runs("demo")[:16]
+    before, plain = score(conversations, runs).to_polars(), sum
+
+    def compensated(values: Iterable[Any], start: Any = 0) -> Any:
+        """Add as Python does from 3.12 on: floats without the error of each step."""
+        given = [start, *values]
+        kinds = {type(value) for value in given}
+        return fsum(given) if float in kinds and kinds <= {int, float} else plain(given[1:], start)
+
+    monkeypatch.setattr("builtins.sum", compensated)
+    assert sum([0.1] * 10) == 1
+    assert score(conversations, runs).to_polars().equals(before)
 
 
 @pytest.mark.slow

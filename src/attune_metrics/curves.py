@@ -9,7 +9,7 @@ better (for anger, give ``100 - anger``); turns are its steps.
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
-from math import inf, nan
+from math import fsum, inf, nan
 
 from attune_metrics.metric import Metric, MetricInputError, check_list, check_number, warn_undefined
 
@@ -50,7 +50,7 @@ def emotion_curve_area(curve: Sequence[float]) -> float:
     if len(values) == 1:
         warn_undefined("emotion_curve_area", "the curve has no turn")
         return nan
-    return (sum(values) - (values[0] + values[-1]) / 2) / (len(values) - 1)
+    return (fsum(values) - (values[0] + values[-1]) / 2) / (len(values) - 1)
 
 
 def largest_drop(curve: Sequence[float]) -> float:

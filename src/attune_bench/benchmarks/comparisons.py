@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from math import exp, inf, isfinite, isnan
+from math import exp, fsum, inf, isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -443,7 +443,7 @@ def opponents(scores: ScoreTable, **options: Unpack[SamplingKeywords]) -> pl.Dat
             both = {a, b} <= kept
             rows.append(
                 (condition, a, b, len(found), outcomes.count(1), outcomes.count(0.5), outcomes.count(0),
-                 sum(won * weight for won, weight, _ in found) / sum(weight for _, weight, _ in found),
+                 fsum(won * weight for won, weight, _ in found) / fsum(weight for _, weight, _ in found),
                  _expected(strength[a] - strength[b], fit.tie or 0) if both else None,
                  len({unit for _, _, unit in found}), None if both else "one of the two has no rating")
             )  # fmt: skip

@@ -186,7 +186,7 @@ def debias_pairs(
     >>> name = "avg_draft_judge_score"
     >>> people = scores.values.select("model", "unit", pl.col(name).alias("rating"))
     >>> found = debias_pairs(scores, people, metric=name).row(0, named=True)
-    >>> found["model_a"], found["labels"], round(found["corrected"] - found["judge"], 9)
+    >>> found["model_a"], found["labels"], round(abs(found["corrected"] - found["judge"]), 9)
     ('synthetic/attentive', 40, 0.0)
     """
     frame = JudgedFrame(table, labels, metric, AnalysisOptions(**options))

@@ -256,7 +256,7 @@ def ratings(table: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
     >>> from attune_data import load, load_runs
     >>> found = ratings(score(load("demo"), load_runs("demo")), metrics=["avg_emotion_f1"], resamples=200)
     >>> found.select("model", "wins", "ties", "losses", "group", "rank").rows()
-    [('synthetic/attentive', 32, 0, 8, 1, 1.0), ('synthetic/hasty', 8, 0, 32, 1, 2.0)]
+    [('synthetic/attentive', 32, 1, 7, 1, 1.0), ('synthetic/hasty', 7, 1, 32, 1, 2.0)]
     """
     chosen, series, draws = begin(table, options)
     names = chosen.names(table, [table.primary])

@@ -141,7 +141,7 @@ def score_tags(reference: PreparedTags, predicted: PreparedTags) -> EmotionScore
     gaps = [abs(a - b) for word in shared if (a := truth[word]) is not None and (b := guess[word]) is not None]
     recall = len(shared) / len(truth)
     f1 = 2 * len(shared) / (len(truth) + len(guess))
-    mae = sum(gaps) / len(gaps) if gaps else nan
+    mae = fsum(gaps) / len(gaps) if gaps else nan
 
     # Mean over the matched pairs times coverage min/max is the matched sum over the longer list.
     few, many = sorted((reference, predicted), key=lambda tags: len(tags.words))

@@ -22,6 +22,7 @@ References
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from math import fsum
 
 from attune_metrics.attunebench import CONVERSATION_WIDE, post_entry
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
@@ -202,7 +203,7 @@ def _mean_credit(items: list[str], others: list[str]) -> float:
     bags = [tokenize(other) for other in others]
     best = [max(jaccard(tokenize(item), bag) for bag in bags) for item in items]
     # Equal texts have equal tokens, so an exact match is a best overlap of 1.
-    return sum(overlap for overlap in best if overlap >= 0.3) / len(items)
+    return fsum(overlap for overlap in best if overlap >= 0.3) / len(items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +222,7 @@ def score_four_branch(reference: Branches, predicted: Branches) -> FourBranchSco
         truth, guess = reference.get(branch), predicted.get(branch)
         if truth is not None:
             errors[branch] = float(abs(truth - (4 if guess is None else guess)))
-    mae = sum(errors.values()) / len(errors) if errors else 0.0
+    mae = fsum(errors.values()) / len(errors) if errors else 0.0
     return FourBranchScores(mae, max(0.0, 1 - mae / 6), errors)
 
 

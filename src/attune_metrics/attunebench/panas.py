@@ -20,7 +20,7 @@ References
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from math import isnan, nan
+from math import fsum, isnan, nan
 
 from attune_metrics.attunebench import CONVERSATION_WIDE, post_entry
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
@@ -188,7 +188,7 @@ def _item_skill(before: float | None, actual: float | None, predicted: float | N
 
 def _mean(values: Iterable[float]) -> float:
     known = [value for value in values if not isnan(value)]
-    return sum(known) / len(known) if known else nan
+    return fsum(known) / len(known) if known else nan
 
 
 def score_panas(

@@ -335,7 +335,7 @@ def score_draft_judge(scores: Mapping[str, object]) -> float:
         for dimension in JUDGE_DIMENSIONS
         if isinstance(value := scores.get(dimension), int | float) and not isinstance(value, bool)
     ]
-    return min(max((sum(given) / len(given) - 1) / 6, 0.0), 1.0) if given else nan
+    return min(max((fsum(given) / len(given) - 1) / 6, 0.0), 1.0) if given else nan
 
 
 def draft_judge_score(scores: Mapping[str, float | None]) -> float:
@@ -560,7 +560,7 @@ def _random_rankings(
                 after[tuple(n + (label == winner) for label, n in zip(labels, wins, strict=True))] += share / 2
         drawn = after
     won = {wins: share for wins, share in drawn.items() if any(wins)}
-    whole = sum(won.values())
+    whole = fsum(won.values())
     rankings: defaultdict[tuple[str, ...], float] = defaultdict(float)
     for wins, share in won.items():
         rankings[_rank(dict(zip(labels, wins, strict=True)))] += share / whole

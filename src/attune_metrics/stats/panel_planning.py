@@ -17,7 +17,7 @@ The best of many panels is partly best by chance: its width is expected too shor
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import inf, isnan, sqrt
+from math import fsum, inf, isnan, sqrt
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -144,7 +144,7 @@ def plan_panels(
     found = []
     for size in range(min(MOST_JUDGES, len(scores)) + 1):
         for judges in combinations(everyone, size):
-            of_scores = n * sum(costs[judge] for judge in judges)
+            of_scores = n * fsum(costs[judge] for judge in judges)
             # What floating point takes from a price that pays a whole number of ratings.
             affordable = min(n, int((total - of_scores) / each * (1 + 1e-12)))
             if affordable < 2:

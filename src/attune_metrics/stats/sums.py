@@ -553,7 +553,7 @@ def noise_freedom(moved: Floats, freedom: float) -> float:
     1.0
     """
     total = float((moved**2).sum())
-    squares = sum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
+    squares = fsum(float(((row * moved).sum(axis=1) ** 2).sum()) for row in moved)
     unbiased = freedom**2 / ((freedom - 1) * (freedom + 2)) * (squares - total**2 / freedom)
     most = len(moved) - 1
     found = total**2 / unbiased / (1 + SMALL_SAMPLE / freedom) if unbiased > 0 else most

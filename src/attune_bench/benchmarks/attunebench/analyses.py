@@ -20,6 +20,7 @@ The analyses of scores with their runs are in `attune_bench.benchmarks.attuneben
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import fsum
 from types import MappingProxyType
 from typing import Any
 
@@ -168,7 +169,7 @@ def _values(grid: Grid, thirds: list[dict[int, int]], metric: str) -> Floats:
                 if values and pooled:
                     terms[third, group, :, unit] = [sum(value[cell] for value in values) for cell in CELLS]
                 elif values:
-                    terms[third, group, 0, unit] = sum(values) / len(values)
+                    terms[third, group, 0, unit] = fsum(values) / len(values)
     return terms
 
 

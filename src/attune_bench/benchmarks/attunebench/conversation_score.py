@@ -441,7 +441,7 @@ def hp_asked(run: Run) -> bool:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
+    return math.fsum(there) / len(there) if there else None
 
 
 @lru_cache(maxsize=2**14)
@@ -704,7 +704,7 @@ def add_similarities(scored: Sequence[Scored], other: OtherSimilarity) -> None:
             for draft, texts, weights in of_run
         ]
         means: dict[str, Any] = {
-            name: sum(of_measure) / len(of_measure)
+            name: math.fsum(of_measure) / len(of_measure)
             for name, of_measure in zip(other.columns, zip(*of_turns, strict=True), strict=True)
         }
         one.record.update(means)  # type: ignore[typeddict-item]  # keys that not every record has
