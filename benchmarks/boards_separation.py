@@ -1,19 +1,23 @@
 """Which metrics of published boards tell models apart: the last section of the page of `boards`."""
 
-from collections.abc import Iterable
-from itertools import groupby
-from math import fsum
+from collections.abc import Iterable, Sequence
+from itertools import combinations, groupby
+from math import fsum, sqrt
 from operator import itemgetter
 from string import Template
+from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 from boards_published import GOLDEN, eqbench_passes
+from numpy.typing import NDArray
 
 from attune_bench import Scores
 from attune_bench.analyses import separation, skills
 from attune_bench.scores.table import ScoreTable
 from attune_metrics.emobench import majority_accuracy
 from attune_metrics.stats.separation import separation as separation_of
+from attune_metrics.stats.skills import disattenuated
 
 
 def emobench_metrics() -> Scores:
@@ -51,14 +55,46 @@ def _of_metrics(rows: Iterable[tuple[str, str, str, float]]) -> Scores:
     return Scores.from_table(pl.DataFrame([*rows], schema=schema, orient="row"))
 
 
-def empathy() -> list[tuple[str, str, float]]:
-    """Return data set, dimension, and how reliably three experts tell 50 responses apart, the most reliable first."""
-    ratings = pl.read_parquet(GOLDEN / "empathy" / "ratings.parquet").filter(pl.col("rater").str.starts_with("expert"))
+EXPERTS, JUDGES = ("expert1", "expert2", "expert3"), ("claude", "gemini", "gpt")
+
+
+class Dimension(NamedTuple):
+    """A dimension of empathy: experts' ratings (responses, experts), and what says how alike judges order responses."""
+
+    data: str
+    name: str
+    ratings: NDArray[np.float64]
+    reliability: float
+    of_judges: float
+    corrected: float
+
+
+def empathy() -> list[Dimension]:
+    """Return how reliably three experts, and three judges, tell 50 responses apart, the most reliable first."""
+    ratings = pl.read_parquet(GOLDEN / "empathy" / "ratings.parquet")
     found = []
     for (data, dimension), own in ratings.group_by("dataset", "dimension", maintain_order=True):
-        wide = own.pivot("rater", index="item", values="rating").drop("item").to_numpy()
-        found.append((str(data), str(dimension), separation_of(wide, range(wide.shape[1])).reliability.estimate))
-    return sorted(found, key=lambda row: -row[-1])
+        wide = own.pivot("rater", index="item", values="rating").sort("item")
+        experts, judges = (wide.select(names).to_numpy() for names in (EXPERTS, JUDGES))
+        ours, theirs = (separation_of(one, range(3)).reliability.estimate for one in (experts, judges))
+        observed = float(np.corrcoef(experts.mean(axis=1), judges.mean(axis=1))[0, 1])
+        corrected = observed / sqrt(ours * theirs)  # their errors are independent
+        found.append(Dimension(str(data), str(dimension), experts, ours, theirs, corrected))
+    return sorted(found, key=lambda row: -row.reliability)
+
+
+def perceived(dimensions: Sequence[Dimension]) -> str:
+    """Say which dimensions of Perceived Empathy order the responses alike."""
+    own = {one.name.removeprefix("m_"): one.ratings for one in dimensions if one.data == "Perceived Empathy"}
+    pairs = {
+        (a, b): disattenuated(own[a], own[b], range(3)).corrected.estimate for a, b in combinations(sorted(own), 2)
+    }
+    alike = sum(value >= 0.9 for value in pairs.values())
+    practical = [value for pair, value in pairs.items() if "practical" in pair and "motivation" not in pair]
+    return (
+        f"{alike} of {len(pairs)} pairs of dimensions of Perceived Empathy correlate 0.9 or more; *practical* "
+        f"correlates {min(practical):.2f} to {max(practical):.2f} with all dimensions but *motivation*"
+    )
 
 
 def separation_section() -> str:
@@ -84,8 +120,14 @@ def separation_section() -> str:
         for row in skills(scores).iter_rows(named=True)
         if row["corrected"] is not None and "EU" not in (row["metric_a"], row["metric_b"])
     ]
-    ratings = "\n".join(f"| {data} | {name.replace('_', ' ')} | {value:.2f} |" for data, name, value in empathy())
-    return Template(SEPARATION).substitute(rows="\n".join(rows), pairs="\n".join(pairs), ratings=ratings)
+    dimensions = empathy()
+    ratings = "\n".join(
+        f"| {one.data} | {one.name.replace('_', ' ')} | {one.reliability:.2f} | {one.of_judges:.2f} "
+        f"| {one.corrected:.2f} |"
+        for one in dimensions
+    )
+    said = {"ratings": ratings, "perceived": perceived(dimensions)}
+    return Template(SEPARATION).substitute(rows="\n".join(rows), pairs="\n".join(pairs), **said)
 
 
 SEPARATION = """## Which metrics tell models apart?
@@ -104,10 +146,12 @@ The correlation over models, observed and [without the noise](separation.md#one-
 | --- | --- | --- | --- | --- |
 $pairs
 
-The [empathy ratings](judges.md) name no models. They say how well three experts tell 50 responses apart: the responses take the place of the models, the experts the place of the units. Three experts are too few for an interval.
+The [empathy ratings](judges.md) name no models. They say how well three experts tell 50 responses apart: the responses take the place of the models, the experts the place of the units. Three experts are too few for an interval. Would three language models as judges order the responses alike? The last column is the correlation of both means [without the noise](truth.md) of both: 1 where they do. Of 50 responses a correlation of 0.8 has, without any noise, a 95% interval from 0.67 to 0.88.
 
-| data | dimension | reliability of the mean of three experts |
-| --- | --- | --- |
+| data | dimension | reliability of the mean of three experts | of three judges | correlation of both, corrected |
+| --- | --- | --- | --- | --- |
 $ratings
+
+Are the dimensions different things? By the three experts, corrected, $perceived.
 
 It cannot be done for EQ-Bench 3, whose boards publish ratings and means only. Of SAGE the repository has three models and one metric, too few to say which metric to trust."""  # noqa: E501

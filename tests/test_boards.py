@@ -7,6 +7,7 @@ import boards
 import boards_judged
 import boards_published
 import boards_separation
+import numpy as np
 import polars as pl
 import pytest
 from judges_of_counselling import Moved
@@ -151,7 +152,25 @@ def test_reliabilities_of_boards_are_cronbachs_alpha() -> None:
         assert wide.shape == (12, 200)
         alpha = 200 / 199 * (1 - wide.var(axis=0, ddof=1).sum() / wide.sum(axis=1).var(ddof=1))
         assert reliability == pytest.approx(alpha, abs=1e-12)
-    assert len(boards_separation.empathy()) == 21
+
+
+@pytest.mark.slow
+def test_the_empathy_of_experts_and_of_judges_is_spearmans() -> None:
+    # Means of three raters, whose alpha is by raters as items; Spearman's formula of 1904.
+    dimensions = boards_separation.empathy()
+    assert len(dimensions) == 21
+    ratings = pl.read_parquet(boards_published.GOLDEN / "empathy" / "ratings.parquet")
+    for one in dimensions[::5]:
+        own = ratings.filter(dataset=one.data, dimension=one.name).pivot("rater", index="item", values="rating")
+        sides = [own.select(names).to_numpy().T for names in (boards_separation.EXPERTS, boards_separation.JUDGES)]
+        alphas = [1.5 * (1 - side.var(axis=1, ddof=1).sum() / side.sum(axis=0).var(ddof=1)) for side in sides]
+        assert (one.reliability, one.of_judges) == pytest.approx(alphas, abs=1e-12)
+        observed = np.corrcoef(sides[0].sum(axis=0), sides[1].sum(axis=0))[0, 1]
+        assert one.corrected == pytest.approx(observed / np.sqrt(alphas[0] * alphas[1]), abs=1e-9)
+    said = boards_separation.perceived(dimensions)
+    assert said.startswith("16 of 36 pairs of dimensions of Perceived Empathy correlate 0.9 or more; *practical* ")
+    alike = [one._replace(ratings=dimensions[0].ratings) for one in dimensions]
+    assert boards_separation.perceived(alike).startswith("36 of 36 pairs")
 
 
 @pytest.mark.slow

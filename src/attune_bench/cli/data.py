@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -61,8 +61,6 @@ from attune_bench.cli.sources import (
     subgroup,
 )
 from attune_bench.cli.stops import with_stops
-from attune_bench.report.data_page import data_document, data_html
-from attune_bench.report.measures import MeasuredGroup, measured_group
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
 from attune_bench.verbs.streaming import MOST_JOBS, stream
@@ -75,6 +73,9 @@ from attune_data.issues import IssueReport, count_severities
 from attune_data.loading import load_records
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, has_colours, plural
+
+if TYPE_CHECKING:
+    from attune_bench.report.measures import MeasuredGroup
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
@@ -177,6 +178,9 @@ def describe(
     of, records = loaded(source, benchmark, kind)
     part = subgroup(of, records, where)
     if html is not None or compare:
+        # Found here, as the other commands of this file make no page of data.
+        from attune_bench.report.data_page import data_document, data_html
+
         if html is not None:
             check_page(html, [source])
         asked = _asked(of, records, benchmark, where_traits(where), compare=compare, small_cells=small_cells, **given)
@@ -202,8 +206,10 @@ def describe(
 
 def _asked(
     kind: Kind[Any, Any], records: Collection[Any], benchmark: str | None, traits: dict[str, list[str]], **options: Any
-) -> MeasuredGroup:
+) -> "MeasuredGroup":
     """Return what a page of records is made of."""
+    from attune_bench.report.measures import measured_group
+
     with mistakes():
         of = benchmark_of_kind(kind, "data", "results") if benchmark is None else benchmark_named(benchmark)
         is_data = of is not None and of.data is not None and kind_of(of.data) is kind

@@ -202,11 +202,14 @@ def correct(
 
 
 def _shortened(warned: Sequence[str], notes: Collection[str | None]) -> list[str]:
-    """Return the warnings, and of those that are notes of rows the first ones: ten models have a note in 200 rows."""
+    """Return the warnings, and of those that are notes of rows the first ones: ten models have a note in 200 rows.
+
+    Notes that a judge is left out come before others.
+    """
     of_rows = [text for text in warned if any(note is not None and text.endswith(f": {note}.") for note in notes)]
     if len(of_rows) <= _MOST_WARNINGS:
         return [*warned]
-    left = of_rows[_MOST_WARNINGS:]
+    left = sorted(of_rows, key=lambda text: "is left out" not in text)[_MOST_WARNINGS:]
     kept = [text for text in warned if text not in left]
     return [*kept, f"{plural(len(left), 'more warning')}: under note in --format json."]
 

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from attune_bench import Scores
 from attune_bench.cli.output import command_line
-from attune_bench.runner.calls import safe_part
 from attune_bench.scores.provenance import compared_early
 from attune_data.io.documents import write_whole
 from attune_data.text import pluralize
@@ -36,6 +35,9 @@ def write_stop(
 
     The note of a larger look of the same comparison stays.
     """
+    # Found here, as commands that run nothing only read such notes.
+    from attune_bench.runner.calls import safe_part
+
     content = {
         "model": model, "against": against, "metric": metric.name, "label": metric.label, "looks": looks, "look": look,
         "clusters": clusters, "of_clusters": of_clusters, "units": units, "of_units": of_units,

@@ -13,7 +13,6 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
-from attune_bench.report import figures
 from attune_bench.report.document import Format, render
 from attune_bench.report.notebook import Report, framed, report_html, scores_html
 from attune_bench.report.text import report_document
@@ -550,6 +549,9 @@ class Scores(ScoreTable):
         **options: Unpack[SamplingKeywords],
     ) -> "Chart":
         """Draw a metric of every model with its interval; see `attune_bench.report.figures.scores`."""
+        # Found here, as most uses of scores draw nothing, and figures take long to import.
+        from attune_bench.report import figures
+
         return figures.scores(self, metric, condition=condition, levels=levels, **options)
 
     def _repr_html_(self) -> str:

@@ -46,9 +46,9 @@ class PackedRecords(Mapping[str, Any]):
     >>> from attune_data import Conversation, load
     >>> packed = PackedRecords(Conversation)
     >>> first = load("demo")[0]
-    >>> packed.add(first)
-    >>> packed[first.id] == first, len(packed)
-    (True, 1)
+    >>> hashed = packed.add(first)
+    >>> packed[first.id] == first, packed.digest(first.id) == hashed, len(packed)
+    (True, True, 1)
     """
 
     def __init__(self, model: type[Record]) -> None:

@@ -100,6 +100,18 @@ def test_missing_cells(call: Call, ratings: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_judge_that_is_left_out_is_told_before_other_warnings(call: Call, ratings: Path) -> None:
+    given = pl.read_csv(ratings).filter((pl.col("rater") != "one") | (pl.col("item") < "q30"))
+    is_rated = (pl.col("rater") != "human") | (pl.col("item") < "q20")
+    pl.concat(given.filter(is_rated).with_columns(responder=pl.lit(name)) for name in "abc").write_csv(ratings)
+    text = corrected(call, ratings, "one", "two", "three")[1]
+    assert "more warnings: under note" in text
+    for model in "abc":
+        assert f"Warning: {model} [all 3 judges]: 20 ratings, fewer than 30" in text
+    assert text.count("one scored rated items more often than others (p < 0.05), and is left out") == 3
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("judge", "weight"), [("truth", 1), ("negative", -1)])
 def test_a_judge_that_equals_the_truth_or_is_its_negative(call: Call, ratings: Path, judge: str, weight: int) -> None:
     rows, _ = corrected(call, ratings, "one", "two", judge)

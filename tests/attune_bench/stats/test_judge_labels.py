@@ -310,6 +310,32 @@ def test_the_command_plans(call: Call, ratings: Path) -> None:
     assert {row["judges"] for row in strict_json(out)["panels"]} == {"", "gpt"}
 
 
+@pytest.mark.slow
+def test_a_pilot_of_several_judges_has_a_row_for_each(call: Call, ratings: Path, tmp_path: Path) -> None:
+    command = ("judge", "plan", ratings, "--width", 0.8)
+    by_rater = strict_json(call(*command, "--people", "human", "--format", "json")[1])["plan"]
+    assert [(row["model"], row["rater"]) for row in by_rater] == [
+        (model, rater) for model in ("alpha", "beta") for rater in ("claude", "constant", "gpt")
+    ]
+    assert "model  rater " in call(*command, "--people", "human")[1]
+    # The same ratings, of a table of their own; one of them of an item that the judge did not score.
+    sheet, judges = tmp_path / "labels.csv", tmp_path / "judges.csv"
+    frame = pl.read_csv(ratings)
+    human = frame.filter(rater="human").select("item", "responder", "rating")
+    human.rename({"item": "unit", "responder": "model"}).write_csv(sheet)
+    frame.filter(pl.col("rater") != "human").write_csv(judges)
+    by_labels = strict_json(call("judge", "plan", judges, *command[3:], "--labels", sheet, "--format", "json")[1])
+    assert by_labels["plan"] == by_rater
+    frame.filter(pl.col("rater") == "gpt", pl.col("item") > "i03").vstack(frame.filter(rater="claude")).write_csv(
+        judges
+    )
+    out = call("judge", "plan", judges, "--labels", sheet, *PRICES, "gpt=0.01")[1]
+    assert "4 of 40 rated items left out, without a score by the judges." in out
+    human.with_columns(rater=pl.lit("gpt")).rename({"item": "unit", "responder": "model"}).write_csv(sheet)
+    err = call("judge", "plan", judges, *command[3:], "--labels", sheet)[2]
+    assert "row 2: 'alpha', rater 'gpt', has no score on unit 'i00'; is it another model's?" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -264,7 +264,7 @@ def test_clusters_of_another_number_are_refused() -> None:
 
 
 def test_a_panel_warns_of_its_combination() -> None:
-    with pytest.warns(UnreliableIntervalWarning, match="correlate by"):
+    with pytest.warns(UnreliableIntervalWarning, match="predicted and given ratings correlate by"):
         prediction_powered_panel([ONE, TWO], RATED, draw_resamples(range(120), n_resamples=100))
 
 
