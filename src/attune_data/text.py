@@ -33,9 +33,10 @@ _JOINERS = "\u200c\u200d"
 
 def sanitize(text: object) -> str:
     """Return text that cannot drive a terminal: control characters, line breaks, surrogates become U+FFFD."""
-    return "".join(
-        character if character.isprintable() or character in _JOINERS else "\ufffd" for character in str(text)
-    )
+    given = str(text)
+    if given.isprintable():
+        return given
+    return "".join([one if one.isprintable() or one in _JOINERS else "\ufffd" for one in given])
 
 
 def plain(text: str) -> str:

@@ -107,7 +107,17 @@ def skills(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
             within = nan_to_none(found.within.estimate), *interval_ends(found.within, clusters, scores)[:2]
             estimates = nan_to_none(found.corrected.estimate), low, high, nan_to_none(found.observed), *within
             sizes = found.corrected.n, len(one), clusters
-            rows.append((condition, a, b, *estimates, dimensions, *sizes, found.corrected.reason or reason))
+            rows.append(
+                (
+                    condition,
+                    a,
+                    b,
+                    *estimates,
+                    dimensions,
+                    *sizes,
+                    reason if found.corrected.n else found.corrected.reason,
+                )
+            )
     return build_frame(SKILLS, rows)
 
 

@@ -503,7 +503,7 @@ def analyze(
     known["distribution"] = _DISTRIBUTION
     for asked in name:
         if asked not in known:
-            raise UserError(f"no analysis {asked!r}; {did_you_mean(asked, known, len(known))}")
+            raise UserError(f"no analysis {asked!r} of these scores; {did_you_mean(asked, known, len(known))}")
     sources = {"data": () if data is None else (data,), "results": results}
     left_out = {
         key: "needs " + " and ".join(f"--{need}" for need in lacking)

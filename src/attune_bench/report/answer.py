@@ -315,8 +315,8 @@ def title(page: PageScores) -> str:
     if not shared:
         leads: dict[str, list[str]] = {}
         for answer in answers:
-            leads.setdefault(answer.best[0], []).append(str(answer.condition))
-        each = "; ".join(_few([f"{_marked_name(model)} {at} {_first(under)}" for model, under in leads.items()]))
+            leads.setdefault(_listed(answer.best), []).append(str(answer.condition))
+        each = "; ".join(_few([f"{models} {at} {_first(under)}" for models, under in leads.items()]))
         return f"Which model has the {_extreme(metric)} {metric.label} depends on the {condition}: {each}"
     if all(answer.rows[0]["value"] == answer.rows[-1]["value"] for answer in answers):
         return f"All have the same {metric.label} {at} every {condition}"

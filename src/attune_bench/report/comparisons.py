@@ -209,13 +209,14 @@ def _assumed_plan(comparisons: pl.DataFrame, look: str, clusters: str) -> str:
     >>> _assumed_plan(pl.DataFrame({"clusters": [24, 22]}), "2 of 4", "participants")
     'this is look 2, which assumes a plan of about 48 participants, as at most 24 are compared here'
     >>> _assumed_plan(pl.DataFrame({"clusters": [24]}), "4 of 4", "participants")
-    'this is look 4, the last, which assumes that no more than these 24 participants are planned'
+    'this is look 4, the last, which assumes that no more participants are planned than the 24 compared here'
     """
     place, looks = map(int, look.split(" of "))
     counts = comparisons["clusters"].unique().to_list()
     most = max(counts)
     if place == looks:
-        return f"this is look {place}, the last, which assumes that no more than these {most} {clusters} are planned"
+        more = f"no more {clusters} are planned than the {most} compared here"
+        return f"this is look {place}, the last, which assumes that {more}"
     plan, here = f"{round(most * looks / place)} {clusters}", f"{'at most ' if len(counts) > 1 else ''}{most}"
     return f"this is look {place}, which assumes a plan of about {plan}, as {here} are compared here"
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -425,7 +426,7 @@ def _beside_people(page: PageScores, title: str) -> Section | None:
         return Section(title, left_out="a correlation has no BCa interval")
     frame = page.hide_small_cells(beside_people(table, people, **page.options, metrics=metrics))
     finding = beside_finding(table, frame, people)
-    command = element("code", f"attune-bench judge correct SCORES --people '{people}'")
+    command = element("code", f"attune-bench judge correct SCORES --people {quote(people)}")
     return Section(
         title,
         [

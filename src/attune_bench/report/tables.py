@@ -45,6 +45,7 @@ from attune_bench.stats.summary import DISTRIBUTION, coverage, z_scores
 from attune_data.text import listed, plural, pluralize, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS
+from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK
 
 _MOST_COLUMNS = 5
 _WIDEST_HEAD = 40
@@ -637,7 +638,8 @@ def _power_words(clusters: str, looks: int) -> str:
     if looks > 1:
         found, test = f"find it at one of {looks} looks", f"compare --looks {looks} at 0.05 over all looks"
         when = (
-            f"Look {looks} times, each after an equal part of the {clusters}, and stop where the models differ. "
+            f"Look {looks} times, each after an equal part of the {clusters}, and stop where the models differ; a "
+            f"look at fewer than {MIN_CLUSTERS_OF_LOOK} decides nothing. "
             f"expected: how many {clusters} that takes on average, if the true difference is this large."
         )
     return (

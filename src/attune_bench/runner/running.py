@@ -277,13 +277,14 @@ class _Execution:
         seconds: list[float | None] = []
         taken: dict[str, list[Response]] = {}
         incomplete: dict[str, FinishReason] = {}
-        begun, last = 0, ""
+        begun = 0
+        last: tuple[str, Response] | None = None
 
         async def complete(call: Call, attempt: int) -> str:
             nonlocal begun, last
             begun += attempt == 0
             response = await client.request(call, attempt, job)
-            last = _beginning(call.model, response)
+            last = call.model, response
             costs.setdefault(call.role, []).append(response.cost)
             seconds.append(response.seconds)
             taken.setdefault(f"{call.role}/{call.schema_name}", []).append(response)
@@ -312,7 +313,7 @@ class _Execution:
             noted["incomplete_answers"] = every
         answers = self._read[job.file_name] = _answers_read(job, json.loads(record.to_json()))
         if not any(answers):
-            self._unread_example = last
+            self._unread_example = _beginning(*last) if last else ""
         return record.model_copy(update=noted | {"run_key": key})
 
     def _budget(self, cache: Cache) -> Budget:

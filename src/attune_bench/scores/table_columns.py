@@ -52,9 +52,9 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
     frame : polars.DataFrame
         The table.
     columns : mapping of str to str
-        From a name in `COLUMNS`, or ``rater``, to the name of the column in the table. Where ``value`` is mapped and
-        the table has no column ``metric``, the mapped name is the name of the only metric; such a table may have a
-        column for each model, and none of the mapped name. A table of ratings keeps its dimensions.
+        From a name in `COLUMNS`, or ``rater``, to the name of the column in the table. Where ``value`` is mapped, the
+        mapped name is the name of the only metric, if nothing else names metrics; such a table may have a column for
+        each model, and none of the mapped name.
     name : str
         What errors call the table.
 
@@ -68,15 +68,13 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
     >>> frame = pl.DataFrame({"system": ["a"], "item_id": ["q1"], "accuracy": [1.0]})
     >>> table, _ = renamed(frame, {"model": "system", "unit": "item_id", "value": "accuracy"}, "the table")
     >>> table.row(0, named=True)
-    {'model': 'a', 'unit': 'q1', 'value': 1.0, 'metric': 'accuracy'}
+    {'model': 'a', 'unit': 'q1', 'value': 1.0}
     >>> renamed(pl.DataFrame({"id": ["q1"], "gpt": [1], "claude": [0]}), {"unit": "id", "value": "score"}, "it")[1]
     'score'
     """
     named, of_models = columns.get("value"), {"model", "metric"}.isdisjoint((*frame.columns, *columns))
     if named not in frame.columns and of_models:
         columns = {role: column for role, column in columns.items() if role != "value"}
-    else:
-        named = None
     for role, column in columns.items():
         if role not in (*COLUMNS, "rater"):
             raise MetricInputError(f"{name}: columns: no {role!r}; {did_you_mean(role, COLUMNS)}")
@@ -88,11 +86,7 @@ def renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> tuple
             )
     if repeated := [column for column in columns.values() if [*columns.values()].count(column) > 1]:
         raise MetricInputError(f"{name}: columns: {repeated[0]!r} is named twice; a column is one thing")
-    frame = frame.rename({column: role for role, column in columns.items()})
-    has_dimensions = "dimension" in frame.columns and not {"rater", "judge"}.isdisjoint(frame.columns)
-    if "value" in columns and "metric" not in frame.columns and not has_dimensions:
-        frame = frame.with_columns(metric=pl.lit(columns["value"]))
-    return frame, named
+    return frame.rename({column: role for role, column in columns.items()}), named
 
 
 def long_layout(
@@ -114,7 +108,7 @@ def long_layout(
     traits : collection of str
         Columns of numbers that are traits of units, neither metrics nor models.
     metric : str, optional
-        The name of the only metric of a table with a column for each model.
+        The name of the only metric, of a table without the column ``metric``.
     name : str
         What errors call the table.
 
@@ -130,6 +124,8 @@ def long_layout(
     >>> table.columns, table.height, said
     (['unit', 'topic', 'model', 'value', 'metric'], 4, ['Columns read as models: gpt, claude.'])
     """
+    if metric is not None and "value" in frame.columns and "metric" not in frame.columns:
+        frame = frame.with_columns(metric=pl.lit(metric))
     lacking = [column for column in REQUIRED if column not in frame.columns]
     if not lacking:
         return frame, []
@@ -158,7 +154,7 @@ def long_layout(
             table = table.with_columns(metric=pl.lit(metric or _only(metrics)))
         left_out = [f"Columns without a value left out: {listed(empty, 12)}."] if empty else []
         return table, [f"Columns read as models: {listed(numeric, 12)}.", *left_out]
-    if metric is not None:
+    if metric is not None and "value" in lacking:
         raise MetricInputError(_no_column(frame, "value", metric, name))
     raise MetricInputError(_explained(frame, lacking, guesses, numeric, name))
 

@@ -89,6 +89,8 @@ def test_why_nothing_is_known_is_the_cause() -> None:
     scores = Scores.from_table(pl.DataFrame(apart, schema=["model", "unit", "metric", "value"], orient="row"))
     for analysis in (separation, skills):
         assert set(analysis(scores, **QUICK)["reason"]) == {"no unit has a value of every model"}
+    lone = table(np.concatenate([CLEAR, CLEAR])[..., :3], ["p"] * 3, "clear", "same")
+    assert skills(lone, **QUICK)["reason"].to_list() == ["fewer than 5 clusters"]
     flat = table(np.concatenate([CLEAR, CLEAR * 0]), PEOPLE, "clear", "flat")
     assert skills(flat, **QUICK)["reason"].to_list() == ["in one of the two, all models have the same values"]
     both = table(np.concatenate([CLEAR * 0, CLEAR * 0]), PEOPLE, "flat", "even")

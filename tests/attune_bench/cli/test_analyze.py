@@ -215,8 +215,8 @@ def test_an_analysis_that_does_not_suit_is_left_out_where_none_was_named(call: C
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["win_rate"], "no analysis 'win_rate'; did you mean 'win_rates'?"),
-        (["xyz"], f"no analysis 'xyz'; expected one of {', '.join([*ANALYSES, 'distribution'])}\n"),
+        (["win_rate"], "no analysis 'win_rate' of these scores; did you mean 'win_rates'?"),
+        (["xyz"], f"no analysis 'xyz' of these scores; expected one of {', '.join([*ANALYSES, 'distribution'])}\n"),
         (["question_agreement"], "question_agreement needs --data and --results"),
         (["question_agreement", "--data", "demo"], "question_agreement needs --results"),
         (["win_rates", "--resamples", "0"], "resamples 0 is"),

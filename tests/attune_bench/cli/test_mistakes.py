@@ -259,7 +259,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("analyze", "win_rates", "ratings"),
         "SCORES is missing: win_rates is an analysis; write: attune-bench analyze scores.json win_rates ratings",
     ),
-    "analyze-unknown": (("analyze", "results.csv", "win_rate"), "no analysis 'win_rate'; did you mean 'win_rates'?"),
+    "analyze-unknown": (
+        ("analyze", "results.csv", "win_rate"),
+        "no analysis 'win_rate' of these scores; did you mean 'win_rates'?",
+    ),
     "subset-text-without-quotes": (
         ("subset", "scores.json", "--data", "data", "--filter", "age_range = 18-30"),
         "age_range is text, and text is in single quotes; write age_range = '18-30'",

@@ -86,7 +86,8 @@ def test_looks_are_planned(call: Call) -> None:
     assert "units expected" in said
     assert "5 64 256 51" in said
     assert "four of five such studies find it at one of 5 looks, by compare --looks 5 at 0.05 over all looks." in said
-    assert "Look 5 times, each after an equal part of the participants, and stop where the models differ." in said
+    last = "and stop where the models differ; a look at fewer than 12 decides nothing."
+    assert f"Look 5 times, each after an equal part of the participants, {last}" in said
     assert "expected: how many participants that takes on average, if the true difference is this large." in said
     assert "Test once" not in said
     content = strict_json(call("plan", "--difference", "5", *STATED, "--looks", "5", "--format", "json")[1])

@@ -272,7 +272,9 @@ def test_a_reply_that_ends_early_again_fails_the_episode(text: str | None, reaso
         assert run(server, EPISODES, [SCENARIO], PLAYED, tmp_path).earlier == 1
         assert [body["model"] for body in server.bodies] == ["vendor/model"] * 2
     (episode,) = load_episodes(tmp_path / "vendor_model")
-    assert (episode.outcome, episode.error) == ("error", f"reply-1#2: the answer ended early (finish_reason {reason})")
+    said = f"reply-1#2: the answer ended early (finish_reason {reason})"
+    assert episode.outcome == "error"
+    assert episode.error == f"two replies of the model vendor/model ended early; {said}"
     assert (episode.reward, episode.anger_score, episode.trust_score) == (None, None, None)
     scores = score([SCENARIO], [episode])
     assert scores.values.select("reward", "failed.error").rows() == [(None, 1)]

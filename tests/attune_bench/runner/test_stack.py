@@ -94,4 +94,4 @@ def test_between_an_episode_and_the_transport(stacks: Callable[[str], list[list[
     with ModelServer(answer=talk) as server:
         where = endpoint("openai-compatible", base_url=server.url)
         assert run_sync(EIBENCH, load_scenarios("demo")[:2], settings, where, output=tmp_path).finished == 2
-    assert {tuple(names) for names in stacks("play")} == {("complete", "request", "request", "_post")}
+    assert {tuple(names) for names in stacks("run_conversation")} == {("complete", "request", "request", "_post")}

@@ -152,7 +152,7 @@ def test_the_command_says_which_look(call: Call, csv: Path) -> None:
         "and Fleming); this is look 2, which assumes a plan of about 48 people, as 24 are compared here." in said
     )
     last = " ".join(call("compare", csv, "--looks", 4, "--look", 4)[1].split())
-    assert "this is look 4, the last, which assumes that no more than these 24 people are planned." in last
+    assert "this is look 4, the last, which assumes that no more people are planned than the 24 compared here." in last
     assert "the smallest true difference that this look alone finds with 80% power." in said
     assert "(Student's t, over 4 looks)" in said
     assert "permutation" not in said

@@ -14,12 +14,19 @@ from attune_bench.analyses.models import win_rates
 from attune_bench.analyses.separation import separation
 from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.stats.compare import compare_all
-from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, group_by_mask
+from attune_bench.stats.options import (
+    AnalysisOptions,
+    ResampleCache,
+    SamplingKeywords,
+    ScoreSeries,
+    group_by_mask,
+    shared_resamples,
+)
 from attune_bench.stats.rank import rank, ratings, tiers
 from attune_bench.stats.subgroups import subgroups
 from attune_bench.stats.summary import summary
 from attune_metrics.metric import MetricInputError
-from attune_metrics.stats.bootstrap import STATISTICS
+from attune_metrics.stats.bootstrap import STATISTICS, draw_resamples
 
 Build = Callable[..., Scores]
 
@@ -213,3 +220,36 @@ def test_units_without_a_value_of_the_metric_change_nothing_that_is_drawn() -> N
 
     for one, same in zip(drawn(alone), drawn(beside), strict=True):
         assert one.equals(same)
+
+
+@pytest.mark.filterwarnings("ignore:20 resamples are too few")
+def test_analyses_of_a_page_share_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    def draw(clusters: Any, **how: Any) -> Any:
+        drawn.append(len(clusters))
+        return draw_resamples(clusters, **how)
+
+    monkeypatch.setattr("attune_bench.stats.options.draw_resamples", draw)
+    values = [*({"unit": f"u{place}", "value": place % 3} for place in range(8)), {"unit": "u8", "value": 1}]
+    rows = [{**one, "model": model, "metric": "hit"} for model in "ab" for one in values[: 8 + (model == "b")]]
+    scores = Scores.from_table(pl.DataFrame(rows))
+
+    def analyses() -> list[pl.DataFrame]:
+        return [scores.summary(resamples=20), scores.compare_all(resamples=20), scores.summary(resamples=20)]
+
+    apart = analyses()
+    assert sorted(drawn) == [8, 8, 8, 9, 9]
+    drawn.clear()
+    with shared_resamples():
+        together = analyses()
+    assert sorted(drawn) == [8, 9]
+    assert all(one.equals(other) for one, other in zip(apart, together, strict=True))
+    drawn.clear()
+    scores.summary(resamples=20)
+    assert sorted(drawn) == [8, 9]  # not kept
+    monkeypatch.setattr("attune_bench.stats.options.MOST_KEPT", 20)
+    drawn.clear()
+    with shared_resamples():
+        assert all(one.equals(other) for one, other in zip(apart, analyses(), strict=True))
+    assert len(drawn) > 2

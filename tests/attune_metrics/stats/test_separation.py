@@ -175,3 +175,18 @@ def test_intervals_cover_a_reliability_and_the_share_between_models(models: int,
         covered += [one.low <= truth <= one.high for one, truth in ((found.reliability, 0.8), (found.model, share))]
     # The standard error of a share of 0.95 is 0.013.
     assert (covered / simulations > 0.91).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("models", "units", "apart"), [(4, 25, 0.17), (11, 50, 0.1), (40, 200, 0.05)])
+def test_intervals_cover_a_reliability_of_zeros_and_ones(models: int, units: int, apart: float) -> None:
+    # Hits of models whose probabilities lie evenly, on units of unequal difficulty.
+    generator, simulations, base = np.random.default_rng([models, units]), 300, np.linspace(-1, 1, models)
+    chance = 0.5 + apart * base[:, np.newaxis] + np.linspace(-0.25, 0.25, 501)
+    signal, noise = apart**2 * base.var(ddof=1), (chance * (1 - chance)).mean() / units
+    truth, covered = signal / (signal + noise), 0
+    for _ in range(simulations):
+        hit = 0.5 + apart * base[:, np.newaxis] + generator.uniform(-0.25, 0.25, units)
+        found = separation((generator.random((models, units)) < hit).astype(float), range(units)).reliability
+        covered += found.low <= truth <= found.high
+    assert 0.91 <= covered / simulations <= 0.99

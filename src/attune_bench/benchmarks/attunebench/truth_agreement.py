@@ -93,7 +93,7 @@ def truth_agreement(
                 estimates = [nan_to_none(of) for of in (made.observed, rho)]
                 rows.append(
                     (condition, metric, a, b, nan_to_none(made.corrected.estimate), low, high, *estimates,
-                     len(units), len(models), clusters, made.corrected.reason or reason)
+                     len(units), len(models), clusters, reason if units else made.corrected.reason)
                 )  # fmt: skip
     return build_frame(TRUTH_AGREEMENT, rows)
 
