@@ -62,7 +62,7 @@ def _measure(case: str) -> None:
     start = process_time()
     bradley_terry_ratings(labels[left], labels[right], outcome, resamples, terms=terms)
     seconds = process_time() - start
-    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
     print(json.dumps((seconds, int(peak) * 1024)))
 
 

@@ -72,7 +72,7 @@ def _measure(analysis: str, units: int) -> None:
         start = process_time()
         getattr(scores, analysis)(metrics=["score"], resamples=RESAMPLES)
     seconds = process_time() - start
-    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
     print(json.dumps((seconds, int(peak) * 1024)))
 
 

@@ -45,7 +45,7 @@ def result_file(**runs: Any) -> Json:
 
 
 def written(path: Path, content: object) -> Path:
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
 

@@ -16,11 +16,11 @@ def peak() -> int:
 
 def start_peak() -> int:
     """Let the peak begin anew at what the process has in memory now; return that."""
-    Path("/proc/self/clear_refs").write_text("5")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     return _bytes("VmRSS")
 
 
 def _bytes(name: str) -> int:
-    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
     assert found is not None
     return int(found[1]) * 1024

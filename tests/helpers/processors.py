@@ -33,7 +33,7 @@ def runs_here(kernel: str) -> bool:
     info = Path("/proc/cpuinfo")
     if kernel_in_use() is None or not info.exists():
         return False
-    flags = next((line for line in info.read_text().splitlines() if line.startswith("flags")), "")
+    flags = next((line for line in info.read_text(encoding="utf-8").splitlines() if line.startswith("flags")), "")
     return KERNELS[kernel] <= {"sse3" if flag == "pni" else flag for flag in flags.split()}
 
 

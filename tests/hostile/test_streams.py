@@ -76,7 +76,7 @@ def test_streams_that_are_closed_or_full(
             ["/bin/sh", "-c", line], capture_output=True, env=env, check=False, stdin=subprocess.DEVNULL, timeout=LIMIT
         )
         said = streams, done.stderr.decode()
-        assert Path("status").read_text().strip() in ("0", "1", "2"), said
+        assert Path("status").read_text(encoding="utf-8").strip() in ("0", "1", "2"), said
         assert "Traceback" not in said[1], said
         assert "Exception ignored" not in said[1], said
         if "/dev/full" in streams and done.stderr:

@@ -61,7 +61,7 @@ def write_task(job: RateJob, folder: Path, *, people: int) -> None:
         # JSON is YAML.
         (made / TASK / "config.yaml").write_text(json.dumps(_config(job, screens, texts, people), indent=1))
         lines = (json.dumps(_shown(screen), ensure_ascii=False) for screen in screens)
-        (made / TASK / "data" / "items.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (made / TASK / "data" / "items.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
 
 def _config(job: RateJob, screens: Sequence[Screen], texts: Texts, people: int) -> dict[str, Any]:

@@ -74,7 +74,8 @@ def leave() -> "NoReturn":
 
     words, process.words = process.words, ""
     try:
-        if select((), (2,), (), 0)[1]:  # A pipe that nobody reads would block.
+        # A pipe that nobody reads would block; Windows can tell it of sockets alone.
+        if sys.platform == "win32" or select((), (2,), (), 0)[1]:
             os.write(2, words.encode())
     except OSError:
         pass

@@ -547,6 +547,10 @@ Raises `CallFailedError` where there is no answer, and of these `IncompleteAnswe
 _LONGEST_NAME = 200  # bytes; file systems allow 255, and the temporary name needs room too
 
 
+_DEVICE = re.compile(r"(?:aux|con|nul|prn|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+"""What Windows takes for a device and not for a file, whatever its ending."""
+
+
 def safe_part(text: str) -> str:
     """Return text as a part of a file name: all but letters, digits, ``_``, ``.`` and ``-`` become ``-``."""
     return re.sub(r"[^\w.-]", "-", unicodedata.normalize("NFC", text))
@@ -555,14 +559,19 @@ def safe_part(text: str) -> str:
 def safe_name(parts: Iterable[str], whole: str) -> str:
     """Return parts joined by ``_`` as the name of a file or folder, without an ending.
 
-    A name that would be too long, or hidden, is changed; where it is cut it ends in a digest of `whole`.
+    A name that would be too long, hidden, or changed or taken for a device by Windows, is changed; where it is cut it
+    ends in a digest of `whole`.
 
     Examples
     --------
     >>> safe_name(["vendor", "large:free"], "vendor/large:free"), safe_name(["..", "a"], "../a")
     ('vendor_large-free', '-a')
+    >>> safe_name(["aux"], "aux"), safe_name(["large."], "large.")
+    ('-aux', 'large-')
     """
-    stem = re.sub(r"^[._]+", "-", "_".join(map(safe_part, parts)))
+    stem = re.sub(r"^[._]+|\.+$", "-", "_".join(map(safe_part, parts)))
+    if _DEVICE.fullmatch(stem):
+        stem = f"-{stem}"
     if len(stem.encode()) > _LONGEST_NAME - len(".json"):
         ending = "-" + sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         stem = stem.encode()[: _LONGEST_NAME - len(".json") - len(ending)].decode(errors="ignore") + ending

@@ -30,7 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def table(runs: Path) -> pa.Table:
-    lines = runs.read_text().splitlines()
+    lines = runs.read_text(encoding="utf-8").splitlines()
     return pa.table({"record": lines, "file": [f"runs.jsonl:{number}" for number in range(1, len(lines) + 1)]})
 
 

@@ -117,7 +117,7 @@ def test_the_commands_say_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\nsmall,q1,No.\n")
+    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\nsmall,q1,No.\n", encoding="utf-8")
     main_of("annotate", "potato", "sheet.csv", "--metric", "emotion_f1", "-o", "my crowd")
     said = capfd.readouterr().out.splitlines()
     assert said == [

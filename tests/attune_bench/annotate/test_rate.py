@@ -312,7 +312,7 @@ def test_the_command_says_what_steps_mean_and_gives_each_person_a_link(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[..., str], served: list[RateJob]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\nsmall,q1,No.\n")
+    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\nsmall,q1,No.\n", encoding="utf-8")
     command = ("annotate", "rate", "sheet.csv", "--range", "1", "10", "--file", "r.db", "-o", "out", "--people")
     said = call(*command, "2")
     assert said.startswith("2 texts to rate, in random order for each person.\n")
@@ -334,7 +334,7 @@ def test_a_study_keeps_its_secret_and_is_asked_one_question(
     served: list[RateJob],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\n")
+    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\n", encoding="utf-8")
     command = ("annotate", "rate", "sheet.csv", "-o", "out", "--metric", "emotion_f1")
     for file in ("one.db", "one.db", "two.db"):
         call(*command, "--file", file)
@@ -378,13 +378,13 @@ def test_nobody_is_added_whose_link_is_not_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], call: Callable[..., str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No.\n")
+    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No.\n", encoding="utf-8")
     command = ("annotate", "rate", "pairs.csv", "--file", "r.db", "-o", "out")
     with pytest.raises(SystemExit):
         main([*command, "--host", "0.0.0.0"])  # noqa: S104 - which is refused
     assert "TLS" in capfd.readouterr().err
     assert "rater-1: " in call(*command)
-    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No!\n")
+    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No!\n", encoding="utf-8")
     with pytest.raises(SystemExit):
         main([*command])
     assert "r.db: was begun with another table" in capfd.readouterr().err
@@ -394,7 +394,7 @@ def test_the_command_compares_pairs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[..., str], served: list[RateJob]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No.\n")
+    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No.\n", encoding="utf-8")
     said = call("annotate", "rate", "pairs.csv", "--file", "r.db", "-o", "out")
     assert said.startswith("1 pair to rate, in random order for each person; sides are random too.\n")
     assert "next: attune-bench rank out/comparisons.csv\n" in said
@@ -422,8 +422,8 @@ def test_a_wrong_command_is_told(
     said: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\n")
-    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No.\n")
+    Path("sheet.csv").write_text("model,unit,text\nlarge,q1,Yes.\n", encoding="utf-8")
+    Path("pairs.csv").write_text("unit,a,b,text_a,text_b\nq1,x,y,Yes.,No.\n", encoding="utf-8")
     drawn, given = (options[1], options[2:]) if "--drawn" in options else ("sheet.csv", options)
     with pytest.raises(SystemExit) as ended:
         main(["annotate", "rate", drawn, "--file", "r.db", "-o", "out", *given])

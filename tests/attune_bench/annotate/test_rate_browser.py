@@ -65,7 +65,7 @@ def play(folder: Path, choose: Callable[[list[str]], str], *arguments: str) -> N
 
 def test_texts_are_rated_at_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("texts.csv").write_text(TEXTS)
+    Path("texts.csv").write_text(TEXTS, encoding="utf-8")
     play(tmp_path, lambda texts: "7" if texts[0].startswith("Yes, and why. </script><b>") else "3", "texts.csv", *SCALE)
     labels = {(row["model"], row["rating"], row["raters"]) for row in rows(Path("out/labels.csv"))}
     assert labels == {("vendor/large", "1.0", "4"), ("vendor/small", str(1 / 3), "4")}
@@ -77,7 +77,7 @@ SCALE = ("--range", "0", "1")
 
 def test_pairs_are_compared_at_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("pairs.csv").write_text(PAIRS)
+    Path("pairs.csv").write_text(PAIRS, encoding="utf-8")
     play(tmp_path, lambda texts: "1" if texts[0].startswith("Yes") else "-1", "pairs.csv")
     found = rows(Path("out/comparisons.csv"))
     assert len(found) == 24

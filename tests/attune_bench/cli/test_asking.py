@@ -129,7 +129,7 @@ def test_rejudging_in_one_s_own_words(call: Call) -> None:
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
 def test_the_file_of_prices_is_read_once(dry: tuple[str, ...], call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("prices.toml").write_text("[m]\ninput = 1\noutput = 1\n")
+    Path("prices.toml").write_text("[m]\ninput = 1\noutput = 1\n", encoding="utf-8")
     read: list[object] = []
 
     def note(path: Any) -> dict[str, cost.Price]:

@@ -44,7 +44,7 @@ def test_a_comparison_by_a_trait_of_the_data(call: Call, conversations: Scored) 
 
 def test_issues_of_results_are_named(call: Call) -> None:
     Path("runs").mkdir()
-    Path("runs", "broken.json").write_text("{")
+    Path("runs", "broken.json").write_text("{", encoding="utf-8")
     status, out, err = call("report", "--results", "demo", "runs", "--data", "demo", *QUICK)
     assert status == 0
     assert (

@@ -393,7 +393,7 @@ def test_a_limit_stops_the_estimate_where_it_stops_the_calls(limit: float) -> No
 @pytest.mark.usefixtures("elsewhere")
 def test_a_dry_run_says_where_the_limit_stops_the_run(request: pytest.FixtureRequest, demo: list[Conversation]) -> None:
     cli: Callable[..., tuple[int, str, str]] = request.getfixturevalue("call")  # The name is taken here.
-    Path("prices.toml").write_text("[m]\ninput = 1.0\noutput = 2.0\n")
+    Path("prices.toml").write_text("[m]\ninput = 1.0\noutput = 2.0\n", encoding="utf-8")
     given = ("run", "local", "m", "demo", "--limit", 4, "--modes", "default", "verbose", "--dry-run")
     _, plain, _ = cli(*given, "--prices", "prices.toml")
     about, _ = (float(cost) for cost in re.findall(r"([\d.]+) USD", plain))

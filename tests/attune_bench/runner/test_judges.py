@@ -149,7 +149,7 @@ def test_rejudge_says_how_other_judges_are_asked(call: Call, worries: Path) -> N
 
 def test_rejudge_names_a_run_file_that_is_damaged(call: Call) -> None:
     Path("results").mkdir()
-    Path("results/run.json").write_text('{"conversationId": 1, "em_model": "m", "turns": "none"}')
+    Path("results/run.json").write_text('{"conversationId": 1, "em_model": "m", "turns": "none"}', encoding="utf-8")
     status, _, err = call("rejudge", "results", "--judge-model", "j", "--data", "demo")
     assert status == 2
     assert "no usable run in results" in err
