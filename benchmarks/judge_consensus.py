@@ -5,7 +5,7 @@
 Simulates units of one model with levels 1 to 3 or 1 to 5, and judges whose impression is the level, shifted and with
 logistic noise, as the model of `attune_metrics.stats.dawid_skene` has it: `JUDGES` has the shift and the standard
 deviation of each, and the shifts are moved so that the average judge is not lenient. Further lines break the model.
-Prints the tables of docs/judges.md, in five minutes on one core; with crowd-kit installed, also the errors of the free
+Prints the tables of docs/judges.md, in ten minutes on one core; with crowd-kit installed, also the errors of the free
 matrices of Dawid and Skene.
 """
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval
 from attune_metrics.stats.dawid_skene import Consensus, ordinal_consensus
 
-SIMULATIONS, REFITTED, REFITS = 100, 30, 20
+SIMULATIONS, REFITTED, REFITS = 200, 60, 20
 JUDGES = [(0.3, 0.45), (0.0, 0.6), (-0.3, 0.8), (0.2, 0.55), (-0.2, 0.7), (0.1, 0.9)]
 SHARES = {3: (0.2, 0.4, 0.4), 5: (0.1, 0.2, 0.3, 0.2, 0.2)}
 Ratings = NDArray[np.float64]
@@ -111,7 +111,7 @@ def half(seen: Ratings, levels: Ratings, _: Generator) -> Ratings:
 
 def main() -> None:
     """Print the tables."""
-    print(f"{SIMULATIONS} simulations for each line, standard error 2.2% at 95%\n")
+    print(f"{SIMULATIONS} simulations for each line, standard error 1.5% at 95%\n")
     print("                        consensus              plain mean     error of judges'    error of")
     print(f"levels judges units     {HEAD}")
     for size in (3, 5):
