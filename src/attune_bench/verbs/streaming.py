@@ -33,6 +33,8 @@ _PART = 64
 _PART_BYTES = 2**22
 _WORTH_PROCESSES = 2**24
 """Scoring so many bytes of results takes longer than starting other processes."""
+_WORTH_PACKING = 2**28
+"""Details of so many bytes of results would be most of the memory; of fewer, packing them costs more than it saves."""
 
 Progress = Callable[[int], object]
 Scored: TypeAlias = "tuple[pl.DataFrame, int]"
@@ -104,24 +106,25 @@ class PartScorer:
         What the results are of, by id.
     options : mapping
         What the benchmark's own scoring takes.
+    packs : bool
+        Whether a call compresses ``detail``.
     """
 
-    def __init__(self, benchmark: Benchmark, data: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, benchmark: Benchmark, data: Mapping[str, Any], options: Mapping[str, Any], *, packs: bool = True
+    ) -> None:
         streaming = _streaming(benchmark)
         self.kind: Kind[Any, Any] = resolve(benchmark.results)
-        self._data = data
+        self._data, self._packs = data, packs
         self.scorer: Any = resolve(streaming.scorer)(data, **options)
         self._kept, self._join = resolve(streaming.kept_result), streaming.join
 
     def __call__(self, found: tuple[int, list[Document]]) -> tuple[int, Part]:
-        """Return the content of documents of a source, with the number of the source; ``detail`` is compressed.
-
-        It would be most of the memory, and of what one process sends to another.
-        """
+        """Return the content of documents of a source, with the number of the source."""
         place, documents = found
         part = self.read(documents)
-        detail = part.scored["detail"]
-        part.scored["detail"] = [text and zlib.compress(text.encode(), 1) for text in detail]
+        if self._packs:
+            part.scored["detail"] = [text and zlib.compress(text.encode(), 1) for text in part.scored["detail"]]
         return place, part
 
     def read(self, documents: Sequence[Document]) -> Part:
@@ -163,9 +166,9 @@ class PartScorer:
         return Scores.of(resolve(self._join)(self.scorer, results, rows, self.digest))
 
 
-def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> PartScorer:
+def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any], packs: bool = True) -> PartScorer:
     """Return a `PartScorer` of the benchmark of a name, in whatever process."""
-    return PartScorer(benchmark_named(benchmark), data, options)
+    return PartScorer(benchmark_named(benchmark), data, options, packs=packs)
 
 
 def _streaming(benchmark: Benchmark) -> Streaming:
@@ -217,12 +220,14 @@ def stream(
     """
     chosen = benchmark_named(benchmark)
     kind, of_data = resolve(chosen.results), resolve(chosen.data)
-    own_jobs = processors() if sum(map(_size, results)) >= _WORTH_PROCESSES else 1
+    size = sum(map(_size, results))
+    own_jobs = processors() if size >= _WORTH_PROCESSES else 1
     with Workers[Any, Any](min(jobs or own_jobs, MOST_JOBS), "attune_bench.verbs.streaming:part_scorer") as workers:
         packed = PackedRecords(of_data.model)
         given = pack(data, chosen, packed, progress[0])
         check(of_data, [data], given)
-        arguments = (benchmark, packed, options)
+        # A data set elsewhere is of any size.
+        arguments = (benchmark, packed, options, not 0 < size < _WORTH_PACKING)
         work = part_scorer(*arguments)
         scored: dict[int, Scored] = {}
         parts = workers.map(work, arguments, _tasks(kind, results, progress[1]))
