@@ -225,7 +225,8 @@ def beside_note(table: ScoreTable, options: AnalysisOptions, people: str) -> str
     """Return the sentences below these tables."""
     return (
         f"shift: mean rating of the judge minus mean rating by {people}, on what both rated. r: correlation of single "
-        f"ratings by both. n: answers of models that both rated. In brackets: {interval_words(table, options)}."
+        f"ratings by both. n: answers that both rated, and in parentheses the {pluralize(table.provenance.cluster)} "
+        f"that these are of. In brackets: {interval_words(table, options)}."
     )
 
 

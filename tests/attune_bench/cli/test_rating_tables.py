@@ -82,6 +82,7 @@ def test_the_page_sets_judges_beside_people(call: Call, table: Path, tmp_path: P
     assert "+0.500" in text.partition('<section id="judge-and-people"')[2].partition("</section>")[0]
     assert text.index("Ranking by warmth, rater people") < text.index("Ranking by warmth, rater gpt")
     assert "Rater gpt minus people" in text
+    assert "n: answers that both rated, and in parentheses the items that these are of" in text
     other.with_suffix(".toml").write_text('reference = "gpt"\n', encoding="utf-8")
     assert "<h3>people rates warmth lower than gpt</h3>" in text_of(other)
 

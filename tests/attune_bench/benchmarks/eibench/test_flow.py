@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attune_bench.benchmarks.eibench.task import TASK, EIBenchSettings, run_episode
-from attune_bench.runner import Call, CallFailedError, Complete
+from attune_bench.runner import Call, CallFailedError, Complete, IncompleteAnswerError
 from attune_data import Episode, Scenario, load_scenarios
 
 Json = dict[str, Any]
@@ -268,6 +268,17 @@ def test_the_attempts_are_numbered() -> None:
 
     asyncio.run(run_episode(DEMO["support"], complete, SETTINGS))
     assert attempts == [("reply-1", 0), ("round-1", 0), ("round-1", 1), ("round-1", 2)]
+
+
+def test_two_replies_that_ended_early_name_the_model_and_could_not_be_read() -> None:
+    async def complete(call: Call, _attempt: int) -> str:
+        if call.id == "reply-2":
+            raise IncompleteAnswerError("cut off")
+        return judged(1) if call.role == "simulator" else "I see."
+
+    episode = asyncio.run(run_episode(DEMO["support"], complete, SETTINGS))
+    assert (episode.outcome, episode.error) == ("error", "two replies of the model vendor/model ended early; cut off")
+    assert TASK.answers_read(json.loads(episode.to_json())) == [True, False]
 
 
 @pytest.mark.parametrize("role", ["model", "simulator"])
