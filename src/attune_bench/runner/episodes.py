@@ -401,9 +401,9 @@ class EpisodeFolder(Generic[R]):
             del made["run_key"]
         except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
             return None
-        wrong = [
-            f"{key}: half of a surrogate pair" for key, value in made.items() if without_surrogates(value) != value
-        ]
+        # As texts, since NaN differs from itself.
+        texts = ((key, json.dumps(value), json.dumps(without_surrogates(value))) for key, value in made.items())
+        wrong = [f"{key}: half of a surrogate pair" for key, text, clean in texts if text != clean]
         try:
             if not wrong:
                 line = json.dumps(made, ensure_ascii=False).encode() + b"\n"
