@@ -131,7 +131,7 @@ def main() -> None:
         named = [(pair.one, pair.other) for pair in largest if pair is not None and pair.p_holm < 0.05]
         seen = sum(pair == (0, 1) for pair in named) / len(results)
         others = sum(pair != (0, 1) for pair in named) / len(results)
-        print(f"{name:31}   {line(results, 5)}   {seen:4.0%}  {others:6.0%}", flush=True)
+        print(f"{name:32}  {line(results, 5)}   {seen:4.0%}  {others:6.0%}", flush=True)
     refits()
     if find_spec("crowdkit") is not None:
         peer()

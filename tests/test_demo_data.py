@@ -1,14 +1,13 @@
 """The demonstration data of the package are what the tool of the repository generates."""
 
-import lzma
+import bz2
 
 from synthetic.demo import PACKAGE, demo_files
 
 
 def _read(path: str) -> bytes:
     data = (PACKAGE / path).read_bytes()
-    # Unpacked, as another liblzma may compress otherwise.
-    return lzma.decompress(data) if path.endswith(".xz") else data
+    return bz2.decompress(data) if path.endswith(".bz2") else data
 
 
 def test_the_files_are_what_the_tool_writes() -> None:

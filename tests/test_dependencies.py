@@ -4,6 +4,7 @@ cannot run together."""
 import re
 import subprocess
 import sys
+import tomllib
 import venv
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -76,6 +77,22 @@ def test_the_library_runs_with_the_lowest_versions(uv: Uv, python: Path, tmp_pat
     for name, version in re.findall(r"^([\w.-]+)==(\S+)", pinned, re.MULTILINE):
         assert f'"{version}"' in done.stdout, name
     subprocess.run([python.with_name("attune-bench"), "demo"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_each_extra_alone_and_all_that_run_together_can_be_installed(version: str, uv: Uv) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    # docs/install.md: all but one of the two that ask for different versions of openai.
+    sets = [[one] for one in extras]
+    sets += [[one for one in extras if one != left_out] for left_out in ("inspect", "verifiers")]
+    for names in sets:
+        chosen = [word for name in names for word in ("--extra", name)]
+        for resolution in ("highest", "lowest-direct") if len(names) == 1 else ("highest",):
+            found = uv(
+                "compile", "--quiet", "pyproject.toml", "--python-version", version, "--resolution", resolution, *chosen
+            )
+            assert "pydantic==" in found, (names, resolution)
 
 
 def test_extras_that_cannot_run_together_are_refused(uv: Uv, capfd: pytest.CaptureFixture[str]) -> None:

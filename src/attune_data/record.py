@@ -122,11 +122,15 @@ def canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def canonical_parts(text: bytes, apart: Set[str] = frozenset()) -> tuple[bytes, bytes]:
+HASH_VERSION = 2
+"""Of the one form of JSON that hashes are of: 1 is what `canonical` writes."""
+
+
+def canonical_parts(text: bytes, apart: Set[str] = frozenset(), *, version: int = HASH_VERSION) -> tuple[bytes, bytes]:
     """Return a JSON object in its one form, keys sorted, no blanks: its other keys, and the keys named `apart`.
 
-    The form is written by native code, and is UTF-8. Where that code would change a value (nan and infinity, a lone
-    surrogate, an integer of more than 64 bits), it is what `canonical` writes.
+    Version 2 is UTF-8, as native code writes it. Where that code would change a value of a part (nan and infinity, an
+    integer of more than 64 bits), the part is what `canonical` writes.
 
     Examples
     --------
@@ -135,10 +139,18 @@ def canonical_parts(text: bytes, apart: Set[str] = frozenset()) -> tuple[bytes, 
     """
     content = from_json(text)
     split = {key: content.pop(key) for key in apart & content.keys()}
-    if b"NaN" not in text and b"Infinity" not in text:
+    if version == 1:
+        return canonical(content), canonical(split)
+    may_be_undefined = b"NaN" in text or b"Infinity" in text
+    return _native(content, may_be_undefined), _native(split, may_be_undefined)
+
+
+def _native(value: object, may_be_undefined: bool) -> bytes:
+    written = canonical(value) if may_be_undefined else b""
+    if b"NaN" not in written and b"Infinity" not in written:
         with suppress(TypeError):
-            return orjson.dumps(content, option=orjson.OPT_SORT_KEYS), orjson.dumps(split, option=orjson.OPT_SORT_KEYS)
-    return canonical(content), canonical(split)
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return canonical(value)
 
 
 def says_generated(value: object) -> bool:

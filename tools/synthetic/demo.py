@@ -4,7 +4,7 @@ What is not generated is hand-written: the scenarios of EIBench, the items of Em
 situations of EQ-Bench 3.
 """
 
-import lzma
+import bz2
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -69,8 +69,8 @@ def demo_records() -> Mapping[str, Iterable[Record]]:
     situations = load_records("demo", SITUATION)
     played = transcripts(situations, _PLAYERS, seed=5)
     return {
-        "attunebench/demo.jsonl.xz": told,
-        "attunebench/demo_runs.jsonl.xz": runs(told, [_ATTENTIVE, _HASTY], seed=3),
+        "attunebench/demo.jsonl.bz2": told,
+        "attunebench/demo_runs.jsonl.bz2": runs(told, [_ATTENTIVE, _HASTY], seed=3),
         "eibench/demo_episodes.jsonl": episodes(load_scenarios("demo"), seed=11),
         "sage/demo_dialogues.jsonl": dialogues(seed=3),
         "emobench/demo_predictions.jsonl": [
@@ -94,5 +94,5 @@ def demo_files() -> dict[str, bytes]:
 if __name__ == "__main__":
     for path, data in demo_files().items():
         # The two largest: in a wheel each file is compressed by itself, and with less.
-        packed = lzma.compress(data, preset=9 | lzma.PRESET_EXTREME) if path.endswith(".xz") else data
+        packed = bz2.compress(data) if path.endswith(".bz2") else data
         (PACKAGE / path).write_bytes(packed)

@@ -113,7 +113,7 @@ def _listed(path: Path, count: int) -> dict[int | None, dict[str, str | None]]:
 
 
 def _checked(value: Any, kind: Any, place: str) -> Any:
-    if not isinstance(value, kind):
+    if isinstance(value, bool) or not isinstance(value, kind) or (kind is str and not value.strip()):
         raise ValueError(f"{place} is {shown(value)}")
     return value
 

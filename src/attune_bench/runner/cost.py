@@ -445,6 +445,8 @@ class RunOutcome:
     elsewhere : mapping of str to int
         How many of the earlier files have answers of the evaluated model from another server than the run's, by its
         URL, where that is known.
+    sends_schema : bool
+        Whether a call is sent with the JSON schema of its answer.
     """
 
     folder: Path
@@ -460,6 +462,7 @@ class RunOutcome:
     answers: int
     unread_example: str = ""
     elsewhere: Mapping[str, int] = field(default_factory=dict)
+    sends_schema: bool = False
 
     @property
     def is_unreadable(self) -> bool:
@@ -501,6 +504,8 @@ class Job:
         Given a result as JSON, whether each of its answers could be read.
     asked_once : bool
         Whether no answer is asked for again, so that one that broke off in an error leaves the unit unfinished.
+    sends_schema : bool
+        Whether a planned call is sent with the JSON schema of its answer.
     """
 
     unit_id: str
@@ -517,6 +522,7 @@ class Job:
     make: Callable[[Complete], Awaitable[Record]]
     answers_read: Callable[[Mapping[str, Any]], Iterable[bool]] = lambda _: ()
     asked_once: bool = False
+    sends_schema: bool = False
 
     def fails_for(self, response: Response, attempt: int) -> bool:
         """Tell whether a response leaves the unit unfinished: it broke off in an error and is not asked for again.

@@ -33,7 +33,7 @@ from attune_bench.runner.calls import (
     safe_name,
 )
 from attune_bench.runner.task import ModelSettings, Source, Task, Unit
-from attune_bench.scores.provenance import fingerprint
+from attune_bench.scores.provenance import fingerprint, version_of
 from attune_data.io.documents import write_whole
 from attune_data.record import Record
 from attune_data.text import without_surrogates
@@ -393,7 +393,8 @@ class EpisodeFolder(Generic[R]):
         """Return an episode and its line, None where it is missing, or of an older content of scenario or settings."""
         try:
             made: dict[str, Any] = read_json(path)
-            if made["scenario_hash"] != fingerprint([scenario]) or made.get("config_hash", hashes[0]) not in hashes:
+            own = fingerprint([scenario], version=version_of(made["scenario_hash"]))
+            if made["scenario_hash"] != own or made.get("config_hash", hashes[0]) not in hashes:
                 return None
             made = {without_surrogates(key): value for key, value in made.items()}
             if "config_hash" in made:
@@ -401,9 +402,9 @@ class EpisodeFolder(Generic[R]):
             del made["run_key"]
         except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
             return None
-        wrong = [
-            f"{key}: half of a surrogate pair" for key, value in made.items() if without_surrogates(value) != value
-        ]
+        # As texts, since NaN differs from itself.
+        texts = ((key, json.dumps(value), json.dumps(without_surrogates(value))) for key, value in made.items())
+        wrong = [f"{key}: half of a surrogate pair" for key, text, clean in texts if text != clean]
         try:
             if not wrong:
                 line = json.dumps(made, ensure_ascii=False).encode() + b"\n"

@@ -245,6 +245,7 @@ class _Execution:
             answers=sum(map(len, self._read.values())),
             unread_example=self._unread_example,
             elsewhere=Counter(noted[name] for name in earlier if url and noted.get(name, url) != url),
+            sends_schema=any(job.sends_schema for job, _ in self._jobs.values()),
         )
 
     async def _work(
@@ -724,6 +725,7 @@ def _job(task: Task[U, S], unit: U, given: S, providers: Mapping[Role, str], fil
         make=make,
         answers_read=task.answers_read,
         asked_once=task.tries(own) == 1,
+        sends_schema=any(call.schema for call in calls),
     )
 
 

@@ -84,10 +84,10 @@ def report_outcome(outcome: RunOutcome, made: str = "file") -> int:
 def unreadable_text(outcome: RunOutcome) -> str:
     """Return that no answer could be read, what a model answered, and what to try."""
     example = f"; for instance, {outcome.unread_example}" if outcome.unread_example else ""
-    return (
-        f"no answer could be read, of {plural(outcome.answers, 'answer')} in all{example}. Try a larger model, a "
-        "larger --max-tokens where answers end early, or --free-json where the server takes no schema"
-    )
+    longer = "a larger --max-tokens where answers end early"
+    advice = f", {longer}, or --free-json where the server takes no schema" if outcome.sends_schema else f" or {longer}"
+    answers = plural(outcome.answers, "answer")
+    return f"no answer could be read, of {answers} in all{example}. Try a larger model{advice}"
 
 
 def report_made(outcome: RunOutcome, made: str) -> None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from attune_data.record import Record, canonical_parts, content_hash
+from attune_data.record import HASH_VERSION, Record, canonical_parts, content_hash
 from attune_metrics.signature import hash_digests
 
 if TYPE_CHECKING:
     from attune_data.collection import Kind
 
 
-def fingerprint(records: Iterable[Record]) -> str:
+def fingerprint(records: Iterable[Record], *, version: int = HASH_VERSION) -> str:
     """Return the hash of records; the order of records, and of keys in their files, does not matter.
 
     Examples
@@ -24,20 +24,32 @@ def fingerprint(records: Iterable[Record]) -> str:
     >>> fingerprint(conversations) == fingerprint(reversed(conversations))
     True
     """
-    return hash_of(map(digest, records))
+    return hash_of((digest(record, version=version) for record in records), version=version)
 
 
-def hash_of(digests: Iterable[bytes]) -> str:
-    """Return the hash of records from their digests, with the version of the form of JSON that digests are of."""
-    return f"v2-{hash_digests(digests)}"
+def hash_of(digests: Iterable[bytes], *, version: int = HASH_VERSION) -> str:
+    """Return the hash of records from their digests; from the second version on it begins with its version."""
+    hashed = hash_digests(digests)
+    return hashed if version == 1 else f"v{version}-{hashed}"
 
 
-def digest(record: Record) -> bytes:
+def version_of(recorded: object) -> int:
+    """Return the version of a recorded hash.
+
+    Examples
+    --------
+    >>> version_of("v2-e3b0c44298fc1c149afbf4c8996fb924"), version_of("e3b0c44298fc1c149afbf4c8996fb924")
+    (2, 1)
+    """
+    return HASH_VERSION if isinstance(recorded, str) and recorded.startswith(f"v{HASH_VERSION}-") else 1
+
+
+def digest(record: Record, *, version: int = HASH_VERSION) -> bytes:
     """Return the hash of a record, whatever the order of the keys in its file."""
-    return sha256(record.canonical_json()).digest()
+    return sha256(canonical_parts(record.to_json(), version=version)[0]).digest()
 
 
-def results_fingerprint(results: Iterable[Record], kind: "Kind[Any, Any]") -> str:
+def results_fingerprint(results: Iterable[Record], kind: "Kind[Any, Any]", *, version: int = HASH_VERSION) -> str:
     """Return the hash of results, whatever their order: what was answered, to what, by whom, with which settings.
 
     When results were made, how long that took and what it cost, see `attune_data.Kind.unhashed`, changes no hash. The
@@ -52,16 +64,17 @@ def results_fingerprint(results: Iterable[Record], kind: "Kind[Any, Any]") -> st
     >>> results_fingerprint(later, RUN) == results_fingerprint(runs, RUN)
     True
     """
-    return hash_of(result_digests(result, kind)[0] for result in results)
+    digests = (result_digests(result, kind, version=version)[0] for result in results)
+    return hash_of(digests, version=version)
 
 
-def result_digests(result: Record, kind: "Kind[Any, Any]") -> tuple[bytes, bytes]:
+def result_digests(result: Record, kind: "Kind[Any, Any]", *, version: int = HASH_VERSION) -> tuple[bytes, bytes]:
     """Return two hashes of a result: of what a signature counts, as `results_fingerprint` does, and of everything.
 
     A result names its model, which a file may tell by its place alone.
     """
     costs = {key for key in result.model_extra or () if key.endswith("_cost")}
-    content, unhashed = canonical_parts(result.to_line(), kind.unhashed | costs)
+    content, unhashed = canonical_parts(result.to_line(), kind.unhashed | costs, version=version)
     counted = sha256(content).digest()
     return counted, sha256(counted + unhashed).digest()
 

@@ -86,14 +86,17 @@ def rating_columns(frame: pl.DataFrame, name: str = "the table", *, always: bool
 
 
 def people_among(raters: Iterable[str]) -> str | None:
-    """Return the rater whose name says that it stands for people; None where no name says so, or several do.
+    """Return the rater whose name has only words for people; None where no rater has such a name, or several have.
 
     Examples
     --------
     >>> people_among(["claude", "Human experts", "gpt"]), people_among(["human-1", "human-2"])
     ('Human experts', None)
+    >>> people_among(["gpt-4", "mixture-of-experts"]) is None
+    True
     """
-    found = [rater for rater in raters if not _PEOPLE.isdisjoint(re.findall(r"[^\W\d_]+", rater.casefold()))]
+    words = {rater: {*re.findall(r"[^\W\d_]+", rater.casefold())} for rater in raters}
+    found = [rater for rater, own in words.items() if own and own <= _PEOPLE]
     return found[0] if len(found) == 1 else None
 
 

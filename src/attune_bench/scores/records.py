@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.provenance import fingerprint, group_settings, results_fingerprint, sent_where_set
+from attune_bench.scores.provenance import fingerprint, group_settings, results_fingerprint, sent_where_set, version_of
 from attune_bench.scores.table import CHANCE, KEYS, REPEAT, ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_data.collection import Kind
@@ -87,13 +87,16 @@ class ScoredRecords:
         self.given: Kind[Any, Any] | None = resolve(self.benchmark.data)
         self.units: Mapping[str, Any] = {record.id: record for record in data or ()}
         check_records(self.benchmark, "results", results, self.benchmark.results)
-        _check_hash(self.made, table.provenance.runs, use, _hashes(results, self.made))
+        runs = table.provenance.runs
+        _check_hash(self.made, runs, use, _hashes(results, self.made, version_of(runs)))
         if data is not None and self.given is not None:
             check_records(self.benchmark, "data", data, self.benchmark.data)
             _check_unique(len(data), self.units, self.given.noun)
             # Benchmarks of the library hash the units that were scored, others all data.
             scored = [self.units[unit] for unit in table.units["unit"] if unit in self.units]
-            _check_hash(self.given, table.provenance.data, use, map(fingerprint, (scored, data)))
+            recorded = table.provenance.data
+            hashes = (fingerprint(records, version=version_of(recorded)) for records in (scored, data))
+            _check_hash(self.given, recorded, use, hashes)
         row = resolve(self.benchmark.row)
         self.results: Mapping[Row, Any] = {row(result): result for result in results}
         if table.repeats is not None and len(self.results) < len(results):
@@ -137,11 +140,11 @@ def _check_unique(records: int, found: Mapping[Any, Any], noun: str) -> None:
         raise MetricInputError(f"two {pluralize(noun)} are of the same thing; give the one that was scored")
 
 
-def _hashes(results: Sequence[Any], kind: Kind[Any, Any]) -> Iterator[str]:
+def _hashes(results: Sequence[Any], kind: Kind[Any, Any], version: int) -> Iterator[str]:
     """Yield the hashes that scores may record of results, each made when it is asked for."""
-    yield results_fingerprint(results, kind)
+    yield results_fingerprint(results, kind, version=version)
     # Scores of version 0.2.0 and before have the hash of everything that results say.
-    yield fingerprint(results)
+    yield fingerprint(results, version=1)
 
 
 def _check_hash(kind: Kind[Any, Any], recorded: str | None, use: str, hashes: Iterable[str]) -> None:

@@ -74,8 +74,8 @@ def score_table(
         ``title``, ``unit``, ``cluster``, ``condition``: the words for these; ``primary``: the main metric; ``private``:
         true if clusters are people, so that a page shows no value that rests on few of them; ``synthetic``: true if
         units are invented, which every output then says; ``reference``: the condition that others are set against, in
-        a table of ratings by default the rater whose name says people; ``traits``: columns of numbers of a wide table
-        that are neither metrics nor models.
+        a table of ratings by default the rater whose name has only words for people; ``traits``: columns of numbers of
+        a wide table that are neither metrics nor models.
     name : str
         What errors call the table.
     first_row : int

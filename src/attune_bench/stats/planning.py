@@ -220,9 +220,18 @@ def _frame(rows: Sequence[tuple[Any, ...]], looks: int) -> pl.DataFrame:
     """Return the table of a plan; with several looks it has the expected number of participants."""
     if looks == 1:
         return build_frame(PLAN, rows)
-    planned, place = plan_of_looks(looks), [*PLAN].index("participants")
-    share, least = planned.expected / planned.most, fewest_participants(looks)  # no earlier look decides anything
-    return build_frame(PLAN | EXPECTED, [(*row, row[place] and max(row[place] * share, least)) for row in rows])
+    place = [*PLAN].index("participants")
+    return build_frame(PLAN | EXPECTED, [(*row, _expected(row[place], looks)) for row in rows])
+
+
+def _expected(participants: int | None, looks: int) -> float | None:
+    """Return the mean number of participants; looks at too few decide nothing, and none at fewer is of any use."""
+    least = fewest_participants(looks)
+    if participants is None:
+        return None
+    first = next((look for look in range(1, looks) if ceil(participants * look / looks) >= least), looks)
+    planned = plan_of_looks(looks, first=first)
+    return participants * planned.expected / planned.most
 
 
 def _check_asked(difference: float | None, participants: int | None) -> None:

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from errno import ELOOP, ENOENT, ENOTDIR
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -206,11 +207,17 @@ def documents(
         return
     path = Path(text)
     try:
-        is_folder, is_there = path.is_dir(), path.exists() or path.is_symlink()
+        # Not is_dir and exists: from Python 3.14 on they take a folder that may not be entered for one that is missing.
+        is_folder, is_there = stat.S_ISDIR(path.stat().st_mode), True
     except PermissionError as error:
         raise SourceError(f"{path} cannot be reached: {error.strerror}") from None
     except OSError as error:
-        raise SourceError(f"no such file or folder: {text[:80]!r}... ({error.strerror})") from None
+        if error.errno in (ENOENT, ENOTDIR, ELOOP):
+            is_folder, is_there = False, path.is_symlink()
+        else:
+            raise SourceError(f"no such file or folder: {text[:80]!r}... ({error.strerror})") from None
+    except ValueError:  # a name that no file can have
+        is_folder = is_there = False
     if is_folder:
         yield from _folder(path, choose, prefer)
     elif not is_there:

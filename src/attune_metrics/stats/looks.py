@@ -37,6 +37,7 @@ Boundary = Literal["obrien-fleming", "pocock"]
 _NORMAL = NormalDist()
 _POWER = 0.8
 _PANEL = 0.4  # width of a panel of the integration, in standard deviations of the part between two looks
+_NEVER = 50.0  # a bound that nothing crosses
 _FAR = 9.0  # standard deviations beyond which nothing is integrated
 _NODES = ((-sqrt(0.6), 5 / 18), (0.0, 8 / 18), (sqrt(0.6), 5 / 18))  # of Gauss and Legendre, in the half panel
 
@@ -179,17 +180,21 @@ class LookPlan(NamedTuple):
     expected: float
 
 
-def plan_of_looks(looks: int, *, level: float = 0.95, boundary: Boundary = "obrien-fleming") -> LookPlan:
+def plan_of_looks(
+    looks: int, *, level: float = 0.95, boundary: Boundary = "obrien-fleming", first: int = 1
+) -> LookPlan:
     """Compute how many clusters planned looks take for a power of 80% ([4]_, chapter 2).
 
     ``most = (d / (z(1 - alpha / 2) + z(0.8)))^2`` with the drift d at which a comparison crosses the boundary in 80%
     of cases; ``expected`` is ``most`` times the mean of k / K at that drift, where a comparison that no look decides
-    counts 1.
+    counts 1. Looks before the `first` decide nothing, as their clusters are too few.
 
     Parameters
     ----------
     looks, level, boundary
         As for `critical_values`.
+    first : int
+        From 1 to `looks`.
 
     Returns
     -------
@@ -208,11 +213,11 @@ def plan_of_looks(looks: int, *, level: float = 0.95, boundary: Boundary = "obri
     >>> [round(value, 3) for value in plan_of_looks(5, boundary="pocock")]
     [1.228, 0.799]
     """
-    return _plan(check_looks(looks), check_level(level), boundary)
+    return _plan(check_looks(looks), check_level(level), boundary, check_look(first, looks))
 
 
 @cache
-def _plan(looks: int, level: float, boundary: Boundary) -> LookPlan:
+def _plan(looks: int, level: float, boundary: Boundary, first: int) -> LookPlan:
     from scipy.optimize import brentq
 
     critical = critical_values(looks, level=level, boundary=boundary)
@@ -220,8 +225,9 @@ def _plan(looks: int, level: float, boundary: Boundary) -> LookPlan:
         return LookPlan(1.0, 1.0)
     single = _NORMAL.inv_cdf((1 + level) / 2) + _NORMAL.inv_cdf(_POWER)
     drift = float(brentq(lambda one: _crossing(critical, drift=one).sum() - _POWER, single, 2 * single, xtol=1e-10))
-    at, most = _crossing(critical, drift=drift), (drift / single) ** 2
-    return LookPlan(most, most * float((at * np.arange(1, looks + 1)).sum() / looks + 1 - at.sum()))
+    numbers, most = np.arange(1, looks + 1), (drift / single) ** 2
+    at = _crossing(np.where(numbers < first, _NEVER, critical), drift=drift)
+    return LookPlan(most, most * float((at * numbers).sum() / looks + 1 - at.sum()))
 
 
 def check_looks(value: object) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from attune_bench import BENCHMARKS, Benchmark, score
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings
 from attune_bench.runner import endpoint, run_sync
-from attune_bench.scores.provenance import fingerprint, result_digests, results_fingerprint
+from attune_bench.scores.provenance import fingerprint, result_digests, results_fingerprint, version_of
 from attune_bench.scores.records import ScoredRecords
 from attune_bench.verbs.streaming import stream
 from attune_data import Kind, load, load_records, load_runs, load_sage
@@ -198,7 +199,7 @@ def test_runs_scored_while_they_are_read_have_the_same_hash(tmp_path: Path) -> N
 def test_samples_are_made_of_scores_that_have_the_hash_of_everything() -> None:
     data = load("demo")
     scores = score(data, RUNS)
-    for runs in (results_fingerprint(RUNS, RUN), fingerprint(RUNS)):
+    for runs in (results_fingerprint(RUNS, RUN), fingerprint(RUNS, version=1)):
         table = replace(scores, provenance=scores.provenance.model_copy(update={"runs": runs}))
         assert len(
             ScoredRecords(table, benchmark=BENCHMARKS[0], results=RUNS, data=data, use="samples").results
@@ -206,3 +207,32 @@ def test_samples_are_made_of_scores_that_have_the_hash_of_everything() -> None:
     table = replace(scores, provenance=scores.provenance.model_copy(update={"runs": "0" * 32}))
     with pytest.raises(MetricInputError, match="these are not the runs that were scored"):
         ScoredRecords(table, benchmark=BENCHMARKS[0], results=RUNS, data=data, use="samples")
+
+
+def test_what_is_not_hashed_does_not_choose_the_form_of_what_is() -> None:
+    asked = [
+        type(RUNS[0]).model_validate(json.loads(RUNS[0].to_line()) | {"model": "café/x", "request_id": name})
+        for name in ("req_a1", "req_NaN1")
+    ]
+    assert len({results_fingerprint([run], RUN) for run in asked}) == 1
+    # NaN in what is hashed is not null.
+    odd = [type(RUNS[0]).model_validate(json.loads(RUNS[0].to_line()) | {"note": value}) for value in (None, nan)]
+    assert len({results_fingerprint([run], RUN) for run in odd}) == 2
+
+
+def test_hashes_of_the_first_version_are_compared_in_its_form() -> None:
+    conversations = load("demo")[:3]
+    first = fingerprint(conversations, version=1)
+    assert not first.startswith("v")
+    assert (version_of(first), version_of(fingerprint(conversations)), version_of(None)) == (1, 2, 1)
+    table = score(load("demo"), RUNS)
+    older = {
+        "data": fingerprint([one for one in load("demo") if one.id in {*table.units["unit"]}], version=1),
+        "runs": results_fingerprint(RUNS, RUN, version=1),
+    }
+    scored = replace(table, provenance=table.provenance.model_copy(update=older))
+    given: Json = {"benchmark": BENCHMARKS[0], "results": RUNS, "data": load("demo"), "use": "transcripts"}
+    assert len(ScoredRecords(scored, **given).results) == len(RUNS)
+    other = replace(table, provenance=table.provenance.model_copy(update=older | {"runs": first}))
+    with pytest.raises(MetricInputError, match="another hash"):
+        ScoredRecords(other, **given)

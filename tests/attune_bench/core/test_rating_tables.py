@@ -40,11 +40,13 @@ def without(table: pl.DataFrame, rater: str, value: float) -> pl.DataFrame:
 # What is read.
 
 
-def test_the_rater_whose_name_says_people_is_the_reference() -> None:
+def test_the_rater_whose_name_has_only_words_for_people_is_the_reference() -> None:
     read = Scores.from_table(ratings({"claude": 1, "gpt": 2, "people": 0}))
     assert read.conditions == ("people", "claude", "gpt")
     assert Scores.from_table(ratings({"human 1": 1, "human 2": 2})).provenance.reference is None
-    assert Scores.from_table(ratings({"spokesperson": 1, "gpt": 2})).provenance.reference is None
+    for judge in ("spokesperson", "mixture-of-experts", "gpt-expert-prompt", "human-aligned-judge", "7"):
+        assert Scores.from_table(ratings({judge: 1, "gpt": 2})).provenance.reference is None
+        assert Scores.from_table(ratings({judge: 1, "Human_Experts 2": 2})).provenance.reference == "Human_Experts 2"
     assert Scores.from_table(ratings(), about={"reference": "gpt"}).conditions == ("gpt", "ann", "claude")
     with pytest.raises(MetricInputError, match="reference: no condition 'gtp'; did you mean 'gpt'"):
         Scores.from_table(ratings(), about={"reference": "gtp"})

@@ -27,6 +27,7 @@ from attune_bench.scores.provenance import (
     fingerprint,
     group_settings,
     results_fingerprint,
+    version_of,
 )
 from attune_bench.scores.table import KEYS, REPEAT, Provenance, ScoreTable, over_repeats
 from attune_bench.stats.summary import summary
@@ -163,10 +164,10 @@ def check_episodes(episodes: Sequence[Episode]) -> None:
         if count > 1:
             of_repeat = f", repeat {repeat}" if repeat > 1 else ""
             raise ValueError(f"two episodes of scenario {scenario!r} and model {model!r}{of_repeat}")
-    first: dict[str, Episode] = {}
+    first: dict[tuple[str, int], Episode] = {}
     for episode in episodes:
         if episode.scenario_hash:
-            other = first.setdefault(episode.scenario_id, episode)
+            other = first.setdefault((episode.scenario_id, version_of(episode.scenario_hash)), episode)
             if other.scenario_hash != episode.scenario_hash:
                 raise ValueError(
                     f"scenario {episode.scenario_id!r} has another text in the episodes of {other.model!r} than in "
@@ -279,7 +280,8 @@ def _notes(episodes: Sequence[Episode], scenarios: Mapping[str, Scenario]) -> tu
     if elsewhere := sum(episode.scenario_id not in scenarios for episode in episodes):
         notes.append(f"Left out: {plural(elsewhere, 'episode')} of scenarios that are not in the data.")
     other_text = sum(
-        episode.scenario_hash != fingerprint([scenarios[episode.scenario_id]])
+        episode.scenario_hash
+        != fingerprint([scenarios[episode.scenario_id]], version=version_of(episode.scenario_hash))
         for episode in episodes
         if episode.scenario_hash is not None and episode.scenario_id in scenarios
     )

@@ -93,7 +93,7 @@ _PLANNING = re.compile(_LABEL.format("Content|Target ?Completion|Activity|Analys
 _REPLY = re.compile(_LABEL.format("Thinking|Response"))
 _TEXTS = {"content": "Content", "TargetCompletion": "TargetCompletion", "activity": "Activity", "analyse": "Analyse"}
 # A dash behind a number is a range. No more digits than are needed to see that a number is beyond the greatest change.
-_NUMBER = re.compile(r"(?:(?<!\d)(?<!\d )([+\-\u2212\u2013\u2014\uff0b\uff0d])[ \t]*)?(\d{1,3})\d*(?:\.\d+)?")
+_NUMBER = re.compile(r"(?:(?<!\d)(?<!\d )([+\-\u2212\u2013\u2014\uff0b\uff0d])[ \t]*)?(\d{1,3})\d*([.,/]\d+)?")
 _BARE = re.compile(r"\A[\W_]*\d")
 _ECHO = re.compile(r"\A\[[^\]\n]*\]\s*\n")
 _BRACKETS = re.compile(r"\A\[([^\[\]]*)\]\Z")
@@ -111,7 +111,7 @@ def read_planning(answer: str) -> dict[str, Any] | None:
     r"""Read how the person takes a reply: texts behind labels, empty without a label, and the change of the emotion.
 
     The change, clipped to -10..10, is the only number with a sign behind its label, or the only number, where the text
-    begins with it. None for any other text, such as "from 40 to 35".
+    begins with it. None for a text that begins with another number, a fraction, and other texts ("from 40 to 35").
 
     Examples
     --------
@@ -123,12 +123,12 @@ def read_planning(answer: str) -> dict[str, Any] | None:
     found = _sections(answer, _PLANNING)
     text = found.get("Change", "")
     numbers = [match.groups("") for match in _NUMBER.finditer(text)]
-    signed = {number for number in numbers if number[0]} or {*numbers * bool(_BARE.search(text))}
-    if len(signed) != 1:
+    signed = [number for number in numbers if number[0]]
+    counted = signed + (numbers[:1] if signed else numbers) * bool(_BARE.search(text))
+    changes = {rest.strip(".0") or int(digits) * (1 if sign in "+\uff0b" else -1) for sign, digits, rest in counted}
+    if len(changes) != 1 or isinstance(change := changes.pop(), str):
         return None
-    ((sign, digits),) = signed
-    change = min(int(digits), _MOST) * (1 if sign in "+\uff0b" else -1)
-    return {name: found.get(label, "") for name, label in _TEXTS.items()} | {"change": change}
+    return {name: found.get(label, "") for name, label in _TEXTS.items()} | {"change": min(max(change, -_MOST), _MOST)}
 
 
 def read_reply(answer: str) -> tuple[str, str] | None:

@@ -1,6 +1,7 @@
 """The folder of a model's episodes: what is damaged, what is stale, what is said of it at the end."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ def test_an_episode_of_which_only_the_marks_are_left_is_named(tmp_path: Path) ->
             path.write_text(json.dumps(damaged))
             with pytest.raises(RunError, match=rf"demo_support_01\.json is no episode \({why}.*\); remove it"):
                 run(server, DEMO[:2], tmp_path)
+        path.write_text(json.dumps({**made, "judge_cost": math.nan}))
+        assert run(server, DEMO[:2], tmp_path).finished == 2, "NaN is no surrogate"
         path.unlink()
         assert run(server, DEMO[:2], tmp_path).finished == 2
 

@@ -128,6 +128,8 @@ def test_an_index_of_another_day_is_refused(tmp_path: Path) -> None:
         (None, " is null"),
         ([3], "[0] is 3"),
         ([role_play | {"i": []}], "[0].i is []"),
+        ([role_play | {"i": True}], "[0].i is true"),
+        ([role_play, role_play | {"scenario_id": " "}], '[1].scenario_id is " "'),
         ([role_play, role_play | {"scenario_id": 5}], "[1].scenario_id is 5"),
         ([role_play | {"relationship": ["a"]}], '[0].relationship is ["a"]'),
     ):

@@ -161,13 +161,15 @@ def test_an_empty_reply_is_part_of_the_conversation_and_is_judged() -> None:
     ("text", "change"),
     [
         ("+3", 3), ("-3", -3), ("[+3]", 3), ("\u22127", -7), ("\uff0d7", -7), ("12", 10), ("-99999999999", -10),
-        ("+2.9", 2), ("+5 (from 40 to 45)", 5), ("0", 0), ("- 5", -5), ("\u20135", -5), ("[\u2014 4]", -4),
-        ("from 40 to 35 (-5)", -5), ("40 \u2192 35 (-5), so -5", -5), ("2.7", 2), ("5 points", 5), ("\uff0b3", 3),
-        ("1. +5", 5), ("from 40 to 35", None), ("40-35", None), ("40 - 35", None), ("a fall of 5", None),
-        ("-5 or +5", None), ("5/10", None),
+        ("+2.9", None), ("+5 (from 40 to 45)", 5), ("0", 0), ("- 5", -5), ("\u20135", -5), ("[\u2014 4]", -4),
+        ("from 40 to 35 (-5)", -5), ("40 \u2192 35 (-5), so -5", None), ("2.7", None), ("5 points", 5), ("\uff0b3", 3),
+        ("1. +5", None), ("from 40 to 35", None), ("40-35", None), ("40 - 35", None), ("a fall of 5", None),
+        ("-5 or +5", None), ("5/10", None), ("5 on the scale of -10 to 10", None), ("7, up from -3", None),
+        ("8 of +10 possible", None), ("5, that is +5", 5), ("-0.5", None), ("-3,5", None), ("-1/2", None), ("+5.0", 5),
+        ("from 40.5 to 35 (-5)", -5), ("50 \u2212 12", None), ("99, +10", None),
     ],
 )  # fmt: skip
-def test_a_change_is_the_only_number_with_a_sign_else_the_only_number(text: str, change: int | None) -> None:
+def test_a_change_is_one_whole_number_that_no_other_number_may_be(text: str, change: int | None) -> None:
     found = read_planning(planning(text))
     assert (found and found["change"]) == change
 
@@ -397,6 +399,8 @@ def test_the_command_says_that_nothing_could_be_read(call: Invoke) -> None:
         status, _, err = call(*given, "--limit", 1)
         assert server.calls == 4
     assert status == 1
+    assert "Try a larger model or a larger --max-tokens" in err
+    assert "--free-json" not in err
     assert "'So so.'" in err
     assert call("validate", "out")[0] == 0
     assert call("validate", "out", "--strict")[0] == 1
