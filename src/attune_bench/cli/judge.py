@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import polars as pl
 
 from attune_bench.cli.help import VerbGroup
@@ -48,12 +47,12 @@ from attune_bench.stats.consensus import judge_consensus
 from attune_bench.stats.debias import debias, debias_pairs
 from attune_bench.stats.judges import compare_judges
 from attune_bench.stats.label_planning import RATINGS_NEEDED, plan_judges, plan_labels
-from attune_bench.stats.labels import Labels, draw_labels, kept_judges, read_labels
+from attune_bench.stats.labels import Labels, draw_labels, kept_judges, rated_answers, read_labels
 from attune_bench.stats.options import AnalysisOptions
 from attune_bench.verbs.scores import Scores
 from attune_data.export import to_csv
 from attune_data.io.documents import write_whole
-from attune_data.text import plural, pluralize
+from attune_data.text import joined, plural, pluralize
 from attune_metrics.comparisons import WIN_RATE
 from attune_metrics.metric import MetricInputError
 from attune_metrics.stats.judges import MIN_LABELS
@@ -351,7 +350,7 @@ def _rated(
     """Return scores, people's ratings of them, from a table or from one of the raters, and what is left out."""
     if people is not None and labels is None:
         kept, part = read.rated_by(people, judges=judges, metric=metric)
-        held = read.rated_by(people, metric=metric)[1] if judges else part
+        rated = rated_answers(kept_judges(read, [people]), part.metric)
     elif labels is None or people is not None:
         raise UserError(
             "name people's ratings by --labels, or in a table of ratings the rater who is right by --people"
@@ -362,11 +361,14 @@ def _rated(
         if judges:
             kept = kept_judges(read, judges)
             part = held.of_part(read, kept)
-    rated, used = (int((~np.isnan(one.ratings)).any(axis=0).sum()) for one in (held, part))
-    said = (
-        f"{rated - used} of {plural(rated, f'rated {read.provenance.unit}')} left out, without a score by the judges."
-    )
-    return kept, part, [said] * (rated > used)
+        rated = rated_answers(read, held.metric, held.ratings)
+    used = rated_answers(kept, part.metric, part.ratings)
+    said: dict[str, list[str]] = {}
+    for model, units in rated.items():
+        if lost := len(units - used.get(model, set())):
+            of = plural(len(units), f"rated {read.provenance.unit}")
+            said.setdefault(f"{lost} of {of} left out, without a score by the judges.", []).append(model)
+    return kept, part, [f"{joined(models)}{', each' * (len(models) > 1)}: {one}" for one, models in said.items()]
 
 
 def _priced(text: str) -> tuple[str, float]:

@@ -69,13 +69,16 @@ def _matrices(frame: pl.DataFrame) -> Iterator[Table]:
 def consensus_note(found: ConsensusTables, *, level: float) -> str:
     """Return the sentences below the tables, the most important first."""
     over = "items" if found.models["clusters"].equals(found.models["n"]) else "clusters of items"
-    tested = (
-        "Whether two judges share errors is tested, against the others: errors that most judges share cannot show."
-        if found.pairs["p_holm"].count()
-        else "Whether judges share errors cannot be tested: that takes four judges with common units, and ten clusters."
-    )
-    if apart := found.pairs["excess"].null_count():
-        tested += f" {apart} of {plural(found.pairs.height, 'pair')} cannot be tested, for lack of common units."
+    pairs = found.pairs
+    tested = "Whether judges share errors cannot be tested: that takes four judges."
+    if pairs.height:
+        tested = "Whether judges share errors is unknown."
+    if pairs["p_holm"].count():
+        tested = (
+            "Whether two judges share errors is tested, against the others: errors that most judges share cannot show."
+        )
+    for reason, count in pairs.drop_nulls("reason").group_by("reason", maintain_order=True).len().rows():
+        tested += f" {count} of {plural(pairs.height, 'pair')} cannot be tested: {reason}."
     return (
         "Agreement is not truth: what all judges share, such as leniency to the weakest, is in the levels, and nothing "
         "here shows it. The levels follow judges that err alike, as those of one family do, and these judges look more "

@@ -45,13 +45,14 @@ CONFUSION = columns(
     probability=share("How often."),
 )
 SHARED_ERRORS = columns(
-    "dataset dimension judge_a judge_b excess p p_holm",
+    "dataset dimension judge_a judge_b excess p p_holm reason",
     **RATED,
     judge_a=text("The first judge."),
     judge_b=text("The second judge."),
     excess=FrameColumn("Correlation of their ratings beyond what the other judges lead to expect.", signed=True),
     p="One-sided p-value that the excess is chance.",
     p_holm="The same with Holm's correction for the pairs of the dimension.",
+    reason="Why there is no p-value.",
 )
 UNIT_LEVELS = columns(
     "dataset dimension unit model level",
@@ -191,7 +192,7 @@ def _of_confusion(one: RatedDimension, found: Consensus) -> Iterator[dict[str, A
 def _of_pairs(one: RatedDimension, found: Consensus) -> Iterator[dict[str, Any]]:
     for pair in found.pairs:
         numbers = {name: nan_to_none(getattr(pair, name)) for name in ("excess", "p", "p_holm")}
-        yield {"judge_a": one.raters[pair.one], "judge_b": one.raters[pair.other], **numbers}
+        yield {"judge_a": one.raters[pair.one], "judge_b": one.raters[pair.other], **numbers, "reason": pair.reason}
 
 
 def _of_units(one: RatedDimension, found: Consensus) -> Iterator[dict[str, Any]]:

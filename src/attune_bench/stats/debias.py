@@ -5,6 +5,7 @@ docs/judges.md says when to trust them.
 """
 
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -280,7 +281,7 @@ class JudgedFrame:
             for judge, given, why in zip(own, scores, combination.left_out, strict=True):
                 absent = int(np.isnan(given[mask]).sum())
                 if why:
-                    own_words = why.replace("units", pluralize(unit)).replace("unit", unit)
+                    own_words = re.sub(r"\bunits?\b", lambda word: pluralize(unit) if word[0] == "units" else unit, why)
                     said.append(f"{judge['condition']} {own_words}, and is left out")
                 elif absent:
                     units = plural(absent, unit)

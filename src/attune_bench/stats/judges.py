@@ -449,15 +449,24 @@ def beside_people(table: ScoreTable, people: str, **options: Unpack[AnalysisKeyw
             x, y = judged[both], rated[both]
             terms = np.array([x, y, x * x, y * y, x * y])
             ends: list[Any] = []
+            why: list[str | None] = []
             how: Any = {"method": chosen.interval, "level": chosen.level}
             for of_both, statistic in ((x - y, mean_of_sums), (terms[np.newaxis], _correlation)):
                 [found] = bootstrap(of_both, of_answers, statistic=statistic, **how)
                 low, high, reason = interval_ends(found, clusters, table)
                 ends += [nan_to_none(found.estimate), low, high]
+                why.append(reason)
+            of_correlation = "no interval of the correlation"
+            if ends[3] is None:
+                one = "the two have a single answer in common"
+                of_correlation, why[1] = (
+                    "no correlation",
+                    one if len(x) == 1 else "one of the two always gives the same rating",
+                )
+            named = zip(("no interval of the shift", of_correlation), why, strict=True)
+            reason = "; ".join(f"{what}: {said}" for what, said in named if said) if why[0] != why[1] else why[0]
             if not both.any():
                 reason = f"no {table.provenance.unit} is rated by both"
-            elif ends[3] is None:
-                reason = "no correlation: one of the two always gives the same rating"
             rows.append((name, judge, *ends, int(both.sum()), clusters, reason))
     return build_frame(BESIDE_PEOPLE, rows)
 

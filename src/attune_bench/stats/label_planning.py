@@ -20,6 +20,7 @@ from attune_bench.stats.labels import check_raters
 from attune_bench.stats.options import AnalysisOptions, SamplingKeywords
 from attune_data.text import joined, pluralize
 from attune_metrics.metric import MetricInputError, UndefinedMetricWarning, nan_to_none
+from attune_metrics.stats.judge_panels import MIN_CLUSTERS_RATED
 from attune_metrics.stats.panel_planning import plan_panels
 from attune_metrics.stats.power import labels_needed
 from attune_metrics.stats.sums import Floats, clustered_standard_error
@@ -170,7 +171,8 @@ def plan_judges(
     Warns
     -----
     UserWarning
-        Where a judge gave all rated units the same score, so that no panel has it.
+        Where a judge gave all rated units the same score, so that no panel has it, or scored rated units of fewer than
+        three clusters or with one rating, so that no panel has it alone.
 
     Examples
     --------
@@ -205,11 +207,17 @@ def plan_judges(
         except MetricInputError as error:
             raise MetricInputError(f"{model}: {error}") from None
         names = [*places]
-        rated = frame.scores[[*places.values()]][:, ~np.isnan(ratings)]
-        if same := [name for name, own in zip(names, rated, strict=True) if len(np.unique(own[~np.isnan(own)])) < 2]:
-            units = pluralize(table.provenance.unit)
-            said = f"{model}: {joined(same)}: fewer than two different scores of the rated {units}, in no panel"
-            warnings.warn(said, stacklevel=2)
+        units, why = pluralize(table.provenance.unit), {}
+        for name, place in places.items():
+            both = ~np.isnan(frame.scores[place] + ratings)
+            if len(np.unique(frame.scores[place, both])) < 2:
+                why[name] = f"fewer than two different scores of the rated {units}, in no panel"
+            elif frame.series.count(both) < MIN_CLUSTERS_RATED or len(np.unique(ratings[both])) < 2:
+                of = f"of fewer than {MIN_CLUSTERS_RATED} clusters, or with one rating"
+                why[name] = f"scores of rated {units} {of}, in no panel without another judge"
+        for said in dict.fromkeys(why.values()):
+            same = joined([name for name, own in why.items() if own == said])
+            warnings.warn(f"{model}: {same}: {said}", stacklevel=2)
         n = scored or int(np.logical_or.reduce(~np.isnan(frame.scores[[*places.values()]]), axis=0).sum())
         [alone] = [panel.width for panel in found if not panel.judges]
         for panel in found:

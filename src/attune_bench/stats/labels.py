@@ -215,6 +215,15 @@ def kept_judges(table: T, judges: Sequence[str]) -> T:
     return table if len(groups) == len(table.groups) else table.keep(groups=groups)
 
 
+def rated_answers(table: ScoreTable, metric: Metric, ratings: Floats | float = 0) -> dict[str, set[str]]:
+    """Return of each model the units that have a score, and a rating where `ratings` (groups, units) are given."""
+    series = ScoreSeries(table)
+    found: dict[str, set[str]] = {}
+    for group, unit in np.argwhere(~np.isnan(series.values(metric.name)[:, 0] + ratings)).tolist():
+        found.setdefault(series.groups[group][0], set()).add(series.units[unit])
+    return found
+
+
 def has_judges(table: ScoreTable) -> bool:
     """Whether the scores are by several judges."""
     return table.provenance.condition == RATER and len(table.conditions) > 1

@@ -12,7 +12,8 @@ is nearest to the impression [2]_. Each model (or whatever the units are of) has
 What ratings cannot show, however many there are [3]_:
 
 - With one judge nothing, and with two not which of the two errs: at least three judges have to follow each other, and
-  every two of the three have to have units in common. Such triangles, joined by judges, have to join all judges.
+  every two of the three have to have units in common. Such triangles have to be joined to each other, by a judge of
+  both or by two judges with common units.
 - Which end of the scale is the good one: most judges are taken to rise with the level.
 - The zero. It is set by the average judge: the shifts of the judges sum to 0. So if all are lenient, the levels are too
   high.
@@ -119,6 +120,8 @@ class SharedErrors:
         Correlation of their ratings minus the correlation that the other judges lead to expect.
     p, p_holm : float
         One-sided, that the excess is no more than chance; corrected for the number of pairs.
+    reason : str or None
+        Why there is no p-value.
     """
 
     one: int
@@ -126,6 +129,7 @@ class SharedErrors:
     excess: float
     p: float
     p_holm: float
+    reason: str | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -218,11 +222,11 @@ def ordinal_consensus(
     -----
     A judge is left out that gives all units one rating, or does not follow the others: its correlation with their mean
     is less than 2.5 standard errors above 0. So is one that has no triangle: two other judges that have four units in
-    common with it and with each other. Where fewer than three judges are left, no judge joins all triangles, half of
-    the judges fall where the others rise, or EM does not converge in 10,000 steps, nothing is estimated and ``reason``
-    says so. A judge that falls is turned round. On a scale of two
-    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift and on 1 over
-    the scale keeps a judge that never errs finite. docs/judges.md simulates coverage.
+    common with it and with each other. Where fewer than three judges are left, triangles have neither a judge in common
+    nor two judges with four common units, half of the judges fall where the others rise, or EM does not converge in
+    10,000 steps, nothing is estimated and ``reason`` says so. A judge that falls is turned round. On a scale of two
+    levels shifts are free: this is the model of Dawid and Skene itself. A ridge of 0.0001 on shift and on 1 over the
+    scale keeps a judge that never errs finite. docs/judges.md simulates coverage.
 
     Examples
     --------
@@ -288,7 +292,7 @@ def ordinal_consensus(
     pairs = _shared_errors(turned[rated], index, matrices, overall) if len(kept) > MIN_JUDGES else []
     return Consensus(
         levels, tuple(errors), names, tuple(means), plain_means, shares, unit_levels,
-        tuple(SharedErrors(int(kept[one]), int(kept[other]), *rest) for one, other, *rest in pairs),
+        tuple(replace(pair, one=int(kept[pair.one]), other=int(kept[pair.other])) for pair in pairs),
         round(fit.log_likelihood, _DIGITS), fit.steps,
     )  # fmt: skip
 
@@ -300,16 +304,17 @@ _NO_RATING, _FALLS = "no rating", "falls where others rise"
 def _joined(ratings: Floats, signs: NDArray[np.int64], reasons: list[str | None]) -> int:
     """Leave out judges in no triangle, three judges every two of whom have units in common; return how many groups.
 
-    Triangles that are joined by a judge are one group.
+    Triangles with a judge in common, or two judges with units in common, are one group: each knows its own errors.
     """
     if np.count_nonzero(signs) < MIN_JUDGES:
         return 0
     given = (~np.isnan(ratings) & (signs != 0)).astype(np.float64)
     share = (given.T @ given >= _COMMON) & ~np.eye(len(signs), dtype=np.bool_)
     triangles = share & (share.astype(np.float64) @ share > 0)
-    groups = [group for group in find_groups(triangles.astype(np.float64)) if len(group) > 1]
+    known = triangles.any(axis=0)
+    groups = [group for group in find_groups((share & known & known[:, np.newaxis]).astype(float)) if len(group) > 1]
     for judge in np.flatnonzero(signs):
-        if not triangles[judge].any():
+        if not known[judge]:
             signs[judge] = 0
             reasons[judge] = f"no two other judges have {_COMMON} units in common with it and with each other"
     if len(groups) > 1:
@@ -333,7 +338,7 @@ def _why_unknown(signs: NDArray[np.int64], reasons: list[str | None], groups: in
         return f"{usable}: at least {MIN_JUDGES} are needed"
     if groups > 1:
         return (
-            f"the judges are in {groups} groups; no judge has {_COMMON} units in common with judges of two groups, and "
+            f"the judges are in {groups} groups; no two judges of different groups have {_COMMON} units in common, and "
             "nothing shows how lenient one group is beside the other"
         )
     if 2 * falling == kept:
@@ -770,10 +775,8 @@ def _errors(levels: Floats, shares: Floats, confusion: Floats, *, falls: bool) -
     return JudgeErrors(float(joint.trace()), leniency, spread, confusion, falls)
 
 
-def _shared_errors(
-    places: Floats, clusters: NDArray[np.intp], matrices: Floats, shares: Floats
-) -> list[tuple[int, int, float, float, float]]:
-    """Return of every two judges the excess of their correlation, its p-value, and the p-value corrected by Holm."""
+def _shared_errors(places: Floats, clusters: NDArray[np.intp], matrices: Floats, shares: Floats) -> list[SharedErrors]:
+    """Return the excess of every two judges; judges are columns of the places."""
     from scipy.special import ndtr
 
     given = (~np.isnan(places)).astype(np.float64)
@@ -795,26 +798,40 @@ def _shared_errors(
     rows = []
     for one, other in combinations(range(judges), 2):
         error = jackknife_error(moves[:, one, other])
-        known_error = len(moves) >= MIN_JUDGED_CLUSTERS and error > 0
-        p = float(ndtr(-excess[one, other] / error)) if known_error else nan
+        reason = None
+        if not size[one, other]:
+            reason = "the two have no common units"
+        elif np.isnan(excess[one, other]):
+            reason = "no other two judges to compare with"
+        elif len(moves) < MIN_JUDGED_CLUSTERS:
+            reason = f"there are fewer than {MIN_JUDGED_CLUSTERS} clusters"
+        elif not error > 0:
+            reason = "clusters do not show how far chance moves the excess"
+        p = nan if reason else float(ndtr(-excess[one, other] / error))
         correlation = float(excess[one, other] / (spread[one] * spread[other]))
-        rows.append((one, other, round(correlation, _DIGITS), round(p, _DIGITS)))
-    corrected = holm([row[3] for row in rows])
-    return [(*row, float(value)) for row, value in zip(rows, corrected, strict=True)]
+        rows.append(SharedErrors(one, other, round(correlation, _DIGITS), round(p, _DIGITS), nan, reason))
+    corrected = holm([row.p for row in rows])
+    return [replace(row, p_holm=float(value)) for row, value in zip(rows, corrected, strict=True)]
 
 
 def _beyond_others(covariances: Floats) -> Floats:
     """Return covariances (..., judges, judges) minus what all other judges lead to expect of each pair.
 
     For judges i and j and any others k and l, ``c_ij = c_ik c_jl / c_kl`` where one cause explains all. Products and
-    divisors are summed over all k and l of which the three covariances are known before they are divided.
+    divisors are summed over all k and l of which the three covariances are known before they are divided; nan where
+    there are no such k and l, which only a count shows: sums of covariances leave a rounding error.
     """
     off_diagonal = 1 - np.eye(covariances.shape[-1])
     known = ~np.isnan(covariances) * off_diagonal
     apart = np.nan_to_num(covariances) * off_diagonal
-    sums = apart.sum(axis=-1)
-    # What is not of two others: k is j, or l is i.
-    either = sums[..., :, np.newaxis] + sums[..., np.newaxis, :] - apart
-    products = apart @ known @ apart - apart * either
-    divisors = known @ apart @ known - known * either
-    return np.where(known, apart - ratio(products, divisors), nan)
+    expected = ratio(_over_others(apart, known), _over_others(known, apart))
+    return np.where(known * _over_others(known, known) > 0, apart - expected, nan)
+
+
+def _over_others(outer: Floats, inner: Floats) -> Floats:
+    """Return the sum of outer_ik inner_kl outer_lj over all k and l but i and j, for each i and j."""
+    both = outer * inner
+    sums = both.sum(axis=-1)
+    # Without k is j, or l is i.
+    either = sums[..., :, np.newaxis] + sums[..., np.newaxis, :] - both
+    return np.asarray(outer @ inner @ outer - outer * either)

@@ -34,6 +34,8 @@ A missing score counts as the judge's mean, so that it says nothing of its unit;
 out. That is right where scores are missing alike among rated and other units. Of a judge that scored the rated units
 more often, the combination would predict these better than the others, and the interval would be too narrow: it covers
 73% where the judge scored no other unit. Such a judge is left out, and so is one that gives all units the same score.
+The interval is narrower by at most the share of units that are not rated, so that a judge stays where this is at most
+a twentieth, even if it scored none of these units.
 
 Coverage
 --------
@@ -71,6 +73,7 @@ _STRENGTHS = 10.0 ** np.arange(-4, 5)
 
 _CONSTANT = "gives all units the same score"
 _CHANCE = 1.96  # standard errors: p = 0.05
+_FEW_UNRATED = 0.05  # share of the units
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -87,7 +90,8 @@ class JudgeCombination:
         out.
     left_out : tuple of str or None
         Why each judge is left out: it gives all units the same score, or scored rated units more often than the others,
-        or less often, by a test at 0.05 in which clusters count, or no other unit.
+        or less often, by a test at 0.05 in which clusters count, or no other unit; None where at most a twentieth of
+        the units is not rated.
     reason : str or None
         Why there is no combination; scores and weights are then nan.
     """
@@ -197,7 +201,7 @@ def _varies(scores: Floats) -> bool:
 
 def _unevenness(missing: NDArray[np.bool_], rated: NDArray[np.bool_], clusters: NDArray[np.intp]) -> str | None:
     """Return how the share of missing scores differs between rated and other units, if more than by chance."""
-    if rated.all() or not rated.any() or not missing.any():
+    if np.mean(~rated) <= _FEW_UNRATED or not rated.any() or not missing.any():
         return None
     if missing[~rated].all():
         return "scored no unit that is not rated"

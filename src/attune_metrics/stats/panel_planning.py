@@ -95,8 +95,9 @@ def plan_panels(
     Returns
     -------
     list of PlannedPanel
-        With equal widths, the cheaper first. Panels that leave fewer than two ratings, and those of judges that give
-        all units the same score, are left out.
+        With equal widths, the cheaper first. Left out are panels that leave fewer than two ratings, panels with a judge
+        that gives all rated units the same score, and panels whose judges scored rated units of fewer than three
+        clusters or with one rating.
 
     Raises
     ------
@@ -152,7 +153,8 @@ def plan_panels(
             left = ratings - float(ratings.mean())
             if judges:
                 combined = combine_judges(scores[list(judges)], ratings, index)
-                if any(combined.left_out):
+                scored_ratings = ratings[~np.isnan(combined.scores)]
+                if combined.reason or any(combined.left_out) or np.ptp(scored_ratings) == 0:
                     continue
                 left = ratings - combined.scores
             correlation, effect = _pilot(left, ratings, index)

@@ -164,15 +164,17 @@ def test_judges_of_different_items_are_named(call: Call, tmp_path: Path) -> None
     six, groups = (*JUDGES, "eve", "fay"), simulated(6)
     groups[:60, :3] = groups[60:, 3:] = np.nan
     err = call("judge", "consensus", table(path, groups, six))[2]
-    assert "the judges are in 2 groups; no judge has 4 units in common with judges of two groups, and nothing" in err
+    assert "the judges are in 2 groups; no two judges of different groups have 4 units in common, and nothing" in err
     assert "(ann: in group 1 of 2; bob: in group 1 of 2; cem: in group 1 of 2; dot: in group 2 of 2;" in err
     # One pair without a common item is said, and the other pairs are tested.
     apart = simulated(5)
     apart[:60, 0] = apart[60:, 1] = np.nan
     said = " ".join(call("judge", "consensus", table(path, apart, six[:5]))[1].split())
     assert "Whether two judges share errors is tested" in said
-    assert "1 of 10 pairs cannot be tested, for lack of common units." in said
-    assert "cannot be tested, for lack" not in call("judge", "consensus", table(path, simulated(5), six[:5]))[1]
+    assert "1 of 10 pairs cannot be tested: the two have no common units." in said
+    said = " ".join(call("judge", "consensus", table(path, apart[:, :4]))[1].split())
+    assert "1 of 6 pairs cannot be tested: no other two judges to compare with." in said
+    assert "cannot be tested" not in call("judge", "consensus", table(path, simulated(5), six[:5]))[1]
 
 
 def test_a_dimension_that_cannot_be_known_does_not_stop_the_others(call: Call, tmp_path: Path) -> None:

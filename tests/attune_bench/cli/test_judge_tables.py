@@ -89,7 +89,7 @@ def test_missing_cells(call: Call, ratings: Path) -> None:
     whole, _ = corrected(call, ratings, "one", "two", "three")
     assert rows[-1]["corrected"] == pytest.approx(whole[-1]["corrected"], abs=0.1)
     said = planned(call, ratings, "one*")
-    assert "6 of 30 rated items left out, without a score by the judges." in said
+    assert "m: 6 of 30 rated items left out, without a score by the judges." in said
     assert "without a score by the judges" not in planned(call, ratings, "one*", "three")
     levels = [
         strict_json(call("judge", "consensus", ratings, "--judge", *judges, "--format", "json")[1])["models"][0]

@@ -121,6 +121,24 @@ def test_a_constant_judge_is_named_and_left_out() -> None:
     assert found["corrected"].is_null().to_list() == [False, True, False, False]
 
 
+def test_a_judge_that_scored_few_rated_items_is_planned_beside_others_alone() -> None:
+    few = (pl.col("rater") != "gpt") | (pl.col("item") < "i02") | (pl.col("item") > "i39")
+    scores, labels = judged(table(models=("alpha",)).filter(few))
+    prices: Any = {"price": 40, "rating_price": 1, "judge_prices": {"gpt": 0.01, "claude": 0.01}}
+    with pytest.warns(
+        UserWarning, match="gpt: scores of rated items of fewer than 3 clusters, or with one rating, in "
+    ):
+        found = plan_judges(scores, labels, **prices)
+    assert {*found["judges"]} == {"", "claude", "gpt, claude"}
+
+
+def test_a_judge_is_left_out_in_the_words_of_the_table() -> None:
+    frame = table(models=("alpha",))
+    scores = Scores.from_table(frame, about={"unit": "community"})
+    found = corrected(*scores.rated_by("human", judges=("claude", "constant")))
+    assert "constant gives all communities the same score, and is left out" in found["note"][-1]
+
+
 def test_missing_scores_are_counted() -> None:
     frame = table(models=("alpha",)).filter(~((pl.col("rater") == "gpt") & pl.col("item").str.ends_with("0")))
     found = corrected(*judged(frame))
@@ -330,10 +348,16 @@ def test_a_pilot_of_several_judges_has_a_row_for_each(call: Call, ratings: Path,
         judges
     )
     out = call("judge", "plan", judges, "--labels", sheet, *PRICES, "gpt=0.01")[1]
-    assert "4 of 40 rated items left out, without a score by the judges." in out
+    assert "alpha and beta, each: 4 of 40 rated items left out, without a score by the judges." in out
     human.with_columns(rater=pl.lit("gpt")).rename({"item": "unit", "responder": "model"}).write_csv(sheet)
     err = call("judge", "plan", judges, *command[3:], "--labels", sheet)[2]
     assert "row 2: 'alpha', rater 'gpt', has no score on unit 'i00'; is it another model's?" in err
+    frame.filter((pl.col("rater") != "gpt") | (pl.col("responder") == "alpha") | (pl.col("item") > "i09")).write_csv(
+        judges
+    )
+    out = call("judge", "plan", judges, "--people", "human", *PRICES, "gpt=0.01")[1]
+    assert "beta: 10 of 40 rated items left out, without a score by the judges." in out
+    assert "alpha and beta" not in out
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ def test_judges_are_set_beside_people() -> None:
     truth = [1, 2, 3, 4, 5, 2, 1, 4]
     given = {
         "human": truth, "same": truth, "negative": [6 - one for one in truth], "high": [one + 1 for one in truth],
-        "constant": [3] * 8, "few": truth[:3],
+        "constant": [3] * 8, "few": truth[:3], "one": truth[:1],
     }  # fmt: skip
     rows = [(f"q{item}", "m", rater, "w", one) for rater, of in given.items() for item, one in enumerate(of)]
     columns = ["item", "model", "rater", "dimension", "rating"]
@@ -211,13 +211,17 @@ def test_judges_are_set_beside_people() -> None:
     found = {row["judge"]: row for row in beside_people(scores, "human", resamples=200).to_dicts()}
     assert {name: (row["shift"], row["correlation"], row["n"]) for name, row in found.items()} == {
         "same": (0, 1, 8), "negative": (0.5, -1, 8), "high": (1, 1, 8), "constant": (0.25, None, 8),
-        "alone": (None, None, 0), "few": (0, 1, 3),
+        "alone": (None, None, 0), "few": (0, 1, 3), "one": (0, None, 1),
     }  # fmt: skip
     assert (found["high"]["low"], found["high"]["high"]) == (None, None)  # the same difference in each item
     assert found["negative"]["low"] < 0.5 < found["negative"]["high"]
     assert found["constant"]["reason"] == "no correlation: one of the two always gives the same rating"
     assert found["alone"]["reason"] == "no item is rated by both"
     assert found["few"]["reason"] == "fewer than 5 items"
+    assert found["one"]["reason"] == (
+        "no interval of the shift: fewer than 5 items; no correlation: the two have a single answer in common"
+    )
+    assert found["high"]["reason"] == "no variation among items"  # nor of the correlation
 
 
 def test_answers_to_an_item_are_drawn_together_beside_people() -> None:

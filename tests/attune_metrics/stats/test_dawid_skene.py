@@ -194,8 +194,38 @@ def test_judges_need_common_units_with_two_others() -> None:
     assert reasons(found(common((0, 1, 2), (2, 3), judges=4))) == [None, None, None, alone]
     assert reasons(found(common((0, 1, 2), (2, 3, 4), judges=5))) == [None] * 5
     apart = found(common((0, 1, 2), (3, 4, 5), judges=6))
-    assert (apart.reason or "").startswith("the judges are in 2 groups; no judge has 4 units in common with judges of")
+    assert (apart.reason or "").startswith(
+        "the judges are in 2 groups; no two judges of different groups have 4 units in"
+    )
     assert reasons(apart) == ["in group 1 of 2"] * 3 + ["in group 2 of 2"] * 3
+
+
+def test_two_judges_with_common_units_join_two_groups() -> None:
+    shifts = (0.5, 0.0, -0.5, 0.3, 0.0, -0.3)
+    levels, ratings = rated(600, shifts)
+    for start, absent in ((0, [3, 4, 5]), (200, [0, 1, 2]), (400, [1, 2, 4, 5])):
+        ratings[start : start + 200, absent] = np.nan
+    joined = found(ratings)
+    assert joined.reason is None
+    assert [judge.leniency for judge in joined.judges] == pytest.approx(shifts, abs=0.2)
+    assert joined.means[0].low < levels.mean() < joined.means[0].high
+    assert {pair.reason for pair in joined.pairs} == {
+        "no other two judges to compare with", "the two have no common units"
+    }  # fmt: skip
+    ratings[403:, 3] = np.nan
+    assert (found(ratings).reason or "").startswith("the judges are in 2 groups")
+
+
+def test_a_pair_without_two_others_to_compare_with_has_no_excess() -> None:
+    for seed in range(2):
+        _, ratings = rated(120, (0.0,) * 4, seed=seed)
+        ratings[:60, 0] = ratings[60:, 1] = np.nan
+        first, *others, last = found(ratings).pairs
+        assert (isnan(last.excess), isnan(last.p)) == (True, True)
+        assert (first.reason, last.reason) == ("the two have no common units", "no other two judges to compare with")
+        assert [(isnan(pair.p), pair.reason) for pair in others] == [(False, None)] * 4
+    few = ordinal_consensus(ratings, np.arange(120) % 9).pairs[1]
+    assert (isnan(few.excess), isnan(few.p), few.reason) == (False, True, "there are fewer than 10 clusters")
 
 
 def test_two_judges_without_common_units_do_not_hide_the_others() -> None:

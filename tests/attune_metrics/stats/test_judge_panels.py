@@ -203,6 +203,28 @@ def test_a_judge_that_scored_rated_and_other_units_unlike_often_is_left_out(miss
         assert found.weights[1:] == others.weights
 
 
+def test_a_judge_that_scored_none_of_a_few_unrated_units_stays() -> None:
+    for unrated, stays in ((1, True), (6, True), (7, False)):
+        is_missing = np.arange(120) < unrated
+        judged, rated = JUDGES.copy(), np.where(is_missing, nan, PEOPLE)
+        judged[0, is_missing] = nan
+        assert (combine_judges(judged, rated, range(120)).left_out[0] is None) == stays
+
+
+def test_no_panel_is_planned_of_judges_that_scored_too_few_rated_units() -> None:
+    prices: dict[str, Any] = {"price": 40.0, "rating_price": 1.0, "judge_prices": [0.01, 0.01]}
+    given, others = np.flatnonzero(~np.isnan(RATED)), np.flatnonzero(np.isnan(RATED))
+    for scored, rating in (
+        (given[:2], RATED),
+        (given[:5], np.where(np.arange(120) <= given[4], RATED[given[0]], RATED)),
+    ):
+        judged = JUDGES[:2].copy()
+        judged[0, np.setdiff1d(given, scored)] = nan
+        judged[0, others[:50]] = nan
+        panels = plan_panels(judged, rating, range(120), **prices)
+        assert {one.judges for one in panels} == {(), (1,), (0, 1)}
+
+
 def test_whole_clusters_may_be_rated_or_scored_together() -> None:
     rated = np.where(FIVES < 8, PEOPLE, nan)
     judged = JUDGES.copy()
