@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from itertools import compress
+from operator import not_
 
 import polars as pl
 
@@ -311,17 +313,21 @@ def title(page: PageScores) -> str:
     answers = [answer for answer in answers if answer.rows]
     if not answers:
         return f"No model has a value of {metric.label} that can be shown"
-    shared = [model for model in answers[0].best if all(model in answer.best for answer in answers)]
+    are_equal = [answer.rows[0]["value"] == answer.rows[-1]["value"] for answer in answers]
+    telling = list(compress(answers, map(not_, are_equal)))
+    if not telling:
+        return f"All have the same {metric.label} {at} every {condition}"
+    shared = [model for model in telling[0].best if all(model in answer.best for answer in telling)]
     if not shared:
         leads: dict[str, list[str]] = {}
         for answer in answers:
             leads.setdefault(_listed(answer.best), []).append(str(answer.condition))
         each = "; ".join(_few([f"{models} {at} {_first(under)}" for models, under in leads.items()]))
         return f"Which model has the {_extreme(metric)} {metric.label} depends on the {condition}: {each}"
-    if all(answer.rows[0]["value"] == answer.rows[-1]["value"] for answer in answers):
-        return f"All have the same {metric.label} {at} every {condition}"
     among = next((answer.among for answer in answers if answer.among), "")
-    found = f"{_are(shared, 'has', 'have')} the {_extreme(metric)} {metric.label}{among} {at} every {condition}"
+    level = [str(answer.condition) for answer in compress(answers, are_equal)]
+    but = f" but {_first(level)} (all are equal there)" if level else ""
+    found = f"{_are(shared, 'has', 'have')} the {_extreme(metric)} {metric.label}{among} {at} every {condition}{but}"
     if len(shared) > 1:
         return found
     if not (ahead := sum(answer.all_worse for answer in answers)):
