@@ -37,7 +37,6 @@ Boundary = Literal["obrien-fleming", "pocock"]
 _NORMAL = NormalDist()
 _POWER = 0.8
 _PANEL = 0.4  # width of a panel of the integration, in standard deviations of the part between two looks
-_NEVER = 50.0  # a bound that nothing crosses
 _FAR = 9.0  # standard deviations beyond which nothing is integrated
 _NODES = ((-sqrt(0.6), 5 / 18), (0.0, 8 / 18), (sqrt(0.6), 5 / 18))  # of Gauss and Legendre, in the half panel
 
@@ -191,10 +190,8 @@ def plan_of_looks(
 
     Parameters
     ----------
-    looks, level, boundary
-        As for `critical_values`.
-    first : int
-        From 1 to `looks`.
+    looks, level, boundary, first
+        As for `critical_values`; `first` is from 1 to `looks`.
 
     Returns
     -------
@@ -210,8 +207,6 @@ def plan_of_looks(
     --------
     >>> [round(value, 3) for value in plan_of_looks(5)]
     [1.028, 0.818]
-    >>> [round(value, 3) for value in plan_of_looks(5, boundary="pocock")]
-    [1.228, 0.799]
     """
     return _plan(check_looks(looks), check_level(level), boundary, check_look(first, looks))
 
@@ -226,7 +221,7 @@ def _plan(looks: int, level: float, boundary: Boundary, first: int) -> LookPlan:
     single = _NORMAL.inv_cdf((1 + level) / 2) + _NORMAL.inv_cdf(_POWER)
     drift = float(brentq(lambda one: _crossing(critical, drift=one).sum() - _POWER, single, 2 * single, xtol=1e-10))
     numbers, most = np.arange(1, looks + 1), (drift / single) ** 2
-    at = _crossing(np.where(numbers < first, _NEVER, critical), drift=drift)
+    at = _crossing(np.where(numbers < first, 50, critical), drift=drift)
     return LookPlan(most, most * float((at * numbers).sum() / looks + 1 - at.sum()))
 
 
