@@ -299,11 +299,6 @@ def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
     elif lower.endswith(".gz"):
         with gzip.open(stream) as unpacked:
             yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)), budget)
-    elif lower.endswith(".bz2"):
-        import bz2  # The large files of the demo alone: half the bytes of gzip.
-
-        with bz2.open(stream) as unpacked:
-            yield from _lines(name, budget.bounded(cast("IO[bytes]", unpacked)), budget)
     elif lower.endswith(".parquet"):
         yield from _rows(name, stream if stream.seekable() else _in_memory(stream), budget)
     else:
