@@ -1,7 +1,7 @@
 """The pages in a browser: accessible in the light and the dark, by keyboard alone, with and without the script."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from socket import socket
 from threading import Thread
@@ -13,7 +13,6 @@ import uvicorn
 from browsers import axe_script, browsers, choose_scheme, violations
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 from toy_study import WHOLE, toy_application
 
@@ -88,11 +87,19 @@ def wait(browser: Any, condition: Callable[[Any], Any]) -> Any:
     return WebDriverWait(browser, 10, 0.05).until(condition)
 
 
+@contextmanager
+def leaving(browser: Any) -> Iterator[None]:
+    """Wait, after what is done here, for another page."""
+    old = browser.find_element(By.TAG_NAME, "html").id
+    yield
+    # The browser fails where an element of the old page is asked just as the new page comes.
+    wait(browser, lambda _: any(page.id != old for page in browser.find_elements(By.TAG_NAME, "html")))
+
+
 def press_to_leave(browser: Any, selector: str) -> None:
     """Press a button, and wait for the page that it brings."""
-    old = browser.find_element(By.TAG_NAME, "html")
-    browser.find_element(By.CSS_SELECTOR, selector).click()
-    wait(browser, staleness_of(old))
+    with leaving(browser):
+        browser.find_element(By.CSS_SELECTOR, selector).click()
 
 
 def press(browser: Any, button: str) -> None:
@@ -147,9 +154,8 @@ def each_page_of_the_administration(study: Study, browser: Any) -> Iterator[str]
     yield "enter"
     press_to_leave(browser, "main button.primary")
     yield "begun"
-    old = browser.find_element(By.TAG_NAME, "html")
-    browser.find_element(By.XPATH, "//button[text()='Make a backup']").click()
-    wait(browser, staleness_of(old))
+    with leaving(browser):
+        browser.find_element(By.XPATH, "//button[text()='Make a backup']").click()
     browser.find_element(By.XPATH, "//button[text()='Download the results']").click()
     wait(browser, lambda _: [one.kind for one in study.store.copies()].count("download"))
     study.application.withdraw(gone)
@@ -214,9 +220,8 @@ def test_a_person_gets_to_the_end_by_keyboard_alone(study: Study, start: Start, 
         ):
             here.send_keys(key)
         elif seen["name"] == "primary" or (seen["name"] == "action" and seen["value"] == "next"):
-            old = browser.find_element(By.TAG_NAME, "html")
-            here.send_keys(Keys.ENTER)
-            wait(browser, staleness_of(old))
+            with leaving(browser):
+                here.send_keys(Keys.ENTER)
     value = study.state("ask/2").value
     assert (value["one"], value["why"], "scale" in value) == ("yes", "Because.", True)
 
