@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.scores.benchmark import TEXT_COLUMNS, Benchmark, frame_of
-from attune_bench.scores.provenance import digest
 from attune_bench.verbs.streaming import PackedRecords, PartScorer, pack
 from attune_data.collection import Kind
 from attune_data.io.sources import Source, row_document
@@ -217,7 +216,7 @@ def scores_of(
     names = [*scorer.scorer.score([], [])]
     if missing := {*names, *_BESIDE} - {*scored.column_names}:
         raise MetricInputError(f"the table lacks the columns {listed(sorted(missing), 5)}; did score_batch make it?")
-    _check_same(scored, packed, _options_text(chosen, options))
+    _check_same(scored, scorer, _options_text(chosen, options))
     frame = frame_of({name: scored[name].to_pylist() for name in names})
     rows: dict[int, tuple[pl.DataFrame, int]] = {}
 
@@ -245,13 +244,13 @@ def _check_columns(names: Sequence[str], kind: Kind[Any, Any]) -> None:
         )
 
 
-def _check_same(scored: "pa.Table", data: Mapping[str, Record], options: str) -> None:
+def _check_same(scored: "pa.Table", scorer: PartScorer, options: str) -> None:
     """Raise a MetricInputError where a table was scored otherwise, or against other data."""
     for found in sorted(set(scored["options"].to_pylist()) - {options}):
         raise MetricInputError(f"the table was scored with {found}, not with {options}; give the same options")
     pairs = zip(scored["unit"].to_pylist(), scored["data"].to_pylist(), strict=True)
     for unit, own in sorted({(unit, own) for unit, own in pairs if own is not None}):
-        if unit not in data or digest(data[unit]).hex() != own:
+        if scorer.digest(unit) != own:
             raise MetricInputError(
                 f"the table was scored against another text of {unit!r} than the data have; give the same data"
             )

@@ -107,17 +107,8 @@ def skills(scores: ScoreTable, **options: Unpack[AnalysisKeywords]) -> pl.DataFr
             within = nan_to_none(found.within.estimate), *interval_ends(found.within, clusters, scores)[:2]
             estimates = nan_to_none(found.corrected.estimate), low, high, nan_to_none(found.observed), *within
             sizes = found.corrected.n, len(one), clusters
-            rows.append(
-                (
-                    condition,
-                    a,
-                    b,
-                    *estimates,
-                    dimensions,
-                    *sizes,
-                    reason if found.corrected.n else found.corrected.reason,
-                )
-            )
+            why = reason if found.corrected.n else found.corrected.reason
+            rows.append((condition, a, b, *estimates, dimensions, *sizes, why))
     return build_frame(SKILLS, rows)
 
 

@@ -70,13 +70,14 @@ def consensus_note(found: ConsensusTables, *, level: float) -> str:
     """Return the sentences below the tables, the most important first."""
     over = "items" if found.models["clusters"].equals(found.models["n"]) else "clusters of items"
     pairs = found.pairs
-    tested = "Whether judges share errors cannot be tested: that takes four judges."
-    if pairs.height:
-        tested = "Whether judges share errors is unknown."
-    if pairs["p_holm"].count():
+    if pairs.is_empty():
+        tested = "Whether judges share errors cannot be tested: that takes four judges."
+    elif pairs["p_holm"].count():
         tested = (
             "Whether two judges share errors is tested, against the others: errors that most judges share cannot show."
         )
+    else:
+        tested = "Whether judges share errors is unknown."
     for reason, count in pairs.drop_nulls("reason").group_by("reason", maintain_order=True).len().rows():
         tested += f" {count} of {plural(pairs.height, 'pair')} cannot be tested: {reason}."
     return (

@@ -33,7 +33,7 @@ from attune_bench.runner.calls import (
     safe_name,
 )
 from attune_bench.runner.task import ModelSettings, Source, Task, Unit
-from attune_bench.scores.provenance import fingerprint, version_of
+from attune_bench.scores.provenance import fingerprint, is_hash_of
 from attune_data.io.documents import write_whole
 from attune_data.record import Record
 from attune_data.text import without_surrogates
@@ -65,7 +65,7 @@ class EpisodeSettings(ModelSettings):
     max_tokens : int, optional
         The most tokens of a response; None for the server's own limit, where the simulator keeps `MAX_TOKENS`.
     **others
-        As of `attune_bench.runner.ModelSettings`; the format of answers is that of the simulator's.
+        As of `attune_bench.runner.ModelSettings`; `answer_format` is the format of the simulator's answers.
 
     Raises
     ------
@@ -393,8 +393,8 @@ class EpisodeFolder(Generic[R]):
         """Return an episode and its line, None where it is missing, or of an older content of scenario or settings."""
         try:
             made: dict[str, Any] = read_json(path)
-            own = fingerprint([scenario], version=version_of(made["scenario_hash"]))
-            if made["scenario_hash"] != own or made.get("config_hash", hashes[0]) not in hashes:
+            is_same = is_hash_of(made["scenario_hash"], [scenario])
+            if not is_same or made.get("config_hash", hashes[0]) not in hashes:
                 return None
             made = {without_surrogates(key): value for key, value in made.items()}
             if "config_hash" in made:

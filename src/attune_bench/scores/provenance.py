@@ -44,6 +44,11 @@ def version_of(recorded: object) -> int:
     return HASH_VERSION if isinstance(recorded, str) and recorded.startswith(f"v{HASH_VERSION}-") else 1
 
 
+def is_hash_of(recorded: str, records: Iterable[Record]) -> bool:
+    """Tell whether a recorded hash is the hash of records, in the form of its own version."""
+    return recorded == fingerprint(records, version=version_of(recorded))
+
+
 def digest(record: Record, *, version: int = HASH_VERSION) -> bytes:
     """Return the hash of a record, whatever the order of the keys in its file."""
     return sha256(canonical_parts(record.to_json(), version=version)[0]).digest()

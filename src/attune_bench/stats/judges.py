@@ -456,14 +456,12 @@ def beside_people(table: ScoreTable, people: str, **options: Unpack[AnalysisKeyw
                 low, high, reason = interval_ends(found, clusters, table)
                 ends += [nan_to_none(found.estimate), low, high]
                 why.append(reason)
-            of_correlation = "no interval of the correlation"
+            lacking = ["no interval of the shift", "no interval of the correlation"]
             if ends[3] is None:
-                one = "the two have a single answer in common"
-                of_correlation, why[1] = (
-                    "no correlation",
-                    one if len(x) == 1 else "one of the two always gives the same rating",
-                )
-            named = zip(("no interval of the shift", of_correlation), why, strict=True)
+                lacking[1], why[1] = "no correlation", "one of the two always gives the same rating"
+                if len(x) == 1:
+                    why[1] = "the two have a single answer in common"
+            named = zip(lacking, why, strict=True)
             reason = "; ".join(f"{what}: {said}" for what, said in named if said) if why[0] != why[1] else why[0]
             if not both.any():
                 reason = f"no {table.provenance.unit} is rated by both"

@@ -818,7 +818,7 @@ def _beyond_others(covariances: Floats) -> Floats:
     """Return covariances (..., judges, judges) minus what all other judges lead to expect of each pair.
 
     For judges i and j and any others k and l, ``c_ij = c_ik c_jl / c_kl`` where one cause explains all. Products and
-    divisors are summed over all k and l of which the three covariances are known before they are divided; nan where
+    divisors are summed over all k and l whose three covariances are known before they are divided; nan where
     there are no such k and l, which only a count shows: sums of covariances leave a rounding error.
     """
     off_diagonal = 1 - np.eye(covariances.shape[-1])

@@ -388,6 +388,7 @@ _of_emotion = attrgetter(*(name.removeprefix("emotion_") for name in _EMOTION))
 _PANAS = tuple(name for name in _with_prefix(PostScore, "panas_") if name != "panas_item_errors")
 PANAS = tuple(name.removeprefix("panas_") for name in _PANAS)
 _of_panas = attrgetter(*PANAS)
+_of_judge = attrgetter(*JUDGE_DIMENSIONS)
 POOLED = tuple(f"pooled_{counts_key(task)}" for task in BINARY_TASKS)
 AVERAGED = tuple(name for name in TurnScore.__annotations__ if f"avg_{name}" in ConversationScore.__annotations__)
 """The metrics of turns that a conversation averages: its key ``avg_<name>`` is the mean of the turns' ``name``."""
@@ -429,9 +430,6 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
     if calls := count_calls(run):
         record["calls"] = calls
     return record  # type: ignore[return-value]  # built key by key; the vectors test every key
-
-
-_of_judge = attrgetter(*JUDGE_DIMENSIONS)
 
 
 def hp_asked(run: Run) -> bool:

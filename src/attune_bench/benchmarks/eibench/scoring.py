@@ -26,6 +26,7 @@ from attune_bench.scores.provenance import (
     episode_settings,
     fingerprint,
     group_settings,
+    is_hash_of,
     results_fingerprint,
     version_of,
 )
@@ -280,8 +281,7 @@ def _notes(episodes: Sequence[Episode], scenarios: Mapping[str, Scenario]) -> tu
     if elsewhere := sum(episode.scenario_id not in scenarios for episode in episodes):
         notes.append(f"Left out: {plural(elsewhere, 'episode')} of scenarios that are not in the data.")
     other_text = sum(
-        episode.scenario_hash
-        != fingerprint([scenarios[episode.scenario_id]], version=version_of(episode.scenario_hash))
+        not is_hash_of(episode.scenario_hash, [scenarios[episode.scenario_id]])
         for episode in episodes
         if episode.scenario_hash is not None and episode.scenario_id in scenarios
     )
