@@ -120,7 +120,7 @@ def _expected_va(tagged: tuple[str, ...]) -> float:
     known = [word for word, copies in Counter(tagged).items() if word in words for _ in range(min(copies, _MOST_TAGS))]
     if not known:
         return 0.0
-    similar = np.array([[SIMILARITY[own, word] for word in words] for own in known])
+    similar = np.array([[SIMILARITY[own][word] for word in words] for own in known])
     total = 0.0
     for number, drawn in enumerate(draws, 1):
         # (tagged, draws, drawn words), turned so that each of the fewer words is matched with one of the others.
@@ -164,7 +164,7 @@ def _of_pairs(turns: list[TurnTruth]) -> dict[str, float | None]:
 
 def _may_be_undefined(comparisons: PreparedComparisons) -> bool:
     """Tell whether random choices may name no label, though there are two to rank: all comparisons have an open one."""
-    return len(comparisons.wins) > 1 and all(None in comparison[:2] for _, comparison in comparisons.keyed)
+    return len(comparisons.wins) > 1 and all(None in comparison[:2] for comparison in comparisons.compared)
 
 
 def _of_panas(truth: Truth) -> dict[str, float | None]:

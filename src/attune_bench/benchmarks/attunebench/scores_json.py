@@ -35,7 +35,6 @@ from attune_bench.stats.summary import coverage, z_scores
 from attune_data import Issue
 from attune_data.io.documents import read_input, write_whole
 from attune_data.issues import SourceError, shown
-from attune_metrics.attunebench.questions import BinaryCounts
 from attune_metrics.metric import MetricInputError
 
 
@@ -81,8 +80,7 @@ def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
         own = frame.filter(pl.col("model") == model, pl.col("condition") == mode)
         for name in POOLED:
             counts = own.select(f"{name}.{cell}" for cell in CELLS).drop_nulls()
-            pooled = BinaryCounts(*(int(column.sum()) for column in counts))
-            row[name] = None if counts.is_empty() else count_scores(pooled)
+            row[name] = None if counts.is_empty() else count_scores(*(int(column.sum()) for column in counts))
         for task in TASKS:
             row[f"coverage_{task}"] = covered[model, mode].get(task)
         calls = own.select(f"calls.{outcome}" for outcome in OUTCOMES).drop_nulls()
