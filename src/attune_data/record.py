@@ -17,6 +17,8 @@ from pydantic_core import CoreSchema, core_schema
 
 T = TypeVar("T")
 
+R = TypeVar("R", bound="Record")
+
 _NULL = frozenset(("null",))
 
 
@@ -94,13 +96,14 @@ class Record(BaseModel):
 
     def to_line(self) -> bytes:
         """Return the record as JSON in one line, as a collection writes it: with what its file's place told too."""
-        return self.told().to_json()
+        return with_place(self).to_json()
 
-    def told(self) -> Self:
-        """Return the record as if it said itself what its file's place told."""
-        unsaid = self.from_place - self.model_fields_set
-        known = {name: value for name in unsaid if (value := getattr(self, name)) is not None}
-        return self.model_copy(update=known) if known else self
+
+def with_place(record: R) -> R:
+    """Return a record that says itself what its file's place told."""
+    unsaid = record.from_place - record.model_fields_set
+    known = {name: value for name in unsaid if (value := getattr(record, name)) is not None}
+    return record.model_copy(update=known) if known else record
 
 
 def content_hash(model: BaseModel) -> int:

@@ -558,17 +558,17 @@ def score_random_choices(reference: PreparedComparisons) -> PairwiseScores:
     return PairwiseScores(decided / (2 * len(compared)), _random_tau(reference.ranking, frozenset(pairs.items())))
 
 
-Pairs = frozenset[tuple[frozenset[str | None], int]]
+_Pairs = frozenset[tuple[frozenset[str | None], int]]
 
 
 @lru_cache(maxsize=2**12)
-def _random_tau(ranking: tuple[str, ...], pairs: Pairs) -> float:
+def _random_tau(ranking: tuple[str, ...], pairs: _Pairs) -> float:
     rankings = _random_rankings(tuple(sorted(ranking)), pairs)
     return fsum(ways * _tau(ranking, other) for other, ways in rankings.items()) / rankings.total() if rankings else nan
 
 
 @lru_cache(maxsize=256)
-def _random_rankings(labels: tuple[str, ...], pairs: Pairs) -> Counter[tuple[str, ...]]:
+def _random_rankings(labels: tuple[str, ...], pairs: _Pairs) -> Counter[tuple[str, ...]]:
     """Count the outcomes with each ranking of labels, of those in which any label wins; pairs are compared so often."""
     drawn = Counter({(0,) * len(labels): 1})
     for pair, number in pairs:
