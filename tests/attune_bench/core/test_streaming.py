@@ -166,7 +166,7 @@ def test_packed_records_are_equal_and_the_first_of_an_id_counts(monkeypatch: pyt
         packed.add(conversation)
     packed.add(conversations[0].model_copy(update={"turns": ()}))
     assert list(packed) == [conversation.id for conversation in conversations]
-    for one in (packed, pickle.loads(pickle.dumps(packed))):  # Another process gets all of them packed.
+    for one in (packed, pickle.loads(pickle.dumps(packed))):  # noqa: S301 - of our own; all are packed
         assert [one[conversation.id] for conversation in conversations] == list(conversations)
         assert [one.digest(key) for key in one] == [digest(conversation).hex() for conversation in conversations]
     assert packed[conversations[0].id] is conversations[0]
