@@ -36,7 +36,7 @@ References
 .. [3] Kendall (1938), A new measure of rank correlation, Biometrika 30, 81-93.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -540,31 +540,36 @@ def score_random_choices(reference: PreparedComparisons) -> PairwiseScores:
         return PairwiseScores(1.0, nan)
     compared = [comparison for _, comparison in reference.keyed]
     decided = sum(comparison.winner is not None for comparison in compared)
-    # An open label is None, which is neither before nor after a text.
-    pairs = sorted((tuple(sorted(pair[:2], key=str)) for pair in compared), key=str)
-    rankings = _random_rankings(tuple(reference.wins), tuple(pairs))
-    tau = fsum(share * _tau(reference.ranking, ranking) for ranking, share in rankings.items()) if rankings else nan
-    return PairwiseScores(decided / (2 * len(compared)), tau)
+    # Neither the order of comparisons counts, nor which label of one is the first.
+    pairs = Counter(frozenset((first, second)) for first, second, _ in compared)
+    return PairwiseScores(decided / (2 * len(compared)), _random_tau(reference.ranking, frozenset(pairs.items())))
+
+
+Pairs = frozenset[tuple[frozenset[str | None], int]]
+
+
+@lru_cache(maxsize=2**12)
+def _random_tau(ranking: tuple[str, ...], pairs: Pairs) -> float:
+    rankings = _random_rankings(tuple(sorted(ranking)), pairs)
+    return fsum(ways * _tau(ranking, other) for other, ways in rankings.items()) / rankings.total() if rankings else nan
 
 
 @lru_cache(maxsize=256)
-def _random_rankings(
-    labels: tuple[str, ...], pairs: tuple[tuple[str | None, ...], ...]
-) -> dict[tuple[str, ...], float]:
-    """Return the probability of each ranking of labels under random choices, given that any label wins."""
-    drawn = {(0,) * len(labels): 1.0}
-    for pair in pairs:
-        after: defaultdict[tuple[int, ...], float] = defaultdict(float)
-        for wins, share in drawn.items():
-            for winner in pair:
-                after[tuple(n + (label == winner) for label, n in zip(labels, wins, strict=True))] += share / 2
-        drawn = after
-    won = {wins: share for wins, share in drawn.items() if any(wins)}
-    whole = fsum(won.values())
-    rankings: defaultdict[tuple[str, ...], float] = defaultdict(float)
-    for wins, share in won.items():
-        rankings[_rank(dict(zip(labels, wins, strict=True)))] += share / whole
-    return dict(rankings)
+def _random_rankings(labels: tuple[str, ...], pairs: Pairs) -> Counter[tuple[str, ...]]:
+    """Count the outcomes with each ranking of labels, of those in which any label wins; pairs are compared so often."""
+    drawn = Counter({(0,) * len(labels): 1})
+    for pair, number in pairs:
+        for _ in range(number):
+            after: Counter[tuple[int, ...]] = Counter()
+            for wins, ways in drawn.items():
+                for winner in pair:
+                    after[tuple(n + (label == winner) for label, n in zip(labels, wins, strict=True))] += ways
+            drawn = after
+    rankings: Counter[tuple[str, ...]] = Counter()
+    for wins, ways in drawn.items():
+        if any(wins):
+            rankings[_rank(dict(zip(labels, wins, strict=True)))] += ways
+    return rankings
 
 
 def _check_comparisons(reference: object) -> PreparedComparisons:
