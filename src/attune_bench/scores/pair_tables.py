@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
+from attune_bench.scores.columns import misspelt_columns
 from attune_bench.scores.table_files import ROW, FileTable, read_table
 from attune_bench.scores.table_numbers import has_numbers, with_numbers
 from attune_data.collection import Collection
-from attune_data.comparisons import COMPARISON, Comparison, misspelt_columns
+from attune_data.comparisons import COMPARISON, Comparison
 from attune_data.issues import SourceError
 from attune_data.repair import IssueCollector
 from attune_data.text import did_you_mean, joined, plural

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 import polars as pl
 from numpy.typing import ArrayLike
 
+from attune_bench.scores.columns import misspelt_columns
 from attune_bench.scores.table import KEYS, JsonColumn, Provenance, ScoreTable
-from attune_data.comparisons import Comparison, misspelt_columns
 from attune_data.text import did_you_mean, listed, plural
 from attune_metrics.comparisons import RATING, WIN_RATE
 from attune_metrics.metric import PSEUDO_VALUES, Metric, MetricInputError
@@ -24,6 +24,7 @@ from attune_metrics.stats.pairwise_ratings import FEW_CLUSTERS
 
 if TYPE_CHECKING:
     from attune_data.collection import Collection
+    from attune_data.comparisons import Comparison
 
 T = TypeVar("T", bound=ScoreTable)
 
@@ -97,7 +98,7 @@ class Fit:
 
 
 def score(
-    comparisons: Iterable[Comparison],
+    comparisons: "Iterable[Comparison]",
     *,
     judges: Judges = "each",
     margins: Margins = "verdicts",
@@ -180,7 +181,7 @@ def score(
     return made.note(*notes) if notes else made
 
 
-def _check_families(comparisons: Iterable[Comparison], places: Mapping[str, str]) -> None:
+def _check_families(comparisons: "Iterable[Comparison]", places: Mapping[str, str]) -> None:
     """Raise where a model or a judge is of one family in one comparison, and of another or of none in another one."""
     families: dict[str, str | None] = {}
     for one in comparisons:
@@ -256,7 +257,7 @@ def _on_judges(frame: pl.DataFrame, fit: Fit) -> list[str]:
     return notes
 
 
-def comparison_frame(comparisons: Iterable[Comparison]) -> pl.DataFrame:
+def comparison_frame(comparisons: "Iterable[Comparison]") -> pl.DataFrame:
     """Return comparisons as a frame: ``unit, a, b``, the ``outcome`` for ``a``, and what else they say."""
     rows = [[getattr(one, name) for name in _FRAME] for one in comparisons]
     return pl.DataFrame(rows, schema=_FRAME, orient="row")
@@ -270,7 +271,7 @@ def _one_order(frame: pl.DataFrame) -> bool:
     return not known.is_empty() and bool((orders["shown"] == 1).all())
 
 
-def _units(comparisons: Sequence[Comparison]) -> tuple[pl.DataFrame, list[str]]:
+def _units(comparisons: "Sequence[Comparison]") -> tuple[pl.DataFrame, list[str]]:
     """Return units with their clusters and traits, and the names of columns that are no traits of units."""
     found: dict[str, dict[str, Any]] = {}
     differing: dict[str, None] = {}

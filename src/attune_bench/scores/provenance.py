@@ -2,15 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from attune_data.codebook import codebook_folder
-from attune_data.record import HASH_VERSION, Record, canonical, canonical_parts, content_hash
-from attune_metrics.signature import hash_digests, hash_records
+from attune_data.record import HASH_VERSION, Record, canonical_parts, content_hash
+from attune_metrics.signature import hash_digests
 
 if TYPE_CHECKING:
     from attune_data.collection import Kind
@@ -33,13 +31,6 @@ def hash_of(digests: Iterable[bytes], *, version: int = HASH_VERSION) -> str:
     """Return the hash of records from their digests; from the second version on it begins with its version."""
     hashed = hash_digests(digests)
     return hashed if version == 1 else f"v{version}-{hashed}"
-
-
-@cache
-def codebook_hash() -> str:
-    """Return the hash of the bundled codebook's files, whatever their line ends."""
-    files = (file for file in codebook_folder().iterdir() if file.name.endswith(".toml"))
-    return hash_records(canonical([file.name, file.read_text(encoding="utf-8")]) for file in files)
 
 
 def version_of(recorded: object) -> int:

@@ -4,7 +4,7 @@ A record is one verdict, by one judge, in one order, by one criterion where ther
 programs judge alike.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, Strict
@@ -12,7 +12,6 @@ from pydantic import Field, Strict
 from attune_data.collection import record_kind
 from attune_data.record import Length, Number, Repeat, SnakeCaseRecord, repeat_suffix
 from attune_data.repair import IssueCollector
-from attune_data.text import misspelt
 
 TIES = frozenset(
     ("tie", "tied", "draw", "equal", "both", "neither", "bothbad", "tie (bothbad)", "tie_bothbad", "both_bad")
@@ -141,10 +140,3 @@ COMPARISON = record_kind(
     demo="comparisons/demo.jsonl",
     cluster="cluster",
 )
-
-
-def misspelt_columns(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return questions about columns that are nearly called as one that no comparison has."""
-    given = {name for one in comparisons for name in one.model_fields_set}
-    known = type(comparisons[0]).model_fields
-    return [f"column {name} is read as a trait of units; did you mean {near}?" for name, near in misspelt(given, known)]
