@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -43,9 +43,7 @@ from pydantic_core import (
 
 from attune_data.io.documents import check_input
 from attune_data.issues import shown
-from attune_data.record import canonical
 from attune_data.text import did_you_mean, plural
-from attune_metrics.signature import hash_records
 
 T = TypeVar("T")
 
@@ -317,13 +315,6 @@ def codebook_folder() -> Traversable:
         if (folder / "publishing.toml").is_file():
             return folder
     raise FileNotFoundError(f"no publishing.toml in {packaged} or {repository}; is the installation whole?")
-
-
-@cache
-def codebook_hash() -> str:
-    """Return the hash of the bundled codebook's files, whatever their line ends."""
-    files = (file for file in codebook_folder().iterdir() if file.name.endswith(".toml"))
-    return hash_records(canonical([file.name, file.read_text(encoding="utf-8")]) for file in files)
 
 
 def read_toml(file: Traversable, kind: type[T]) -> T:

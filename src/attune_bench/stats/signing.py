@@ -7,6 +7,7 @@ import numpy as np
 from typing_extensions import Unpack
 
 from attune_bench._version import __version__
+from attune_bench.scores.codebook import codebook_hash
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import settings_mark
 from attune_bench.stats.compare import looking_at, margins_of
@@ -19,7 +20,6 @@ from attune_bench.stats.options import (
     draws_poisson,
     interval_method,
 )
-from attune_data.codebook import codebook_hash
 from attune_data.record import canonical
 from attune_metrics.signature import Signature, hash_records
 from attune_metrics.stats.bootstrap import STATISTICS

@@ -26,10 +26,10 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
     settings_of_groups,
 )
 from attune_bench.scores.benchmark import frame_of
+from attune_bench.scores.codebook import codebook_hash
 from attune_bench.scores.provenance import digest, hash_of, result_digests
 from attune_bench.scores.table import CHANCE, KEYS, REPEAT, JsonColumn, Provenance, ScoreTable, over_repeats
 from attune_data import Collection, Conversation, Issue, Run
-from attune_data.codebook import codebook_hash
 from attune_data.issues import shown
 from attune_data.kinds import RUN
 from attune_data.query import spelled_alike, text_key
