@@ -24,7 +24,6 @@ from attune_bench.benchmarks.attunebench.detail import records_of
 from attune_bench.benchmarks.attunebench.scoring import chance_by_unit
 from attune_bench.scores.table import ScoreTable, coverage, infinite_value, standard_scores
 from attune_data.io.documents import write_whole
-from attune_metrics.attunebench.questions import BinaryCounts
 
 OF_PROVENANCE = ("similarity", "codebook", "data", "runs")
 """What the metadata have of the provenance where it is known."""
@@ -72,8 +71,7 @@ def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
                 row[f"{name}_se"] = _sd(known) / sqrt(len(known)) if len(known) > 1 else None
         for name in POOLED:
             counts = own.select(f"{name}.{cell}" for cell in CELLS).drop_nulls()
-            pooled = BinaryCounts(*(int(column.sum()) for column in counts))
-            row[name] = None if counts.is_empty() else count_scores(pooled)
+            row[name] = None if counts.is_empty() else count_scores(*(int(column.sum()) for column in counts))
         for task in TASKS:
             row[f"coverage_{task}"] = covered[model, mode].get(task)
         calls = own.select(f"calls.{outcome}" for outcome in OUTCOMES).drop_nulls()
