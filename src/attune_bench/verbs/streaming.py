@@ -26,7 +26,7 @@ from attune_data.references import resolve
 if TYPE_CHECKING:
     import polars as pl
 
-    from attune_bench.verbs.scores import Scores
+    from attune_bench.scores.table import ScoreTable
 
 MOST_JOBS = 64
 _PART = 64
@@ -170,13 +170,11 @@ class PartScorer:
             return None
         return self._data.digest(unit) if isinstance(self._data, PackedRecords) else digest(self._data[unit]).hex()
 
-    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "Scores":
+    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "ScoreTable":
         """Return the scores of the results that count; `scored` has the frame of each and its row, by its `id`."""
-        # Found here, as workers need neither it nor the time that its imports take.
-        from attune_bench.verbs.scores import Scores
-
         rows = [scored[id(record)] for record in results]
-        return Scores.of(resolve(self._join)(self.scorer, results, rows, self.digest))
+        joined: ScoreTable = resolve(self._join)(self.scorer, results, rows, self.digest)
+        return joined
 
 
 def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any], packs: bool = True) -> PartScorer:
@@ -197,7 +195,7 @@ def _streaming(benchmark: Benchmark) -> Streaming:
 class Streamed:
     """Scores, and what was read for them: records without their content, and every issue."""
 
-    scores: "Scores"
+    scores: "ScoreTable"
     data: Collection[Any]
     results: Collection[Any]
 

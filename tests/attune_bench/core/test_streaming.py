@@ -85,7 +85,9 @@ def test_the_scores_are_those_of_reading_all_first(
     data, results = sources
     conversations, runs = load(data), reduce(or_, map(load_runs, results))
     found = streamed(data, results, jobs=jobs, protocol=protocol)
-    assert written(found.scores, tmp_path) == written(score(conversations, runs, protocol=protocol), tmp_path)
+    assert written(Scores.of(found.scores), tmp_path) == written(
+        score(conversations, runs, protocol=protocol), tmp_path
+    )
     assert found.data.found == conversations.found
     assert found.results.found == runs.found
     assert found.results.files == runs.files

@@ -37,7 +37,7 @@ from attune_data.attunebench.records import (
 from attune_data.attunebench.records import Panas as PanasRecord
 from attune_data.references import require
 from attune_data.text import shortened
-from attune_metrics.attunebench import composite, holistic, questions
+from attune_metrics.attunebench import composite, holistic, preferences, questions
 from attune_metrics.attunebench.composite import Protocol
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags, score_tags
 from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
@@ -680,13 +680,12 @@ def similarity_metrics(names: Sequence[str]) -> dict[str, Metric]:
     >>> similarity_metrics(["avg_response_similarity.bertscore"])["avg_response_similarity.bertscore"].label
     'Response similarity, bertscore'
     """
-    from attune_metrics.catalog import CATALOG
-
+    known = {metric.name: metric for metric in preferences.METRICS}
     found = {}
     for name in names:
         overlap, _, measure = name.partition(".")
-        label = f"{CATALOG[overlap].label}, {measure}"
-        found[name] = replace(CATALOG[overlap], name=name, label=label, short="", low=-math.inf, high=math.inf)
+        label = f"{known[overlap].label}, {measure}"
+        found[name] = replace(known[overlap], name=name, label=label, short="", low=-math.inf, high=math.inf)
     return found
 
 
