@@ -163,11 +163,14 @@ def _parts(
     return write(content), write(split)
 
 
+_FINITE = json.JSONEncoder(allow_nan=False)
+
+
 def _native(value: object) -> bytes:
     written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME)
     if b"null" in written:  # It may have been nan or infinity.
         try:
-            json.dumps(value, allow_nan=False)
+            _FINITE.encode(value)
         except ValueError:
             return canonical(value)
     return written
