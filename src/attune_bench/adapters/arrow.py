@@ -228,7 +228,10 @@ def scores_of(
                 rows[id(record)] = (frame, place)
                 yield record, name or f"row {place}"
 
-    return scorer.join(collect("the table", scorer.kind, found(), IssueLog()), rows)
+    # Found here, as processes that score parts do without it.
+    from attune_bench.verbs.scores import Scores
+
+    return Scores.of(scorer.join(collect("the table", scorer.kind, found(), IssueLog()), rows))
 
 
 _BESIDE = ("record", "file", "issues", "data", "options")

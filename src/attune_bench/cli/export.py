@@ -14,6 +14,7 @@ import polars as pl
 from attune_bench.adapters.eee import Publisher, Relationship, Samples, eee_records
 from attune_bench.adapters.exports import check_proposable, flat_tables, hub_results, push_hub_results
 from attune_bench.adapters.r_tables import table_files
+from attune_bench.cli.analysis_options import metric_option, sampling_options
 from attune_bench.cli.help import VerbGroup
 from attune_bench.cli.options import (
     FILE,
@@ -21,12 +22,10 @@ from attune_bench.cli.options import (
     columns_option,
     data_option,
     many,
-    metric_option,
     option,
     output_option,
     own_benchmark_option,
     results_option,
-    sampling_options,
     verb,
     was_given,
     where_option,

@@ -29,7 +29,7 @@ _GROUPS = {
         "batch": ("batch", "Write a run's calls for a batch service."),
     },
     "Score and compare": {
-        "score": ("data", "Score results against the data they are of."),
+        "score": ("score", "Score results against the data they are of."),
         "report": ("scores", "Print a report of scores, or write it as a page."),
         "compare": ("scores", "Compare every two models on their common units."),
         "rank": ("scores", "Rank the models, with an interval of each rank."),

@@ -26,13 +26,14 @@ from attune_data.references import resolve
 if TYPE_CHECKING:
     import polars as pl
 
-    from attune_bench.verbs.scores import Scores
+    from attune_bench.scores.table import ScoreTable
 
 MOST_JOBS = 64
 _PART = 64
 _PART_BYTES = 2**22
 _WORTH_PROCESSES = 2**24
 """Scoring so many bytes of results takes longer than starting other processes."""
+_MOST_UNPACKED = 256
 _WORTH_PACKING = 2**28
 """Details of so many bytes of results would be most of the memory; of fewer, packing them costs more than it saves."""
 
@@ -41,7 +42,7 @@ Scored: TypeAlias = "tuple[pl.DataFrame, int]"
 
 
 class PackedRecords(Mapping[str, Any]):
-    """Records by id, in a tenth of the memory: each is unpacked when it is asked for.
+    """Records by id; all but the first few hundred in a tenth of the memory, each unpacked when it is asked for.
 
     Examples
     --------
@@ -55,14 +56,14 @@ class PackedRecords(Mapping[str, Any]):
 
     def __init__(self, model: type[Record]) -> None:
         self._model = model
-        self._packed: dict[str, bytes] = {}
+        self._records: dict[str, Record | bytes] = {}
         self._digests: dict[str, str] = {}
 
     def add(self, record: Any) -> str:
         """Add a record, unless there is one with its id; return its hash as hexadecimal digits."""
         made = digest(record).hex()
-        if record.id not in self._packed:
-            self._packed[record.id] = zlib.compress(record.to_line(), 1)
+        if record.id not in self._records:
+            self._records[record.id] = record if len(self._records) < _MOST_UNPACKED else _packed(record)
             self._digests[record.id] = made
         return made
 
@@ -70,17 +71,29 @@ class PackedRecords(Mapping[str, Any]):
         """Return the hash of a record, without unpacking it."""
         return self._digests[key]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the records as another process gets them: all packed."""
+        packed = {key: one if isinstance(one, bytes) else _packed(one) for key, one in self._records.items()}
+        return {"_model": self._model, "_records": packed, "_digests": self._digests}
+
     def __getitem__(self, key: str) -> Any:
-        return self._model.model_validate_json(zlib.decompress(self._packed[key]), by_alias=True, by_name=False)
+        found = self._records[key]
+        if not isinstance(found, bytes):
+            return found
+        return self._model.model_validate_json(zlib.decompress(found), by_alias=True, by_name=False)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._packed
+        return key in self._records
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._packed)
+        return iter(self._records)
 
     def __len__(self) -> int:
-        return len(self._packed)
+        return len(self._records)
+
+
+def _packed(record: Record) -> bytes:
+    return zlib.compress(record.to_line(), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +170,11 @@ class PartScorer:
             return None
         return self._data.digest(unit) if isinstance(self._data, PackedRecords) else digest(self._data[unit]).hex()
 
-    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "Scores":
+    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "ScoreTable":
         """Return the scores of the results that count; `scored` has the frame of each and its row, by its `id`."""
-        # Found here, as workers need neither it nor the time that its imports take.
-        from attune_bench.verbs.scores import Scores
-
         rows = [scored[id(record)] for record in results]
-        return Scores.of(resolve(self._join)(self.scorer, results, rows, self.digest))
+        joined: ScoreTable = resolve(self._join)(self.scorer, results, rows, self.digest)
+        return joined
 
 
 def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any], packs: bool = True) -> PartScorer:
@@ -184,7 +195,7 @@ def _streaming(benchmark: Benchmark) -> Streaming:
 class Streamed:
     """Scores, and what was read for them: records without their content, and every issue."""
 
-    scores: "Scores"
+    scores: "ScoreTable"
     data: Collection[Any]
     results: Collection[Any]
 

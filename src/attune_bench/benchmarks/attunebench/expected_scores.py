@@ -103,7 +103,7 @@ def _expected_va(tagged: tuple[str, ...]) -> float:
     words = [emotion.word.lower() for emotion in load_codebook().emotions.values()]
     # A word that is not in the codebook, or one more copy than words are drawn, adds nothing to a matching.
     known = [word for word, copies in Counter(tagged).items() if word in words for _ in range(min(copies, _MOST_TAGS))]
-    similar = [[SIMILARITY[own, word] for word in words] for own in known]
+    similar = [[SIMILARITY[own][word] for word in words] for own in known]
     similar += [[0.0] * len(words)] * (_MOST_TAGS - len(known))
     best = enumerate(_mean_matchings(similar), 1)
     return fsum(mean / max(len(tagged), number) for number, mean in best) / (_MOST_TAGS + 1)
@@ -178,7 +178,7 @@ def _of_pairs(turns: list[TurnTruth]) -> dict[str, float | None]:
 
 def _may_be_undefined(comparisons: PreparedComparisons) -> bool:
     """Tell whether random choices may name no label, though there are two to rank: all comparisons have an open one."""
-    return len(comparisons.wins) > 1 and all(None in comparison[:2] for _, comparison in comparisons.keyed)
+    return len(comparisons.wins) > 1 and all(None in comparison[:2] for comparison in comparisons.compared)
 
 
 def _of_panas(truth: Truth) -> dict[str, float | None]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Self
 
+import orjson
 from pydantic_core import from_json, to_json
 
 from attune_bench.benchmarks.attunebench.conversation_score import (
@@ -262,7 +263,7 @@ class RunScorer:
             "condition": [run.mode for run in runs],
             "unit": [run.conversation_id for run in runs],
             **columns_of(records, self.others),
-            "detail": [record and to_json(record, inf_nan_mode="constants").decode() for record in records],
+            "detail": [record and orjson.dumps(record).decode() for record in records],
             "digest": list(digests),
             "settings": [settings_of_run(run).to_json() for run in runs],
             "problem": problems,

@@ -26,21 +26,26 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
     settings_of_groups,
 )
 from attune_bench.scores.benchmark import frame_of
+from attune_bench.scores.codebook import codebook_hash
 from attune_bench.scores.provenance import digest, hash_of, result_digests
 from attune_bench.scores.table import CHANCE, KEYS, REPEAT, JsonColumn, Provenance, ScoreTable, over_repeats
-from attune_bench.stats.signing import codebook_hash
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
 from attune_data.query import spelled_alike, text_key
 from attune_data.record import gc_paused
+from attune_metrics.attunebench import composite, emotion, holistic, panas, preferences, questions
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol
-from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
 
 _SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
 
-METRICS: Mapping[str, Metric] = {name: metric for name, metric in CATALOG.items() if name in _SCORED}
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for module in (composite, emotion, questions, preferences, panas, holistic)
+    for metric in module.METRICS
+    if metric.name in _SCORED
+}
 """The catalogue entries of what scored runs have a number of, in the order of reports."""
 
 HEADLINE = (
