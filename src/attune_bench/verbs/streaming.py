@@ -251,10 +251,19 @@ def _size(source: Source) -> int:
     """Return the bytes of a source, as far as they can be told without reading it."""
     if is_dataset(source):
         return 0
-    path, size = Path(os.fspath(source)), 0
-    for file in path.rglob("*") if path.is_dir() else [path]:
-        with suppress(OSError):
-            size += file.stat().st_size
+    path = Path(os.fspath(source))
+    with suppress(OSError):
+        return _size_of_folder(path) if path.is_dir() else path.stat().st_size
+    return 0
+
+
+def _size_of_folder(folder: str | Path) -> int:
+    size = 0
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                is_folder = entry.is_dir(follow_symlinks=False)
+                size += _size_of_folder(entry.path) if is_folder else entry.stat().st_size
     return size
 
 

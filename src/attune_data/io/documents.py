@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EINVAL
+from fnmatch import translate
 from itertools import accumulate, islice
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
@@ -395,10 +396,13 @@ def select(
         Where there is none, unless there may be none.
     """
     every = sorted(names)
-    candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
+    candidates = [name for name in every if name.rpartition("/")[2].lower() != "annotation_codebook.json"]
     kinds = (WHOLE, _LINES, _RECORDS, ".parquet")
     of_kinds = ([name for name in candidates if f"/{name}".lower().endswith(kind)] for kind in kinds)
-    preferred = [name for name in candidates if any(map(PurePosixPath(name.lower()).match, prefer))]
+    # A path is made of few names only, for it takes longer than the comparison.
+    last = re.compile("|".join(translate(PurePosixPath(pattern).name) for pattern in prefer)).match
+    likely = (name for name in candidates if prefer and last(name.rpartition("/")[2].lower()))
+    preferred = [name for name in likely if any(map(PurePosixPath(name.lower()).match, prefer))]
     selected = preferred or next(filter(None, of_kinds), [])
     if not selected and not may_be_empty:
         packed = [name for name in every if name.lower().endswith((*ARCHIVES, *OTHER_ARCHIVES))]
