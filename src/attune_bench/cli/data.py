@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.cli.analysis_options import format_option, sampling_options
+from attune_bench.cli.analysis_options import format_option, kind_option, sampling_options
 from attune_bench.cli.options import benchmark_option, option, results_option, verb, where_option, where_traits
 from attune_bench.cli.output import (
     UserError,
@@ -44,7 +44,6 @@ from attune_data.description import describe as count
 from attune_data.description import description_text
 from attune_data.display import collection_text
 from attune_data.issues import IssueReport, count_severities
-from attune_data.kinds import KINDS
 from attune_data.loading import load_records
 from attune_data.references import resolve
 from attune_data.text import columns_of_terminal, has_colours, plural
@@ -52,14 +51,6 @@ from attune_data.text import columns_of_terminal, has_colours, plural
 if TYPE_CHECKING:
     from attune_bench.report.measures import MeasuredGroup
 
-_NOUNS = tuple(kind.noun for kind in KINDS)
-
-kind_option = option(
-    "--kind",
-    f"Type of the records, if the content does not tell it, as for demo: {', '.join(_NOUNS)}.",
-    _NOUNS,
-    metavar="KIND",
-)
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
 

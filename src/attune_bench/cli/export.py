@@ -14,8 +14,7 @@ import polars as pl
 from attune_bench.adapters.eee import Publisher, Relationship, Samples, eee_records
 from attune_bench.adapters.exports import check_proposable, flat_tables, hub_results, push_hub_results
 from attune_bench.adapters.r_tables import table_files
-from attune_bench.cli.analysis_options import metric_option, sampling_options
-from attune_bench.cli.data import kind_option
+from attune_bench.cli.analysis_options import kind_option, metric_option, sampling_options
 from attune_bench.cli.help import VerbGroup
 from attune_bench.cli.options import (
     FILE,
