@@ -147,20 +147,25 @@ class PartScorer:
 
     def read(self, documents: Sequence[Document]) -> Part:
         """Return the content of documents."""
-        own, records, digests = 0, [], []
+        own = 0
         read: list[tuple[str, list[Issue], Record | None]] = []
-        with gc_paused():
+
+        def results() -> Iterator[tuple[Record, str]]:
+            nonlocal own
             for document in documents:
-                reader, kept = Reader(self.kind), None
+                reader = Reader(self.kind)
                 record = reader.read(document)
                 own += reader.own
-                if record is not None:
-                    records.append(record)
-                    counted, whole = result_digests(record, self.kind)
-                    digests.append(counted.hex())
-                    kept = self._kept(record, whole.hex())
-                read.append((document.name, [*reader.issues], kept))
-            scored = self.scorer.score(records, digests)
+                if record is None:
+                    read.append((document.name, [*reader.issues], None))
+                    continue
+                counted, whole = result_digests(record, self.kind)
+                read.append((document.name, [*reader.issues], self._kept(record, whole.hex())))
+                yield record, counted.hex()
+
+        with gc_paused():
+            # One result after the other, as what was just read is still in the processor's cache.
+            scored = self.scorer.score(results())
         return Part(read, own, scored)
 
     def digest(self, unit: str) -> str | None:

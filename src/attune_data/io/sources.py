@@ -24,6 +24,7 @@ from attune_data.io.documents import (
     Choice,
     Document,
     document,
+    matches,
     reason,
     records,
     select,
@@ -226,7 +227,7 @@ def documents(
         from attune_data.io.archives import members
 
         yield from members(path, choose, prefer)
-    elif path.name.lower().endswith((*FILES, ".js")) or any(map(PurePosixPath(path.name.lower()).match, prefer)):
+    elif path.name.lower().endswith((*FILES, ".js")) or matches(path.name, prefer):
         yield from _file(path, shown_name(path.name), Budget())
     elif path.name.lower().endswith(OTHER_ARCHIVES):
         raise SourceError(
@@ -325,7 +326,7 @@ def _nearest(path: Path) -> str:
 
 
 def _folder(folder: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
-    found: dict[str, tuple[str, str]] = {}
+    found: list[str] = []
     problems: list[Document] = []
 
     def unreadable(error: OSError) -> None:
@@ -349,12 +350,12 @@ def _folder(folder: Path, choose: Choice | None, prefer: Sequence[str]) -> Itera
         # A folder named like a record is not entered; reading it as a file reports it.
         like_files = [name for name in folders if name.lower().endswith(FILES)]
         folders[:] = sorted(name for name in folders if name not in like_files and name[0] not in "._")
-        within = Path(root, "_").relative_to(folder).as_posix().removesuffix("_")
-        found |= {f"{within}{name}": (root, name) for name in (*names, *like_files) if name[0] not in "._"}
+        below = "".join(f"{part}/" for part in Path(root).relative_to(folder).parts)
+        found += [f"{below}{name}" for name in (*names, *like_files) if name[0] not in "._"]
     yield from problems
     selected, notes = select(folder, found, prefer, may_be_empty=bool(problems))
     yield from notes
-    yield from _files({name: Path(*found[name]) for name in (choose(selected) if choose else selected)})
+    yield from _files({name: folder / name for name in (choose(selected) if choose else selected)})
 
 
 def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
