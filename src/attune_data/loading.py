@@ -24,7 +24,7 @@ from attune_data.io.documents import FILES, VALUES_LIMIT, Budget, Choice, Docume
 from attune_data.io.pieces import pieces
 from attune_data.io.sources import Source, documents, is_dataset, source_text
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, LoadError, Severity, SourceError, file_of, shown
-from attune_data.kinds import KINDS, all_kinds, kind_of_document, other_file
+from attune_data.kinds import all_kinds, kind_of_document, other_file
 from attune_data.record import Record, gc_paused
 from attune_data.repair import IssueCollector
 from attune_data.text import plural, without_surrogates
@@ -392,7 +392,7 @@ def _checked_kind(kind: object) -> Kind[Any, Any]:
     if isinstance(kind, Kind):
         return kind
     given = shown(kind) if isinstance(kind, str) else f"of type {type(kind).__name__}"
-    names = [f"attune_data.kinds.{one.noun.upper()}" for one in kinds_meant(kind) or KINDS]
+    names = [f"attune_data.kinds.{one.noun.upper()}" for one in kinds_meant(kind) or all_kinds()]
     raise TypeError(f"the kind is {given}; expected a Kind: {' or '.join(names)}")
 
 

@@ -227,7 +227,7 @@ class Streaming:
         of pairs, each a result and its digest, the first of `attune_bench.scores.provenance.result_digests`. It returns
         a dict of columns, which are lists with one value for each result: the columns of `TEXT_COLUMNS`, and the terms
         of the scores as numbers. Its ``about(id)`` computes the part of a data record that scores keep, and remembers
-        it.
+        it in its dict ``known``, by id.
     kept_data, kept_result : Reference
         ``kept(record, digest)`` returns a record with only what its kind needs to decide which of two records with the
         same key counts. This digest is computed from the whole record.

@@ -30,7 +30,6 @@ from attune_data.io.documents import (
     select,
     shown_name,
 )
-from attune_data.io.hub import is_address, listing, parse_address
 from attune_data.issues import SourceError, shown
 from attune_data.text import listed
 
@@ -300,6 +299,11 @@ def _instead(source: object) -> str:
 _SEVERAL = "; load each of several and join what comes with |"
 
 
+def is_address(source: str) -> bool:
+    """Tell whether a source is meant as an address on the Hub, well formed or not."""
+    return re.match(r"\s*(?:hf:|https?:/)", source, re.IGNORECASE) is not None
+
+
 def archive_stem(path: Path) -> str | None:
     """Return an archive's name without its suffix, or None where the name is not an archive's."""
     name = path.name
@@ -355,6 +359,8 @@ def _folder(folder: Path, choose: Choice | None, prefer: Sequence[str]) -> Itera
 
 
 def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
+    from attune_data.io.hub import listing, parse_address
+
     found = listing(parse_address(text))
     if found.note:
         yield Document(text, b"", found.note, "note", rule="hub-cache", consequence="the cached files are read")

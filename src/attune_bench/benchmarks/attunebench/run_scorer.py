@@ -1,8 +1,8 @@
 """Scoring some runs at a time, and the settings that each run records; both import no frame."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Self
 
 import orjson
@@ -209,8 +209,8 @@ class RunScorer:
     ----------
     similarity : OtherSimilarity, optional
         What measures similarity beside token overlap.
-    about : callable
-        ``about(conversation_id)`` returns what scores keep of a conversation, made once.
+    known : dict of str to ScoredConversation
+        What scores keep of conversations, by id, as far as it was made; other processes may have made it.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class RunScorer:
         self.conversations = conversations
         # Conversations in memory may have their prepared form in memory too.
         self._truth = lru_cache(None if isinstance(conversations, dict) else _PREPARED)(self._prepare)
-        self.about: Callable[[str], ScoredConversation] = cache(self._about)
+        self.known: dict[str, ScoredConversation] = {}
 
     def _prepare(self, conversation_id: str) -> Truth:
         return prepare_truth(self.conversations[conversation_id], self.protocol)
@@ -271,9 +271,13 @@ class RunScorer:
         """The columns of the other measure of similarity."""
         return () if self.similarity is None else self.similarity.columns
 
-    def _about(self, conversation_id: str) -> ScoredConversation:
-        truth = self._truth(conversation_id)
-        return ScoredConversation(truth.participant_id, truth.synthetic, expected_scores(truth, self.protocol))
+    def about(self, conversation_id: str) -> ScoredConversation:
+        """Return what scores keep of a conversation, made once."""
+        if conversation_id not in self.known:
+            truth = self._truth(conversation_id)
+            chance = expected_scores(truth, self.protocol)
+            self.known[conversation_id] = ScoredConversation(truth.participant_id, truth.synthetic, chance)
+        return self.known[conversation_id]
 
 
 def kept_conversation(conversation: Conversation, digest: str) -> Conversation:
