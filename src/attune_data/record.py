@@ -352,12 +352,21 @@ def panics_as_errors() -> Iterator[None]:
 
 
 @contextmanager
-def gc_paused() -> Iterator[None]:
-    """Keep the cyclic collector off during a bulk load: it would rescan a growing heap without any garbage."""
+def gc_paused() -> Iterator[Callable[[], None]]:
+    """Keep the cyclic collector off during a bulk load: it would rescan a growing heap without any garbage.
+
+    Yields what a load calls after each record: a pass over the new objects only, as often as the collector would make
+    it. Left to the end, when they are no longer in the processor's cache, it takes five times as long.
+    """
     was_on = gc.isenabled()
+
+    def scan_new() -> None:
+        if was_on and gc.get_count()[0] > gc.get_threshold()[0] > 0:
+            gc.collect(0)
+
     gc.disable()
     try:
-        yield
+        yield scan_new
     finally:
         if was_on:
             gc.enable()

@@ -213,7 +213,7 @@ def scores_of(
     chosen = _benchmark(benchmark)
     packed = data if isinstance(data, Mapping) else packed_data(data, benchmark=benchmark)
     scorer = PartScorer(chosen, packed, options)
-    names = [*scorer.scorer.score([], [])]
+    names = [*scorer.scorer.score([])]
     if missing := {*names, *_BESIDE} - {*scored.column_names}:
         raise MetricInputError(f"the table lacks the columns {listed(sorted(missing), 5)}; did score_batch make it?")
     _check_same(scored, scorer, _options_text(chosen, options))

@@ -1,4 +1,4 @@
-"""Options of commands that analyse scores."""
+"""Options of commands that analyse scores, or show records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +14,7 @@ from attune_bench.report.document import FORMATS
 from attune_bench.scores.benchmark import Choice
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import Margin
+from attune_data.kinds import KINDS
 from attune_data.text import listed
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,6 +35,16 @@ def chosen_variant(ctx: click.Context, scores: ScoreTable) -> dict[str, str]:
             raise UserError(f"{flag} is an option of {titles}, and these scores {of}; leave it out")
         found[name] = ctx.params[name]
     return found
+
+
+_NOUNS = tuple(kind.noun for kind in KINDS)
+
+kind_option = option(
+    "--kind",
+    f"Type of the records, if the content does not tell it, as for demo: {', '.join(_NOUNS)}.",
+    _NOUNS,
+    metavar="KIND",
+)
 
 
 def format_option(*formats: str) -> Callable[[F], F]:

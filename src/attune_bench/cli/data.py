@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.cli.analysis_options import format_option, sampling_options
+from attune_bench.cli.analysis_options import format_option, kind_option, sampling_options
 from attune_bench.cli.options import benchmark_option, option, results_option, verb, where_option, where_traits
 from attune_bench.cli.output import (
     UserError,
@@ -30,7 +30,6 @@ from attune_bench.cli.sources import (
     benchmark_of_kind,
     check_kind,
     kind_of_source,
-    kind_option,
     load,
     loaded,
     named_benchmark,

@@ -34,7 +34,7 @@ from attune_data.collection import Collection, Kind
 from attune_data.comparisons import COMPARISON
 from attune_data.io.documents import read_input
 from attune_data.issues import SourceError, count_severities
-from attune_data.kinds import KINDS
+from attune_data.kinds import all_kinds
 from attune_data.loading import load_records, parse_object, recognise
 from attune_data.text import plural
 from attune_metrics.metric import MetricInputError
@@ -45,15 +45,6 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=ScoreTable)
 
 Side = Literal["data", "units", "results"]
-
-_NOUNS = tuple(kind.noun for kind in KINDS)
-
-kind_option = option(
-    "--kind",
-    f"Type of the records, if the content does not tell it, as for demo: {', '.join(_NOUNS)}.",
-    _NOUNS,
-    metavar="KIND",
-)
 
 table_columns_option = option(
     "--columns", "Columns of a table of comparisons that have another name: a=left,b=right.", folded=True
@@ -79,7 +70,7 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     if noun is not None:
         if name is not None:
             raise UserError("--kind says what the records are, so leave --benchmark out")
-        return next(kind for kind in KINDS if kind.noun == noun)
+        return next(kind for kind in all_kinds() if kind.noun == noun)
     of = None if name is None else named_benchmark(name)
     kinds = None if of is None else [kind_of(one) for one in (of.data, of.results, of.units) if one is not None]
     try:

@@ -15,7 +15,7 @@ from typing import Any, Self, get_args
 
 from attune_bench.runner.calls import FinishReason, Response
 from attune_data.io.documents import parse_json, read_input, write_whole
-from attune_data.io.hub import is_address
+from attune_data.io.sources import is_address
 from attune_data.text import sanitize
 
 

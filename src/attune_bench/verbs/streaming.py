@@ -4,7 +4,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count, groupby
 from operator import itemgetter, or_
@@ -100,12 +100,14 @@ def _packed(record: Record) -> bytes:
 class Part:
     """What was found in some documents: of each its name, its issues, and its record without the content, if any.
 
-    `own` counts the documents of the kind of results, `scored` has the columns of the scores of the records.
+    `own` counts the documents of the kind of results, `scored` has the columns of the scores of the records, `about`
+    what scores keep of the data that the records are of.
     """
 
     read: list[tuple[str, list[Issue], Record | None]]
     own: int
     scored: dict[str, list[Any]]
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 class PartScorer:
@@ -136,33 +138,35 @@ class PartScorer:
         """Return the content of documents of a source, with the number of the source."""
         place, documents = found
         part = self.read(documents)
+        part = replace(
+            part, about={unit: self.scorer.about(unit) for unit in part.scored["unit"] if unit in self._data}
+        )
         if self._packs:
             part.scored["detail"] = [text and zlib.compress(text.encode(), 1) for text in part.scored["detail"]]
         return place, part
 
     def read(self, documents: Sequence[Document]) -> Part:
         """Return the content of documents."""
-        own, records, digests = 0, [], []
+        own = 0
         read: list[tuple[str, list[Issue], Record | None]] = []
-        with gc_paused():
+
+        def results() -> Iterator[tuple[Record, str]]:
+            nonlocal own
             for document in documents:
-                reader, kept = Reader(self.kind), None
+                reader = Reader(self.kind)
                 record = reader.read(document)
                 own += reader.own
-                if record is not None:
-                    records.append(record)
-                    counted, whole = result_digests(record, self.kind)
-                    digests.append(counted.hex())
-                    kept = self._kept(record, whole.hex())
-                read.append((document.name, [*reader.issues], kept))
-            scored = self.scorer.score(records, digests)
-        return Part(read, own, scored)
+                if record is None:
+                    read.append((document.name, [*reader.issues], None))
+                    continue
+                counted, whole = result_digests(record, self.kind)
+                read.append((document.name, [*reader.issues], self._kept(record, whole.hex())))
+                yield record, counted.hex()
 
-    def prepare_join(self, units: Iterable[str]) -> None:
-        """Make what scores keep of the data of some results, while other processes score the next."""
-        for unit in units:
-            if unit in self._data:
-                self.scorer.about(unit)
+        with gc_paused():
+            # One result after the other, as what was just read is still in the processor's cache.
+            scored = self.scorer.score(results())
+        return Part(read, own, scored)
 
     def digest(self, unit: str) -> str | None:
         """Return the hash of a record of the data as hexadecimal digits; None where there is no such record."""
@@ -252,10 +256,19 @@ def _size(source: Source) -> int:
     """Return the bytes of a source, as far as they can be told without reading it."""
     if is_dataset(source):
         return 0
-    path, size = Path(os.fspath(source)), 0
-    for file in path.rglob("*") if path.is_dir() else [path]:
-        with suppress(OSError):
-            size += file.stat().st_size
+    path = Path(os.fspath(source))
+    with suppress(OSError):
+        return _size_of_folder(path) if path.is_dir() else path.stat().st_size
+    return 0
+
+
+def _size_of_folder(folder: str | Path) -> int:
+    size = 0
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                is_folder = entry.is_dir(follow_symlinks=False)
+                size += _size_of_folder(entry.path) if is_folder else entry.stat().st_size
     return size
 
 
@@ -312,7 +325,7 @@ def _collected(
         for _, part in parts:
             own += part.own
             frame, places = frame_of(part.scored), count()
-            work.prepare_join(part.scored["unit"])
+            work.scorer.known |= part.about
             for name, issues, record in part.read:
                 log.extend(issues)
                 if record is not None:

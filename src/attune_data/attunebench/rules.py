@@ -226,8 +226,7 @@ _winner = attrgetter("winner")
 
 def _suspicious(found: Iterable[str], n: int, known: frozenset[str]) -> bool:
     """Tell whether any of the `n` values found is unknown, or there twice."""
-    different = set(found)
-    return len(different) != n or not different <= known
+    return len(known.intersection(found)) != n
 
 
 def _strange(questions: Iterable[str | None], known: frozenset[str]) -> list[str]:

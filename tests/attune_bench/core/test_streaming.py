@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import polars as pl
@@ -191,11 +192,12 @@ def test_what_a_benchmark_that_streams_leaves_out_is_not_needed(benchmark: Any) 
 
 def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     def work(task: int) -> int:
+        while not (tmp_path / "killed").exists():
+            sleep(0.01)
         return task * task
 
     with Workers[int, int](2, "worker_tasks:killing") as workers:
         assert list(workers.map(work, (str(tmp_path),), range(20))) == [task * task for task in range(20)]
-    assert (tmp_path / "killed").exists()
 
 
 @pytest.mark.parametrize("reference", ["worker_tasks:killing", "no_such_module:name"])

@@ -220,7 +220,7 @@ def score(
     for start in range(0, len(given), _BATCH):
         part = given[start : start + _BATCH]
         with gc_paused():
-            frame = frame_of(scorer.score(part, [result_digests(run, RUN)[0].hex() for run in part]))
+            frame = frame_of(scorer.score((run, result_digests(run, RUN)[0].hex()) for run in part))
         scored += [(frame, row) for row in range(len(part))]
         if progress:
             progress(start + len(part))
@@ -300,6 +300,6 @@ def _gathered(scorer: RunScorer, scored: Sequence[tuple[pl.DataFrame, int]]) -> 
     """Return the rows of the runs that count, in their order."""
     frames = {id(frame): frame for frame, _ in scored}
     first = dict(zip(frames, accumulate((frame.height for frame in frames.values()), initial=0), strict=False))
-    empty = frame_of(scorer.score([], []))
+    empty = frame_of(scorer.score([]))
     gathered = pl.concat([empty, *frames.values()], how="vertical_relaxed")
     return gathered[[first[id(frame)] + row for frame, row in scored]]
