@@ -173,8 +173,9 @@ def _ranges(table: ScoreTable, count: Kind) -> Iterator[Range]:
 def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
     """Check that columns have numbers of their ranges; null is undefined, and nan is where nothing is counted."""
     checks: list[tuple[str, str, pl.Expr]] = []
+    schema = rows.schema  # made anew each time
     for column, low, high, kind in ranges:
-        dtype = rows.schema[column]
+        dtype = schema[column]
         if not (dtype.is_numeric() or dtype == pl.Null):
             raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
         value = pl.col(column).cast(pl.Float64)
