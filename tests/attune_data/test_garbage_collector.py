@@ -59,18 +59,21 @@ def test_it_is_off_while_records_are_read_and_then_as_before(
     assert gc.isenabled() is collector
 
 
-def test_only_new_objects_are_scanned_meanwhile(collector: bool) -> None:
+def test_only_new_objects_are_scanned_meanwhile(collector: bool, source: Callable[[Loader], Path]) -> None:
     scanned: set[int] = set()
+    folder, thresholds = source(load), gc.get_threshold()
 
     def watch(_: str, info: dict[str, int]) -> None:
         if not gc.isenabled():
             scanned.add(info["generation"])
 
     gc.callbacks.append(watch)
+    gc.set_threshold(10, 10, 10)  # The records are small.
     try:
-        load("demo")
+        load(folder)
     finally:
         gc.callbacks.remove(watch)
+        gc.set_threshold(*thresholds)
     assert scanned == ({0} if collector else set())
 
 
