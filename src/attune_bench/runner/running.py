@@ -1,6 +1,7 @@
 """Run jobs in one folder, by one process at a time; a run that was stopped can be resumed."""
 
 import asyncio
+import gc
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
@@ -19,6 +20,8 @@ from itertools import product
 from math import fsum
 from pathlib import Path
 from typing import Any, TypeVar
+
+import orjson
 
 from attune_bench.runner.cache import (
     Cache,
@@ -129,10 +132,23 @@ async def execute(
     execution = _Execution(jobs, folder, options)
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder), within or nullcontext():
+        with locked(folder), within or nullcontext(), _collected_apart():
             earlier = execution.complete_files()
             async with Cache(folder / CACHE) as cache:
                 return await execution.run(cache, earlier, endpoints, watch, unit, offline)
+
+
+@contextmanager
+def _collected_apart() -> Iterator[None]:
+    """Leave objects that exist already out of cyclic collections, each of which would look at all of them again."""
+    if gc.get_freeze_count():  # By somebody else, who may want them to stay so.
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def check_results(jobs: Sequence[Job], folder: Path, options: RunOptions) -> None:
@@ -312,7 +328,7 @@ class _Execution:
         # A rejudged run keeps the incomplete answers of the run before.
         if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
             noted["incomplete_answers"] = every
-        answers = self._read[job.file_name] = _answers_read(job, json.loads(record.to_json()))
+        answers = self._read[job.file_name] = _answers_read(job, orjson.loads(record.to_json()))
         if not any(answers):
             self._unread_example = _beginning(*last) if last else ""
         return record.model_copy(update=noted | {"run_key": key})
@@ -735,6 +751,6 @@ def _hash(calls: Sequence[Call]) -> str:
     for call in calls:
         texts = [text for message in call.messages for text in message.values()]
         own = [json.dumps(call.decoding, sort_keys=True)] if call.decoding else []
-        for text in (call.id, call.model, call.role, *texts, json.dumps(call.schema), *own):
-            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        every = (call.id, call.model, call.role, *texts, json.dumps(call.schema), *own, "")
+        digest.update("\0".join(every).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
