@@ -38,9 +38,9 @@ pictures: .venv/installed-dev
 	PYTHONPATH=tests/helpers $(BIN)/python tools/pictures.py
 
 test: .venv/installed-dev
-	# Where each processor has a process, threads of OpenBLAS would wait for each other.
+	# Where each processor has a process, threads of OpenBLAS and Polars would wait for each other.
 	# As many processes as processors: each collects all tests, and few tests wait.
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') --dist worksteal
+	OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') --dist worksteal
 
 test-slow: .venv/installed-dev
 	# Two processes, as most of these tests wait for installations; a file in one, as its tests share environments; and

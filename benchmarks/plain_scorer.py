@@ -2,10 +2,10 @@
 
     python benchmarks/plain_scorer.py DATA RUNS OUTPUT
 
-Reads every conversation and every run with `json`, matches them by id, and writes the scores of every turn and of every
-conversation, and the means of each model. Nothing is validated, repaired or hashed, older spellings are not known, and
-there is no chance value, coverage or settings. It is what `attune-bench score` is timed against, and a second
-implementation of the formulas.
+Reads every conversation and every run with `json`, matches them by id, and writes every published key of
+``scores.json``: the scores of each turn and conversation, and the means, standard errors and pooled counts of each
+model. Nothing is validated, repaired or hashed, older spellings are not known, and there is no chance value, coverage
+or settings. It is what `attune-bench score` is timed against, and a second implementation of the formulas.
 """
 
 import json
@@ -14,6 +14,7 @@ from collections import defaultdict
 from itertools import permutations
 from math import sqrt
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 AFFECT = {
@@ -40,6 +41,18 @@ BINARY = {
     "om_hp": ("em_binary_om_assessment_hp", ("observedBehavior", "llmValue")),
     "human_hp": ("em_binary_human_prediction_hp", ("preferredBehavior", "observedBehavior")),
 }
+AVERAGED = {
+    "emotion_hit_rate", "emotion_intensity_mae", "emotion_f1", "emotion_f1_intensity", "emotion_va_score",
+    "emotion_va_intensity_score", "binary_om_accuracy", "binary_human_accuracy", "binary_om_accuracy_hp",
+    "binary_human_accuracy_hp", "pairwise_accuracy", "pairwise_kendall_tau", "response_similarity",
+    "response_similarity_original", "response_similarity_llm_improved", "response_similarity_human_edited",
+    "response_preference_alignment", "draft_judge_score", "draft_binary_alignment",
+}  # fmt: skip
+IN_COMPOSITE = (
+    "avg_emotion_f1", "avg_emotion_va_score", "avg_binary_om_accuracy", "avg_binary_human_accuracy",
+    "avg_pairwise_accuracy", "panas_baseline_adjusted", "q1_looking_for_score", "q2_emotion_clarity_match",
+    "q3_model_fit_match", "q3_follow_up_score", "four_branch_normalized", "composite_score",
+)  # fmt: skip
 TEXTS = {"original": "original", "llm_improved": "alternate", "human_edited": "human"}
 Scores = dict[str, Any]
 
@@ -220,14 +233,15 @@ def panas(conversation: Any, said: Any) -> Scores:
         for form in (pre, post, said)
     ]
     a, b, c = items
-    off = mean([abs(b[name] - c[name]) for name in AFFECT])
+    errors_of = {name.title(): abs(b[name] - c[name]) for name in AFFECT}
+    off = mean(errors_of.values())
     return {
         "panas_mae": mean(errors), "panas_normalized": max(0.0, 1 - mean(errors) / 60),
         "panas_pa_mae": errors[0], "panas_na_mae": errors[1], "panas_pa_normalized": max(0.0, 1 - errors[0] / 60),
         "panas_na_normalized": max(0.0, 1 - errors[1] / 60), "panas_pa_baseline_adjusted": gains[0],
         "panas_na_baseline_adjusted": gains[1], "panas_baseline_adjusted": mean(gains),
         "panas_item_baseline_adjusted": mean([adjusted(a[name], b[name], c[name], 6) for name in AFFECT]),
-        "panas_item_mae": off, "panas_item_normalized": 1 - off / 6,
+        "panas_item_mae": off, "panas_item_normalized": 1 - off / 6, "panas_item_errors": errors_of,
     }  # fmt: skip
 
 
@@ -258,8 +272,7 @@ def post_conversation(conversation: Any, said: Any) -> Scores:
         "q2_emotion_clarity_match": float(truth["q2_emotionClarity"].lower() == wide["q2_emotionClarity"].lower()),
         "q3_model_fit_match": float(fits[0] == fits[1]), "q3_model_fit_ordinal_distance": abs(fits[0] - fits[1]),
         "q3_follow_up_score": follow_up(*(of.get("q3_followUp_whatFeltOff", []) for of in (truth, wide))),
-        "four_branch_mae": off, "four_branch_normalized": max(0.0, 1 - off / 6),
-        **{f"four_branch_{name}_mae": error for name, error in errors.items()},
+        "four_branch_mae": off, "four_branch_normalized": max(0.0, 1 - off / 6), "four_branch_per_branch": errors,
     }  # fmt: skip
 
 
@@ -270,27 +283,46 @@ def score(conversation: Any, run: Any) -> Scores:
     turns = []
     for turn in conversation["turns"]:
         own, judgements = said[turn["turnNumber"]], turn["annotations"]["binaryJudgements"]
-        found = emotion(turn["moodShiftTags"], own["em_emotion_tags"])
+        found = {"turnNumber": turn["turnNumber"]} | emotion(turn["moodShiftTags"], own["em_emotion_tags"])
         for name, (field, fields) in BINARY.items():
             counts = binary(judgements, own[field], fields)
             pooled[name] = [a + b for a, b in zip(pooled[name], counts, strict=True)]
             task, _, hp = name.partition("_")
-            accuracy = derived(*counts)["accuracy"] if judgements else float(not hp)
-            found[f"binary_{task}_accuracy{hp and '_hp'}"] = accuracy
-        found |= preferences(turn, own) | drafts(judgements, own)
-        found["tagged"] = found["emotion_hit_rate"] if turn["moodShiftTags"] else None
-        turns.append(found)
-    scores = {f"avg_{name}": mean([turn[name] for turn in turns]) for name in turns[0]}
-    scores["avg_emotion_hit_rate_tagged_only"] = scores.pop("avg_tagged")
-    for name, counts in pooled.items():
-        scores |= {f"pooled_{name}_{key}": value for key, value in derived(*counts).items()}
-    for suffix, a, b in (
-        ("", scores["avg_binary_human_accuracy"], scores["avg_binary_human_accuracy_hp"]),
-        ("_mcc", scores["pooled_human_mcc"], scores["pooled_human_hp_mcc"]),
-    ):
-        scores[f"hp_perspective_gap{suffix}"] = a - b
-        scores[f"hp_perspective_alignment{suffix}"] = b / a if a > 0 else 0.0
+            found[metrics_key(name)] = scores = derived(*counts)
+            found[f"binary_{task}_accuracy{hp and '_hp'}"] = scores["accuracy"] if judgements else float(not hp)
+        turns.append(found | preferences(turn, own) | drafts(judgements, own))
+    means = {f"avg_{name}": mean([turn[name] for turn in turns]) for name in turns[0] if name in AVERAGED}
+    means["avg_emotion_hit_rate_tagged_only"] = mean(
+        [
+            own["emotion_hit_rate"]
+            for own, turn in zip(turns, conversation["turns"], strict=True)
+            if turn["moodShiftTags"]
+        ]
+    )
     post = post_conversation(conversation, run["post_conversation"])
+    means["avg_four_branch_mae"] = post["four_branch_mae"]
+    counts_of = {f"pooled_{metrics_key(name)}": derived(*counts) for name, counts in pooled.items()}
+    gaps = {}
+    for suffix, a, b in (
+        ("", means["avg_binary_human_accuracy"], means["avg_binary_human_accuracy_hp"]),
+        ("_mcc", counts_of["pooled_binary_human_metrics"]["mcc"], counts_of["pooled_binary_human_metrics_hp"]["mcc"]),
+    ):
+        gaps[f"hp_perspective_gap{suffix}"] = a - b
+        gaps[f"hp_perspective_alignment{suffix}"] = b / a if a > 0 else 0.0
+    return {
+        "conversationId": run["conversationId"], "mode": run["mode"], "em_model": run["em_model"], "turn_scores": turns,
+        "post_score": post, **means, **counts_of, **gaps, **composites(means, post),
+    }  # fmt: skip
+
+
+def metrics_key(name: str) -> str:
+    """Return the key of the counts of a binary task."""
+    task, _, hp = name.partition("_")
+    return f"binary_{task}_metrics{hp and '_hp'}"
+
+
+def composites(means: Scores, post: Scores) -> Scores:
+    """Return the composites of a conversation and the averages that they rest on."""
     gain = post["panas_baseline_adjusted"]
     panas01 = 0.5 if gain is None else (gain + 1) / 2
     wide = mean(
@@ -299,23 +331,38 @@ def score(conversation: Any, run: Any) -> Scores:
             for name in ("q1_looking_for_score", "q2_emotion_clarity_match", "q3_model_fit_match", "q3_follow_up_score")
         ]
     )
-    blend = 0.5 * scores["avg_emotion_f1"] + 0.5 * scores["avg_emotion_va_score"]
-    answers = (scores["avg_binary_om_accuracy"] + scores["avg_binary_human_accuracy"]) / 2
-    quality = 0.5 * answers + 0.5 * scores["avg_pairwise_accuracy"]
+    pairwise = means["avg_pairwise_accuracy"]
+    blend = 0.5 * means["avg_emotion_f1"] + 0.5 * means["avg_emotion_va_score"]
+    answers = (means["avg_binary_om_accuracy"] + means["avg_binary_human_accuracy"]) / 2
+    quality = 0.5 * answers + 0.5 * pairwise
     holistic = 0.4 * panas01 + 0.3 * wide + 0.3 * post["four_branch_normalized"]
-    of_turns = (blend + answers + scores["avg_pairwise_accuracy"]) / 3
+    of_turns = (blend + answers + pairwise) / 3
     of_wide = (panas01 + wide + post["four_branch_normalized"]) / 3
-    return scores | post | {
-        "turns": turns,
-        "emotion_blend": blend, "evaluation_quality": quality, "holistic": holistic, "turn_level_average": of_turns,
-        "conversation_wide_average": of_wide, "avg_four_branch_mae": post["four_branch_mae"],
+    return {
+        "turn_level_average": of_turns, "conversation_wide_average": of_wide,
         "composite_score": round(100 * (0.24 * blend + 0.49 * quality + 0.27 * holistic), 2),
         "equal_weight_composite": round(100 * (of_turns + of_wide) / 2, 2),
     }  # fmt: skip
 
 
+def aggregate(own: list[Scores]) -> Scores:
+    """Return the means of a model's conversations, each with its number, the standard errors and the pooled counts."""
+    flat = [{**one["post_score"], **one} for one in own]
+    row = {"em_model": own[0]["em_model"], "mode": own[0]["mode"], "n_conversations": len(own)}
+    for name, value in flat[0].items():
+        if isinstance(value, float | int) or value is None:
+            values = [one[name] for one in flat if one[name] is not None]
+            row[name], row[f"{name}_n"] = mean(values), len(values)
+            if name in IN_COMPOSITE:
+                row[f"{name}_se"] = stdev(values) / sqrt(len(values)) if len(values) > 1 else None
+    for name in map(metrics_key, BINARY):
+        key = f"pooled_{name}"
+        row[key] = derived(*(sum(one[key][cell] for one in own) for cell in ("tp", "tn", "fp", "fn")))
+    return row
+
+
 def main(data: str, runs: str, output: str) -> None:
-    """Score every run of a folder, and write the means of every model."""
+    """Score every run of a folder, and write every published key of ``scores.json``."""
     truth = {}
     for path in sorted(Path(data).glob("*.json")):
         conversation = json.loads(path.read_bytes())
@@ -323,12 +370,14 @@ def main(data: str, runs: str, output: str) -> None:
     found = defaultdict(list)
     for path in sorted(Path(runs).glob("*.json")):
         run = json.loads(path.read_bytes())
-        found[run["em_model"]].append(score(truth[run["conversationId"]], run))
-    means = {
-        model: {name: mean([one[name] for one in own]) for name in own[0] if name != "turns"}
-        for model, own in found.items()
-    }
-    Path(output).write_text(json.dumps({"conversations": found, "means": means}), encoding="utf-8")
+        found[run["em_model"], run["mode"]].append(score(truth[run["conversationId"]], run))
+    rows = [aggregate(own) for own in found.values()]
+    composite = [row["composite_score"] for row in rows]
+    spread = stdev(composite) if len(rows) > 1 else 0.0
+    for row in rows:
+        row["composite_z"] = (row["composite_score"] - mean(composite)) / spread if spread else 0.0
+    scores = {"metadata": {}, "conversations": [one for own in found.values() for one in own], "aggregates": rows}
+    Path(output).write_text(json.dumps(scores), encoding="utf-8")
 
 
 if __name__ == "__main__":

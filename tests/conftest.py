@@ -7,16 +7,22 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import count
 from pathlib import Path
+from ssl import SSLContext
 from types import SimpleNamespace
 from typing import Any
 
+import httpcore2
 import pytest
+from httpcore2 import default_ssl_context
 from hub_server import HubServer
 from hypothesis import HealthCheck, settings
 
 from attune_data import Collection, Conversations, Runs, load, load_runs
+from attune_data.io.documents import Document
+from attune_data.loading import Reader
 
 Json = dict[str, Any]
 
@@ -73,6 +79,41 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_read_once() -> Iterator[None]:
+    """Let all clients of one environment share the system's certificates, which take 20 ms to read."""
+    read = cache(lambda _environment, trust_env: default_ssl_context(_trust_env=trust_env))
+
+    def shared(*, _trust_env: bool = True) -> SSLContext:
+        return read((os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")), _trust_env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", shared)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def demo_parsed_once() -> Iterator[None]:
+    """Parse each record of the demos once in a process: nothing changes records, and hundreds of tests load them."""
+    read = Reader.read
+    parsed: dict[tuple[Any, bytes], Any] = {}
+
+    def shared(self: Reader[Any], document: Document) -> Any:
+        if not re.fullmatch(r"demo[a-z_]*\.jsonl:[0-9]+", document.name):
+            return read(self, document)
+        key = (self.kind, document.data)
+        if key not in parsed:
+            first = Reader(self.kind)
+            parsed[key] = read(first, document)
+            assert not [*first.issues]
+        self.own += 1
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Reader, "read", shared)
+        yield
 
 
 Triple = tuple[str, str, str]

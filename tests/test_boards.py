@@ -142,6 +142,7 @@ def test_the_page_is_what_the_script_writes(tmp_path: Path, text: str) -> None:
     assert "has 3.19 by experts and 3.89 to 4.24 by judges" in text
 
 
+@pytest.mark.slow
 def test_reliabilities_of_boards_are_cronbachs_alpha() -> None:
     # Models as persons and questions as items, from the answers alone.
     scores = boards_separation.emobench_metrics()

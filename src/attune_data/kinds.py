@@ -1,21 +1,27 @@
 """The kinds of record of the library, each defined beside its records, and of installed packages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from attune_data.attunebench.kinds import CONVERSATION, RUN
 from attune_data.collection import ForeignFile, Kind
-from attune_data.comparisons import COMPARISON
-from attune_data.eibench.kinds import EPISODE, SCENARIO
-from attune_data.emobench import ITEM, PREDICTION
-from attune_data.eqbench import ANSWER, QUESTION
-from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
-from attune_data.eqbench4 import ENTRY, ROLEPLAY
 from attune_data.record import Record
-from attune_data.references import EntryPoints
-from attune_data.sage import DIALOGUE, PROFILE
-from attune_data.spiralbench import CHATLOG
+from attune_data.references import EntryPoints, resolve
 from attune_data.text import columns_of_terminal
+
+if TYPE_CHECKING:
+    from attune_data.attunebench.kinds import CONVERSATION, RUN
+    from attune_data.comparisons import COMPARISON
+    from attune_data.eibench.kinds import EPISODE, SCENARIO
+    from attune_data.emobench import ITEM, PREDICTION
+    from attune_data.eqbench import ANSWER, QUESTION
+    from attune_data.eqbench3 import SITUATION, TRANSCRIPT, VERDICT
+    from attune_data.eqbench4 import ENTRY, ROLEPLAY
+    from attune_data.sage import DIALOGUE, PROFILE
+    from attune_data.spiralbench import CHATLOG
+
+    KINDS: tuple[Kind[Any, Any], ...]
+    """Every kind of the library."""
 
 __all__ = [
     "ANSWER",
@@ -44,15 +50,35 @@ __all__ = [
     "show",
 ]
 
-KINDS: tuple[Kind[Any, Any], ...] = (
-    *(CONVERSATION, RUN, SCENARIO, EPISODE, PROFILE, DIALOGUE, ITEM, PREDICTION, QUESTION, ANSWER),
-    *(SITUATION, TRANSCRIPT, VERDICT, ROLEPLAY, ENTRY),
-    *(COMPARISON, CHATLOG),
-)
-"""Every kind of the library."""
+_NAMES = {
+    "attunebench.kinds": "CONVERSATION RUN",
+    "eibench.kinds": "SCENARIO EPISODE",
+    "sage": "PROFILE DIALOGUE",
+    "emobench": "ITEM PREDICTION",
+    "eqbench": "QUESTION ANSWER",
+    "eqbench3": "SITUATION TRANSCRIPT VERDICT",
+    "eqbench4": "ROLEPLAY ENTRY",
+    "comparisons": "COMPARISON",
+    "spiralbench": "CHATLOG",
+}
+_HOMES = {name: f"attune_data.{module}:{name}" for module, names in _NAMES.items() for name in names.split()}
 
-INSTALLED: EntryPoints[Kind[Any, Any]] = EntryPoints("attune_data.kinds", Kind, {kind.noun for kind in KINDS})
+INSTALLED: EntryPoints[Kind[Any, Any]] = EntryPoints("attune_data.kinds", Kind, set(map(str.lower, _HOMES)))
 """The kinds of installed packages."""
+
+
+@cache
+def _kinds() -> tuple[Kind[Any, Any], ...]:
+    return tuple(map(resolve, _HOMES.values()))
+
+
+def __getattr__(name: str) -> Any:
+    """Import a kind when it is first used, as one that reads records of a benchmark needs no other's."""
+    if name == "KINDS":
+        return _kinds()
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return resolve(_HOMES[name])
 
 
 def all_kinds() -> Iterator[Kind[Any, Any]]:
@@ -60,7 +86,7 @@ def all_kinds() -> Iterator[Kind[Any, Any]]:
 
     A package that cannot be imported costs a warning, and its kinds are left out.
     """
-    yield from KINDS
+    yield from _kinds()
     yield from INSTALLED.loaded.values()
 
 

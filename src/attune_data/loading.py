@@ -24,7 +24,7 @@ from attune_data.io.documents import FILES, VALUES_LIMIT, Budget, Choice, Docume
 from attune_data.io.pieces import pieces
 from attune_data.io.sources import Source, documents, is_dataset, source_text
 from attune_data.issues import LEFT_OUT, Issue, IssueLog, LoadError, Severity, SourceError, file_of, shown
-from attune_data.kinds import KINDS, all_kinds, kind_of_document, other_file
+from attune_data.kinds import all_kinds, kind_of_document, other_file
 from attune_data.record import Record, gc_paused
 from attune_data.repair import IssueCollector
 from attune_data.text import plural, without_surrogates
@@ -392,7 +392,7 @@ def _checked_kind(kind: object) -> Kind[Any, Any]:
     if isinstance(kind, Kind):
         return kind
     given = shown(kind) if isinstance(kind, str) else f"of type {type(kind).__name__}"
-    names = [f"attune_data.kinds.{one.noun.upper()}" for one in kinds_meant(kind) or KINDS]
+    names = [f"attune_data.kinds.{one.noun.upper()}" for one in kinds_meant(kind) or all_kinds()]
     raise TypeError(f"the kind is {given}; expected a Kind: {' or '.join(names)}")
 
 
@@ -503,22 +503,23 @@ def collect(
         What was noticed while they were read, by the time that the last one is; findings are added.
     """
     kept: dict[object, tuple[Any, str]] = {}
-    with gc_paused():
+    with gc_paused() as scan_new:
         for pair in found:
+            scan_new()
             first = kept.setdefault(kind.key(pair[0]), pair)
             if first is not pair:
                 duplicate = kind.duplicate(first[0], pair[0])
                 counts, other = (pair, first) if duplicate.second_counts else (first, pair)
                 issues.append(kind.left_out(duplicate, other[0], other[1], counts[1]))
                 kept[kind.key(pair[0])] = counts
-    records = [record for record, _ in kept.values()]
-    if kind.check_all is not None:
-        findings = IssueCollector(source_name(source))
-        kind.check_all(records, len({file_of(name) for _, name in kept.values()}), findings)
-        issues.extend(findings.issues)
-    if on_error == "raise" and issues.has_errors:
-        raise LoadError(issues)
-    return kind.collection(records, [*issues], files={record.id: name for record, name in kept.values()})
+        records = [record for record, _ in kept.values()]
+        if kind.check_all is not None:
+            findings = IssueCollector(source_name(source))
+            kind.check_all(records, len({file_of(name) for _, name in kept.values()}), findings)
+            issues.extend(findings.issues)
+        if on_error == "raise" and issues.has_errors:
+            raise LoadError(issues)
+        return kind.collection(records, [*issues], files={record.id: name for record, name in kept.values()})
 
 
 def records_of(

@@ -140,6 +140,19 @@ def first_paragraph(function: object) -> str:
     return " ".join((getdoc(function) or "").partition("\n\n")[0].split()) if isfunction(function) else ""
 
 
+PER_UNIT = ("mean", "share")
+"""Names of the statistics for which each unit has a value of its own."""
+
+PSEUDO_VALUES = "pseudo_values"
+"""Name of the statistic of an estimate from all units together: the mean of the pseudo-values of the units."""
+
+OF_GROUPS = ("mean_of_means", "mean_of_clipped_means")
+"""Names of the statistics of two terms for each group."""
+
+OF_UNITS = (*PER_UNIT, PSEUDO_VALUES, *OF_GROUPS, "accuracy", "precision", "recall", "f1", "mcc")
+"""Names of all statistics that follow from sums over units, the keys of `attune_metrics.stats.bootstrap.STATISTICS`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """What can be known of a metric without running it.

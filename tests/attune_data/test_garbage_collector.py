@@ -59,6 +59,21 @@ def test_it_is_off_while_records_are_read_and_then_as_before(
     assert gc.isenabled() is collector
 
 
+def test_only_new_objects_are_scanned_meanwhile(collector: bool) -> None:
+    scanned: set[int] = set()
+
+    def watch(_: str, info: dict[str, int]) -> None:
+        if not gc.isenabled():
+            scanned.add(info["generation"])
+
+    gc.callbacks.append(watch)
+    try:
+        load("demo")
+    finally:
+        gc.callbacks.remove(watch)
+    assert scanned == ({0} if collector else set())
+
+
 @pytest.mark.parametrize("loader", [load, load_runs])
 def test_it_is_off_while_progress_is_told(loader: Loader, collector: bool, source: Callable[[Loader], Path]) -> None:
     seen: list[bool] = []

@@ -75,7 +75,8 @@ def test_kinds_are_told_apart() -> None:
     own = [kind.loader for kind in KINDS if kind.loader != "load_records"]
     assert len({*own}) == len(own)
     assert KINDS[0] is CONVERSATION
-    assert {*map(id, KINDS)} == {id(one) for one in vars(attune_data.kinds).values() if isinstance(one, Kind)}
+    exported = (getattr(attune_data.kinds, name) for name in attune_data.kinds.__all__)
+    assert {*map(id, KINDS)} == {id(one) for one in exported if isinstance(one, Kind)}
 
 
 @every_kind

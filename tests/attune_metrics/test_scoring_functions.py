@@ -46,6 +46,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "hp_reference": Call(None, "no"),
         "prepare_answers": Call(TRUE),
         "count_answers": Call(prepare_answers(TRUE), GUESSED),
+        "count_predictions": Call(prepare_answers(TRUE), GUESSED),
         **{
             name: Call(TRUE, GUESSED)
             for name in (

@@ -9,13 +9,12 @@ __all__ = ["failing", "killing"]
 
 
 def killing(folder: str) -> Callable[[int], int]:
-    """Return a function that ends its process at the task 3, the first time it comes."""
+    """Return a function that ends its process at its first task."""
     mark = Path(folder, "killed")
 
     def work(task: int) -> int:
-        if task == 3 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
         return task * task
 
     return work

@@ -213,7 +213,7 @@ def scores_of(
     chosen = _benchmark(benchmark)
     packed = data if isinstance(data, Mapping) else packed_data(data, benchmark=benchmark)
     scorer = PartScorer(chosen, packed, options)
-    names = [*scorer.scorer.score([], [])]
+    names = [*scorer.scorer.score([])]
     if missing := {*names, *_BESIDE} - {*scored.column_names}:
         raise MetricInputError(f"the table lacks the columns {listed(sorted(missing), 5)}; did score_batch make it?")
     _check_same(scored, scorer, _options_text(chosen, options))
@@ -228,7 +228,10 @@ def scores_of(
                 rows[id(record)] = (frame, place)
                 yield record, name or f"row {place}"
 
-    return scorer.join(collect("the table", scorer.kind, found(), IssueLog()), rows)
+    # Found here, as processes that score parts do without it.
+    from attune_bench.verbs.scores import Scores
+
+    return Scores.of(scorer.join(collect("the table", scorer.kind, found(), IssueLog()), rows))
 
 
 _BESIDE = ("record", "file", "issues", "data", "options")

@@ -34,9 +34,8 @@ from attune_bench.scores.pairwise import ORDERS as OUTCOMES
 from attune_bench.scores.table import KEYS, ScoreTable
 from attune_bench.stats.options import AnalysisOptions, ResampleCache, SamplingKeywords, ScoreSeries, interval_ends
 from attune_bench.stats.summary import summary
-from attune_metrics.metric import Metric, MetricInputError, nan_to_none
+from attune_metrics.metric import PSEUDO_VALUES, Metric, MetricInputError, nan_to_none
 from attune_metrics.stats.agreement import cohen_kappa_interval
-from attune_metrics.stats.bootstrap import PSEUDO_VALUES
 from attune_metrics.stats.pair_planning import next_pairs as planned_pairs
 from attune_metrics.stats.pairwise import ComparisonFit
 from attune_metrics.stats.sums import Floats

@@ -16,7 +16,8 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.cli.options import format_option, option, verb, was_given
+from attune_bench.cli.analysis_options import format_option
+from attune_bench.cli.options import option, verb, was_given
 from attune_bench.cli.output import UserError, emit, mistakes
 from attune_bench.scores.columns import Columns, Frame, FrameColumn, share, text, true_false, whole
 from attune_bench.scores.columns import columns as frame_columns

@@ -1,7 +1,6 @@
 """The commands `show`, `describe` and `validate` about records, `score` and `demo`."""
 
 import json
-import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,58 +11,33 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
-from attune_bench.cli.options import (
-    benchmark_option,
-    data_option,
-    format_option,
-    option,
-    output_option,
-    own_options,
-    results_option,
-    sampling_options,
-    verb,
-    where_option,
-    where_traits,
-)
+from attune_bench.cli.analysis_options import format_option, kind_option, sampling_options
+from attune_bench.cli.options import benchmark_option, option, results_option, verb, where_option, where_traits
 from attune_bench.cli.output import (
     UserError,
-    check_file,
     check_page,
     command_line,
     emit,
     kind_of,
     mistakes,
     page_progress,
-    print_document,
-    progress,
     say,
     validate_command,
     write_page,
-    writing,
 )
+from attune_bench.cli.scoring import as_described, print_ranking
 from attune_bench.cli.sources import (
-    Scored,
-    as_described,
-    baselines_option,
     benchmark_of_kind,
-    check_belongs,
     check_kind,
-    check_usable,
     kind_of_source,
-    kind_option,
     load,
     loaded,
     named_benchmark,
-    print_ranking,
-    problems_of,
-    score_sources,
-    scored_benchmark,
     subgroup,
+    table_columns_option,
 )
-from attune_bench.cli.stops import with_stops
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.verbs.scoring import score as score_records
-from attune_bench.verbs.streaming import MOST_JOBS, stream
 from attune_data.collection import Collection, Kind
 from attune_data.comparisons import COMPARISON
 from attune_data.description import describe as count
@@ -79,13 +53,12 @@ if TYPE_CHECKING:
 
 _benchmark = benchmark_option("A benchmark, or module:NAME; by default the content tells.")
 _format = format_option("table", "json")
-_columns = option("--columns", "Columns of a table of comparisons that have another name: a=left,b=right.", folded=True)
 
 
 @verb("show demo", "show demo 4efd4f90 --results demo")
 @click.argument("source")
 @click.argument("id", required=False)
-@_columns
+@table_columns_option
 @where_option
 @option("--turn", "Number of the turn to show, where the record has numbered turns.", int)
 @results_option("Show beside the record what models made of it, from these results")
@@ -154,7 +127,7 @@ def _results(kind: Kind[Any, Any], sources: tuple[str, ...], benchmark: str | No
 @option("--small-cells", "Show values that rest on fewer than 5 people, too.", bool)
 @_benchmark
 @kind_option
-@_columns
+@table_columns_option
 @_format
 @sampling_options("seed", "resamples")
 def describe(
@@ -187,6 +160,8 @@ def describe(
         if html is not None:
             write_page(html, data_html(asked))
         else:
+            from attune_bench.cli.documents import print_document
+
             print_document(data_document(asked), "json" if format == "json" else "table")
         return
     if small_cells:
@@ -223,7 +198,7 @@ def _asked(
 @_benchmark
 @kind_option
 @option("--strict", "Exit with 1 on warnings too.", bool)
-@_columns
+@table_columns_option
 @_format
 def validate(
     sources: tuple[str, ...],
@@ -275,80 +250,6 @@ def _benchmark_of(kind: Kind[Any, Any], name: str | None) -> Benchmark:
     if (found := benchmark_of_kind(kind, "data")) is not None:
         return found
     raise UserError(f"no results are scored against {kind.plural}; give the data that models answered as SOURCE")
-
-
-@verb("score --results demo --data demo", own="score")
-@results_option("What models made", required=True)
-@data_option("What the results are of")
-@output_option(
-    "Where to write the scores: a name in .parquet, or in .json for a benchmark that has such a file. By default "
-    "scores.json of these, else scores.parquet, which alone has repeats."
-)
-@benchmark_option("A benchmark, or module:NAME; by default the results tell.")
-@option(
-    "--jobs",
-    "How many processes score; by default as many as there are processors, where there is enough to do.",
-    click.IntRange(min=1, max=MOST_JOBS),
-    folded=True,
-)
-@baselines_option
-@_columns
-@click.pass_context
-def score(
-    ctx: click.Context,
-    /,
-    results: tuple[str, ...],
-    data: str | None,
-    output: Path | None,
-    benchmark: str | None,
-    jobs: int | None,
-    baselines: bool,
-    **given: Any,
-) -> None:
-    """Score results against the data they are of, and write the scores to a file."""
-    chosen = scored_benchmark(benchmark, results, data)
-    options = own_options(ctx, chosen, given)
-    if jobs is not None and chosen.streaming is None:
-        raise UserError(f"{chosen.title} is scored in one process; leave out --jobs")
-    target = output or Path(chosen.scores_format.default if chosen.scores_format else "scores.parquet")
-    check_file(target, [*results, data], "--output")
-    endings = [".parquet", *([".json"] if chosen.scores_format else [])]
-    if (ending := target.suffix.lower()) not in endings:
-        why = f": {chosen.title} has no file of scores in JSON" if ending == ".json" else ""
-        prints = shlex.join(["attune-bench", "report", str(target.with_suffix(".parquet")), "--format", ending[1:]])
-        then = f"; then {prints} prints them" if ending in {".json", ".csv"} else ""
-        raise UserError(f"--output {target} has to end in {' or '.join(endings)}{why}{then}")
-    made = kind_of(chosen.results)
-    with progress() as phase:
-        if chosen.streaming is not None and data is not None and not baselines:
-            phases = phase(f"reading {kind_of(chosen.data).plural}", None), phase(f"scoring {made.plural}", None)
-            with mistakes():
-                streamed = stream(
-                    benchmark or chosen.name, data, results, jobs=jobs, check=check_usable, progress=phases, **options
-                )
-            check_belongs(streamed.scores.values, streamed.results, results, data)
-            scored = Scored(chosen, with_stops(streamed.scores, results), streamed.data, streamed.results)
-        else:
-            scored = score_sources(chosen, results, data, phase, name=benchmark, baselines=baselines, options=options)
-    scores = scored.scores
-    if scores.repeats is not None and output is None:
-        target = target.with_suffix(".parquet")
-    with writing(target, "--output"), mistakes():
-        scores.write(target)
-    said = f", protocol {scores.provenance.protocol}" if scores.provenance.protocol else ""
-    models = plural(len(scores.models), "model")
-    if scores.conditions != (None,):
-        models += f" in {plural(len(scores.conditions), scores.provenance.condition)}"
-    # A result is of one repeat where its kind says which, else of all.
-    repeats = scores.repeats if "repeat" in made.model.model_fields else None
-    rows = scores.values if repeats is None else repeats
-    # A result without a row of its own, such as a comparison of two models, is in the rows of several.
-    scored_results = len(scored.made) if chosen.row is None else rows.height
-    emit(f"{target}: {plural(scored_results, made.noun, made.plural)} of {models}{said}")
-    if problems := problems_of(scored, results, data, forced=benchmark):
-        emit(problems)
-    forced = {} if chosen in BENCHMARKS else {"--benchmark": benchmark}
-    emit(f"next: {command_line('report', [str(target)], forced)}")
 
 
 @verb("demo", own="demo")

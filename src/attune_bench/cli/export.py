@@ -14,6 +14,7 @@ import polars as pl
 from attune_bench.adapters.eee import Publisher, Relationship, Samples, eee_records
 from attune_bench.adapters.exports import check_proposable, flat_tables, hub_results, push_hub_results
 from attune_bench.adapters.r_tables import table_files
+from attune_bench.cli.analysis_options import kind_option, metric_option, sampling_options
 from attune_bench.cli.help import VerbGroup
 from attune_bench.cli.options import (
     FILE,
@@ -21,19 +22,17 @@ from attune_bench.cli.options import (
     columns_option,
     data_option,
     many,
-    metric_option,
     option,
     output_option,
     own_benchmark_option,
     results_option,
-    sampling_options,
     verb,
     was_given,
     where_option,
 )
 from attune_bench.cli.output import UserError, emit, kind_of, mistakes, progress, say, warnings_on_stderr, writing
 from attune_bench.cli.scores import benchmark_of_scores, read_scores, records_of, sampling_of, traits_of
-from attune_bench.cli.sources import kind_option, loaded, subgroup
+from attune_bench.cli.sources import loaded, subgroup
 from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides

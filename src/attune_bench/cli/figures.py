@@ -7,17 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attune_bench.analyses import ANALYSES
-from attune_bench.cli.options import (
-    data_option,
-    metric_option,
-    mixed_option,
-    option,
-    output_option,
-    results_option,
-    sampling_options,
-    scores_option,
-    verb,
-)
+from attune_bench.cli.analysis_options import metric_option, mixed_option, sampling_options
+from attune_bench.cli.options import data_option, option, output_option, results_option, scores_option, verb
 from attune_bench.cli.output import UserError, check_file, emit, mistakes, warnings_on_stderr, writing
 from attune_bench.cli.scores import benchmark_of_scores, read_scores, records_of, sampling_of
 from attune_bench.report import figures

@@ -7,24 +7,27 @@ from typing import Any
 import click
 import polars as pl
 
-from attune_bench.cli.help import VerbGroup
-from attune_bench.cli.options import (
-    FILE,
+from attune_bench.cli.analysis_options import (
     analysis_options,
     format_option,
     judge_option,
     labels_option,
-    many,
     mixed_option,
+    sampling_options,
+)
+from attune_bench.cli.documents import print_document
+from attune_bench.cli.help import VerbGroup
+from attune_bench.cli.options import (
+    FILE,
+    many,
     option,
     output_option,
     own_benchmark_option,
-    sampling_options,
     scores_argument,
     scores_option,
     verb,
 )
-from attune_bench.cli.output import UserError, emit, mistakes, page_progress, print_document, with_warnings, writing
+from attune_bench.cli.output import UserError, emit, mistakes, page_progress, with_warnings, writing
 from attune_bench.cli.scores import check_unstated, read_scores, sampling_of
 from attune_bench.report.consensus import consensus_note, consensus_tables, consensus_warnings
 from attune_bench.report.document import Document, Format, document

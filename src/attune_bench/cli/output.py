@@ -11,16 +11,13 @@ from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from attune_bench.benchmarks import BENCHMARKS
-from attune_bench.report.document import Document, Format, render
 from attune_bench.scores.benchmark import Benchmark
 from attune_data.codebook import CodebookError
 from attune_data.collection import Kind
 from attune_data.issues import Issue
 from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, has_colours, wrapped
+from attune_data.text import columns_of_terminal, wrapped
 
 if TYPE_CHECKING:
     from attune_bench.report.transcripts import TranscriptFolder
@@ -88,28 +85,6 @@ def emit(text: str) -> None:
 
 WORDS = "words"
 """The key, in the `meta` of a context, of the words that were typed after the name of a command."""
-
-
-def signature_hint() -> str:
-    """Return the end of the line with the hash of a signature: the command that prints the signature whole."""
-    ctx = click.get_current_context()
-    command = ctx.command_path.removeprefix("attune-bench ")
-    # The signature is the same for every format, and its command takes none.
-    words = re.sub(r" --format[ =]table(?= |$)", "", f" {shlex.join(ctx.meta[WORDS])}")
-    return f"(whole: attune-bench signature {command}{words})"
-
-
-def print_document(document: Document, format: Format) -> None:  # noqa: A002
-    """Write a document to standard output, and of CSV, which has no place for them, the warnings to standard error."""
-    emit(document_text(document, format))
-    if format == "csv":
-        write_warnings(document.warnings)
-
-
-def document_text(document: Document, format: Format = "table") -> str:  # noqa: A002
-    """Return a document as text for standard output: for a terminal in its width and colours."""
-    text = render(document, format=format, columns=columns_of_terminal(None), colours=has_colours(sys.stdout))
-    return f"{text} {signature_hint()}" if format == "table" and document.signature else text
 
 
 def say(text: str) -> None:

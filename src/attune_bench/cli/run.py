@@ -17,11 +17,10 @@ import click
 
 from attune_bench import Scores
 from attune_bench.benchmarks import BENCHMARKS
+from attune_bench.cli.analysis_options import mixed_option, number_of_looks
 from attune_bench.cli.options import (
     all_of,
     benchmark_option,
-    mixed_option,
-    number_of_looks,
     option,
     output_option,
     own_options,
@@ -45,15 +44,8 @@ from attune_bench.cli.output import (
     validate_command,
     write_page,
 )
-from attune_bench.cli.sources import (
-    baselines_option,
-    benchmark_of,
-    check_baselines,
-    load,
-    print_ranking,
-    say_alone,
-    score_sources,
-)
+from attune_bench.cli.scoring import print_ranking, say_alone, score_sources
+from attune_bench.cli.sources import baselines_option, benchmark_of, check_baselines, load
 from attune_bench.cli.stopping import process
 from attune_bench.cli.until import Until, until
 from attune_bench.runner import RunError, RunOptions, RunOutcome, RunSettings

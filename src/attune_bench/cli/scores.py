@@ -13,12 +13,10 @@ import polars as pl
 
 from attune_bench.analyses import ANALYSES
 from attune_bench.benchmarks import all_benchmarks, benchmark_in_use
-from attune_bench.cli.options import (
+from attune_bench.cli.analysis_options import (
     ANALYSIS,
     analysis_options,
     chosen_variant,
-    columns_of,
-    data_option,
     format_option,
     labels_option,
     looks_options,
@@ -26,10 +24,15 @@ from attune_bench.cli.options import (
     margin_option,
     metric_option,
     mixed_option,
+    pair_option,
+)
+from attune_bench.cli.documents import document_text, print_document, signature_hint
+from attune_bench.cli.options import (
+    columns_of,
+    data_option,
     no_scores,
     option,
     own_benchmark_option,
-    pair_option,
     results_option,
     scores_argument,
     scores_option,
@@ -40,18 +43,16 @@ from attune_bench.cli.options import (
 from attune_bench.cli.output import (
     UserError,
     check_page,
-    document_text,
     emit,
     kind_of,
     mistakes,
     page_progress,
-    print_document,
     progress,
-    signature_hint,
     with_warnings,
     write_page,
     write_warnings,
 )
+from attune_bench.cli.scoring import say_alone, score_sources
 from attune_bench.cli.sources import (
     Scored,
     baselines_option,
@@ -59,8 +60,6 @@ from attune_bench.cli.sources import (
     problems_of,
     read,
     records_instead,
-    say_alone,
-    score_sources,
     scored_benchmark,
 )
 from attune_bench.report.columns import Table, in_words, interval_words
@@ -131,7 +130,7 @@ def _as_chosen(scores: Scores, given: Given) -> Scores:
     return scores.allow_mixed() if given.get("allow_mixed") else scores
 
 
-def scores_given(path: Path | None, given: Given) -> tuple[Scores, Scored | None]:
+def scores_given(path: Path | None, given: Given) -> tuple[Scores, Scored[Scores] | None]:
     """Return the scores of a file, or without a file the scores of ``--results``, and what these were made of.
 
     Raises
@@ -231,7 +230,7 @@ def _options(scores: Scores, metric: Sequence[str], given: Given) -> Any:
     return {**sampling_of(given), "metrics": list(metric) or [scores.primary]}
 
 
-def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored | None]:
+def _reportable(path: Path | None, given: Given) -> tuple[Scores, Scored[Scores] | None]:
     """Return what `scores_given` does; refuse models without a common unit."""
     read, scored = scores_given(path, given)
     with mistakes():

@@ -1,61 +1,53 @@
-"""The sources that a command names: the kind of their records, reading the records, and scoring results."""
+"""The sources that a command names: the kind of their records, and reading the records."""
 
 import shlex
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from operator import or_
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import click
-import polars as pl
 
-from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_named
 from attune_bench.cli.options import columns_of, option, scores_argument_of, where_traits
 from attune_bench.cli.output import (
     Phase,
     UserError,
     command_line,
-    emit,
     first_issue,
     kind_of,
     mistakes,
     progress,
-    say,
     validate_command,
 )
-from attune_bench.cli.stops import with_stops
-from attune_bench.report.document import render
-from attune_bench.report.text import ranking_document
 from attune_bench.scores.benchmark import Benchmark
 from attune_bench.scores.files import is_score_file
 from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
-from attune_bench.scores.pairwise import described
 from attune_bench.scores.rating_tables import rating_columns
+from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.table_columns import COLUMNS, long_layout
 from attune_bench.scores.table_files import ROW, TABLES_ALONE, description_of, read_table
 from attune_data.collection import Collection, Kind
 from attune_data.comparisons import COMPARISON
 from attune_data.io.documents import read_input
 from attune_data.issues import SourceError, count_severities
-from attune_data.kinds import KINDS
+from attune_data.kinds import all_kinds
 from attune_data.loading import load_records, parse_object, recognise
-from attune_data.publishing import TABLE_SCHEMA_KINDS
-from attune_data.references import resolve
-from attune_data.text import columns_of_terminal, has_blocks, has_colours, plural
+from attune_data.text import plural
 from attune_metrics.metric import MetricInputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+S = TypeVar("S", bound=ScoreTable)
 
 Side = Literal["data", "units", "results"]
 
-kind_option = option(
-    "--kind",
-    f"Type of the records, if the content does not tell it, as for demo: {', '.join(TABLE_SCHEMA_KINDS)}.",
-    TABLE_SCHEMA_KINDS,
-    metavar="KIND",
+table_columns_option = option(
+    "--columns", "Columns of a table of comparisons that have another name: a=left,b=right.", folded=True
 )
 
 baselines_option = option(
@@ -71,14 +63,14 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
     UserError
         Where it is a file of scores or a table of results.
     """
-    if _is_table_of_comparisons(source):
+    if is_table_of_comparisons(source):
         return COMPARISON
     if source.lower().endswith(TABLES_ALONE) or is_score_file(source):
         raise UserError(scores_instead(source) or _reads(source, "a table"))
     if noun is not None:
         if name is not None:
             raise UserError("--kind says what the records are, so leave --benchmark out")
-        return next(kind for kind in KINDS if kind.noun == noun)
+        return next(kind for kind in all_kinds() if kind.noun == noun)
     of = None if name is None else named_benchmark(name)
     kinds = None if of is None else [kind_of(one) for one in (of.data, of.results, of.units) if one is not None]
     try:
@@ -87,11 +79,13 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
         raise UserError(scores_instead(source) or str(error)) from None
 
 
-def _is_table_of_comparisons(source: str) -> bool:
-    return _is_table(source) and is_comparison_file(source, _columns(source))
+def is_table_of_comparisons(source: str) -> bool:
+    """Tell whether a source is a table of comparisons."""
+    return is_table(source) and is_comparison_file(source, _columns(source))
 
 
-def _is_table(source: str) -> bool:
+def is_table(source: str) -> bool:
+    """Tell whether a source is a table of CSV or XLSX."""
     return source.lower().endswith(TABLES_ALONE)
 
 
@@ -204,7 +198,7 @@ def load(kind: Kind[Any, Any], sources: Sequence[str], phase: Phase | None = Non
 
 def _load_source(source: str, kind: Kind[Any, Any], step: Callable[[int], object]) -> Collection[Any]:
     """Return the records of a source, which may be a table of comparisons."""
-    if kind is COMPARISON and _is_table_of_comparisons(source):
+    if kind is COMPARISON and is_table_of_comparisons(source):
         with mistakes():
             return read_comparisons(source, columns=_columns(source))[0]
     if _given_columns():
@@ -259,14 +253,14 @@ def subgroup(kind: Kind[Any, Any], records: Collection[Any], where: tuple[str, .
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(Generic[S]):
     """Scores, and the records that they were made of.
 
     Attributes
     ----------
     benchmark : Benchmark
         The benchmark that the results belong to.
-    scores : Scores
+    scores : ScoreTable
         The scores of the results and of the baselines.
     data : Collection or None
         The data that the models answered; None if the benchmark takes no data.
@@ -277,7 +271,7 @@ class Scored:
     """
 
     benchmark: Benchmark
-    scores: Scores
+    scores: S
     data: Collection[Any] | None
     results: Collection[Any]
     baselines: Sequence[Any] = ()
@@ -286,14 +280,6 @@ class Scored:
     def made(self) -> Sequence[Any]:
         """Everything that was scored."""
         return [*self.results, *self.baselines] if self.baselines else self.results
-
-
-def as_described(scores: Scores, found: Collection[Any], results: Sequence[str]) -> Scores:
-    """Return scores with what TOML files beside tables of comparisons say of them."""
-    for source in filter(_is_table, results):
-        if (beside := description_of(source)).file and _is_table_of_comparisons(source):
-            scores = Scores.of(described(scores, found, beside.metrics, beside.about, source))
-    return scores
 
 
 def scored_benchmark(name: str | None, results: Sequence[str], data: str | None) -> Benchmark:
@@ -329,7 +315,7 @@ def check_baselines(benchmark: Benchmark) -> None:
         )
 
 
-def check_belongs(values: pl.DataFrame, results: Collection[Any], sources: Sequence[str], data: str | None) -> None:
+def check_belongs(values: "pl.DataFrame", results: Collection[Any], sources: Sequence[str], data: str | None) -> None:
     """Raise a UserError if none of the results has a value."""
     if values.is_empty():
         kind = results.kind
@@ -339,7 +325,7 @@ def check_belongs(values: pl.DataFrame, results: Collection[Any], sources: Seque
         )
 
 
-def problems_of(scored: Scored, results: Sequence[str], data: str | None, *, forced: str | None) -> str:
+def problems_of(scored: Scored[Any], results: Sequence[str], data: str | None, *, forced: str | None) -> str:
     """Return how many errors and warnings the sources have, and the command that lists them; empty for none."""
     read = [one.found for one in (scored.data, scored.results) if one is not None]
     counts = count_severities((*scored.scores.provenance.issues, *chain.from_iterable(read)))
@@ -348,83 +334,3 @@ def problems_of(scored: Scored, results: Sequence[str], data: str | None, *, for
     said = f"{plural(counts['error'], 'error')} and {plural(counts['warning'], 'warning')}"
     beside = (results, ()) if data is None else ([data], results)
     return f"{said} in the files; see: {validate_command(*beside, benchmark=scored.benchmark, forced=forced)}"
-
-
-def say_alone(scored: Scored) -> None:
-    """If the page has one model, say that --baselines adds others."""
-    if len(scored.scores.models) == 1 and scored.benchmark.baselines is not None:
-        say("One model stands alone on the page; --baselines adds models to compare it with")
-
-
-_RANKING_WIDTH = 80
-
-
-def print_ranking(scores: Scores) -> None:
-    """Print what the scores are of, how the models compare and their ranking, in lines of at most 80 columns."""
-    made = ranking_document(scores, blocks=has_blocks(sys.stdout))
-    emit(render(made, columns=min(columns_of_terminal(), _RANKING_WIDTH), colours=has_colours(sys.stdout)))
-
-
-def score_sources(
-    benchmark: Benchmark,
-    results: Sequence[str],
-    data: str | None,
-    phase: Phase,
-    *,
-    name: str | None = None,
-    baselines: bool = False,
-    options: Mapping[str, Any] | None = None,
-) -> Scored:
-    """Read results and data, and score them.
-
-    Parameters
-    ----------
-    benchmark : Benchmark
-        As `scored_benchmark` returns it.
-    results : sequence of str
-        Where the results are.
-    data : str, optional
-        Where the data are; not read for a benchmark without data.
-    phase : callable
-        Begins a phase of the progress.
-    name : str, optional
-        The import path of a benchmark outside the library, which the scores record.
-    baselines : bool
-        Whether to score the benchmark's baselines on the units of the results too.
-    options : mapping, optional
-        Options of the benchmark's scoring.
-
-    Raises
-    ------
-    UserError
-        A source has no usable record, no result belongs to the data, or the benchmark has no baselines.
-    """
-    if baselines:
-        check_baselines(benchmark)
-    given = None if data is None or benchmark.data is None else read(kind_of(benchmark.data), [data], phase)
-    found = read(kind_of(benchmark.results), results, phase)
-    predicted = _baselines(benchmark, given, found) if baselines else []
-    made = [*found, *predicted] if predicted else found
-    with mistakes():
-        scores = score(
-            *((made,) if given is None else (given, made)),
-            benchmark=name or benchmark,
-            progress=phase("scoring", len(made)),
-            **(options or {}),
-        )
-        scores = with_stops(as_described(scores, found, results), results)
-    models = pl.col("model").is_in([*_models(benchmark, found)]) if predicted else True
-    check_belongs(scores.values.filter(models), found, results, data)
-    return Scored(benchmark, scores, given, found, predicted)
-
-
-def _baselines(benchmark: Benchmark, data: Collection[Any] | None, results: Sequence[Any]) -> list[Any]:
-    """Return the baselines' answers to the units in the results; leave out baselines that the results contain."""
-    row = resolve(benchmark.row)
-    units, models = {row(result)[2] for result in results}, _models(benchmark, results)
-    every = (result for predict in resolve(benchmark.baselines).values() for result in predict(data))
-    return [result for result in every if row(result)[2] in units and row(result)[0] not in models]
-
-
-def _models(benchmark: Benchmark, results: Sequence[Any]) -> set[str]:
-    return {resolve(benchmark.row)(result)[0] for result in results}

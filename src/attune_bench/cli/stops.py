@@ -4,14 +4,16 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from attune_bench import Scores
 from attune_bench.cli.output import command_line
 from attune_bench.scores.provenance import compared_early
+from attune_bench.scores.table import ScoreTable
 from attune_data.io.documents import write_whole
 from attune_data.text import pluralize
 from attune_metrics.metric import Metric
+
+S = TypeVar("S", bound=ScoreTable)
 
 _PREFIX = "_until_decided_"
 _KEYS = {*"model against metric label looks look clusters of_clusters units of_units decided".split()}
@@ -66,7 +68,7 @@ def _read(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
             yield content
 
 
-def with_stops(scores: Scores, folders: Sequence[str]) -> Scores:
+def with_stops(scores: S, folders: Sequence[str]) -> S:
     """Return scores with a sentence on each model in them that was compared while it ran, and not run further."""
     for one in _stops(folders):
         own = scores.values.filter(model=one["model"])

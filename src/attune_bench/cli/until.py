@@ -23,7 +23,8 @@ from attune_bench.stats.comparability import MixedSettingsError, check_comparabl
 from attune_bench.stats.compare import looking_at
 from attune_data.collection import Collection
 from attune_data.text import did_you_mean, listed, plural, pluralize
-from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS
+from attune_metrics.metric import PSEUDO_VALUES
+from attune_metrics.stats.bootstrap import STATISTICS
 from attune_metrics.stats.looking import Looking
 from attune_metrics.stats.looks import MIN_CLUSTERS_OF_LOOK
 

@@ -50,8 +50,8 @@ from attune_data.issues import Html, element
 from attune_data.licences import named_licences
 from attune_data.references import resolve
 from attune_data.text import joined, plural, pluralize
-from attune_metrics.metric import Metric, MetricInputError, SkewedScoresWarning, first_paragraph
-from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS
+from attune_metrics.metric import PSEUDO_VALUES, Metric, MetricInputError, SkewedScoresWarning, first_paragraph
+from attune_metrics.stats.bootstrap import STATISTICS
 
 
 def answer_element(page: PageScores, benchmark: Benchmark | None = None) -> Html:

@@ -9,7 +9,7 @@ from attune_bench.scores.provenance import CHANCE_BASELINE, people_among
 from attune_bench.scores.table import ScoreTable, note_on_repeats
 from attune_bench.stats.comparability import common_settings, differences, in_words
 from attune_data.text import listed, plural, pluralize, sanitize
-from attune_metrics.stats.bootstrap import PER_UNIT
+from attune_metrics.metric import PER_UNIT
 
 
 def provenance_line(table: ScoreTable, *, with_synthetic: bool = True) -> str:

@@ -75,8 +75,8 @@ from attune_bench.stats.subgroups import overlap, strata_and_known, subgroups, u
 from attune_data.issues import Html, element
 from attune_data.query import Queryable
 from attune_data.text import plural, pluralize
-from attune_metrics.metric import Metric, MetricInputError, UnreliableIntervalWarning
-from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
+from attune_metrics.metric import PER_UNIT, Metric, MetricInputError, UnreliableIntervalWarning
+from attune_metrics.stats.bootstrap import STATISTICS
 
 if TYPE_CHECKING:
     from attune_bench.report.drawing import Cells

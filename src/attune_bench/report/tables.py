@@ -35,13 +35,13 @@ from attune_bench.report.columns import (
 )
 from attune_bench.scores.columns import Analysis, Columns, undeclared
 from attune_bench.scores.provenance import kind_of_group
-from attune_bench.scores.table import ScoreTable
+from attune_bench.scores.table import ScoreTable, coverage
 from attune_bench.stats.compare import EQUAL, enough_exchanges
 from attune_bench.stats.options import ALPHA, FEW, MIN_CLUSTERS, AnalysisOptions, ScoreSeries, points, sorted_groups
 from attune_bench.stats.planning import EXPECTED, PLAN
 from attune_bench.stats.rank import RANKS, in_tiers
 from attune_bench.stats.subgroups import COMPARED, SUBGROUPS
-from attune_bench.stats.summary import DISTRIBUTION, coverage, z_scores
+from attune_bench.stats.summary import DISTRIBUTION, z_scores
 from attune_data.text import listed, plural, pluralize, width
 from attune_metrics.metric import Metric
 from attune_metrics.stats.bootstrap import STATISTICS

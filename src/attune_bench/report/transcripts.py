@@ -36,8 +36,7 @@ from attune_data.issues import Html, element
 from attune_data.record import is_generated
 from attune_data.references import resolve
 from attune_data.text import plural, pluralize
-from attune_metrics.metric import Metric, MetricInputError
-from attune_metrics.stats.bootstrap import PER_UNIT
+from attune_metrics.metric import PER_UNIT, Metric, MetricInputError
 
 if TYPE_CHECKING:
     from attune_bench.report.page_scores import PageScores

@@ -18,7 +18,7 @@ import orjson
 
 from attune_bench.runner.calls import FinishReason, Message, Response
 from attune_data.io.documents import parse_json, read_input, write_whole
-from attune_data.io.hub import is_address
+from attune_data.io.sources import is_address
 from attune_data.text import sanitize
 
 

@@ -223,10 +223,11 @@ class Streaming:
     Attributes
     ----------
     scorer : Reference
-        ``scorer(data, **options)`` makes a scorer; `data` has records by id. Its ``score(results, digests)`` returns a
-        dict of columns, which are lists with one value for each result: the columns of `TEXT_COLUMNS`, and the terms of
-        the scores as numbers. Its ``about(id)`` computes the part of a data record that scores keep, and remembers it.
-        The digest of a result is the first of `attune_bench.scores.provenance.result_digests`.
+        ``scorer(data, **options)`` makes a scorer; `data` has records by id. Its ``score(results)`` takes an iterable
+        of pairs, each a result and its digest, the first of `attune_bench.scores.provenance.result_digests`. It returns
+        a dict of columns, which are lists with one value for each result: the columns of `TEXT_COLUMNS`, and the terms
+        of the scores as numbers. Its ``about(id)`` computes the part of a data record that scores keep, and remembers
+        it in its dict ``known``, by id.
     kept_data, kept_result : Reference
         ``kept(record, digest)`` returns a record with only what its kind needs to decide which of two records with the
         same key counts. This digest is computed from the whole record.

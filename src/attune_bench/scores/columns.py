@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import polars as pl
 
 from attune_data.references import Reference
+from attune_data.text import misspelt
 
 if TYPE_CHECKING:
     from attune_bench.scores.table import ScoreTable
+    from attune_data.comparisons import Comparison
 
 Type = Literal["text", "number", "whole number", "true or false", "object"]
 Shown = Literal["metric", "plain", "rank", "square", "p-value", "files"]
@@ -271,3 +273,10 @@ class Analysis:
     figure: Reference = None
     row: str = ""
     columns: Columns = field(default_factory=dict)
+
+
+def misspelt_columns(comparisons: "Sequence[Comparison]") -> list[str]:
+    """Return questions about columns that are nearly called as one that no comparison has."""
+    given = {name for one in comparisons for name in one.model_fields_set}
+    known = type(comparisons[0]).model_fields
+    return [f"column {name} is read as a trait of units; did you mean {near}?" for name, near in misspelt(given, known)]

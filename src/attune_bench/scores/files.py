@@ -38,9 +38,7 @@ from attune_data.io.documents import check_input, write_whole
 from attune_data.issues import SourceError, shown
 from attune_data.record import panics_as_errors
 from attune_data.text import did_you_mean, plural
-from attune_metrics.catalog import CATALOG
-from attune_metrics.metric import MetricInputError
-from attune_metrics.stats.bootstrap import OF_GROUPS, PER_UNIT, PSEUDO_VALUES, STATISTICS
+from attune_metrics.metric import OF_GROUPS, OF_UNITS, PER_UNIT, PSEUDO_VALUES, MetricInputError
 
 _COUNTED = ("coverage.", "calls.", "failed.")
 _OF_ONE = (*PER_UNIT, PSEUDO_VALUES, "z_score")
@@ -64,8 +62,8 @@ def check_scores(table: ScoreTable) -> None:
         outside the range of its metric, or no count where counts are. The text has the place and the value.
     """
     for metric in table.metrics.values():
-        if metric.statistic not in (*STATISTICS, "z_score"):
-            known = did_you_mean(metric.statistic, STATISTICS)
+        if metric.statistic not in (*OF_UNITS, "z_score"):
+            known = did_you_mean(metric.statistic, OF_UNITS)
             raise MetricInputError(f"metrics.{metric.name}.statistic: no {metric.statistic!r}; {known}")
         terms = len(metric.terms) if metric.statistic == "z_score" else len(term_columns(metric))
         expected = 1 if metric.statistic in _OF_ONE else terms if metric.statistic in OF_GROUPS else 4
@@ -168,15 +166,16 @@ def _ranges(table: ScoreTable, count: Kind) -> Iterator[Range]:
                 yield (column, 0, inf, of_weights) if place % 2 else (column, -inf, inf, "score")
         else:
             for column in columns:
-                yield (column, 0, inf, count) if metric.statistic in STATISTICS else (column, -inf, inf, "score")
+                yield (column, 0, inf, count) if metric.statistic in OF_UNITS else (column, -inf, inf, "score")
     yield from ((column, 0, _MOST, count) for column in table.values.columns if column.startswith(_COUNTED))
 
 
 def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
     """Check that columns have numbers of their ranges; null is undefined, and nan is where nothing is counted."""
     checks: list[tuple[str, str, pl.Expr]] = []
+    schema = rows.schema  # made anew each time
     for column, low, high, kind in ranges:
-        dtype = rows.schema[column]
+        dtype = schema[column]
         if not (dtype.is_numeric() or dtype == pl.Null):
             raise MetricInputError(f"{column} is of type {dtype}; expected numbers")
         value = pl.col(column).cast(pl.Float64)
@@ -281,6 +280,9 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
     SourceError
         Where the file is damaged or of a later version of the library, or has a number that its column cannot have.
     """
+    # Found here, as commands that only write scores need not all metrics of the library.
+    from attune_metrics.catalog import CATALOG
+
     target = Path(path)
     try:
         with panics_as_errors():

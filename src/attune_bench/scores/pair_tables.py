@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from attune_bench.scores.pairwise import misspelt_columns
+from attune_bench.scores.columns import misspelt_columns
 from attune_bench.scores.table_files import ROW, FileTable, read_table
 from attune_bench.scores.table_numbers import has_numbers, with_numbers
 from attune_data.collection import Collection

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 import polars as pl
 from numpy.typing import ArrayLike
 
+from attune_bench.scores.columns import misspelt_columns
 from attune_bench.scores.table import KEYS, JsonColumn, Provenance, ScoreTable
-from attune_data.text import did_you_mean, listed, misspelt, plural
+from attune_data.text import did_you_mean, listed, plural
 from attune_metrics.comparisons import RATING, WIN_RATE
-from attune_metrics.metric import Metric, MetricInputError
-from attune_metrics.stats.bootstrap import PSEUDO_VALUES
+from attune_metrics.metric import PSEUDO_VALUES, Metric, MetricInputError
 from attune_metrics.stats.pairwise import AnchorLine, ComparisonFit, anchor_line, fit_comparisons
 from attune_metrics.stats.pairwise_ratings import FEW_CLUSTERS
 
@@ -179,13 +179,6 @@ def score(
     if left_out:
         notes.append(f"Columns left out, as they differ between the comparisons of a unit: {listed(left_out, 12)}.")
     return made.note(*notes) if notes else made
-
-
-def misspelt_columns(comparisons: "Sequence[Comparison]") -> list[str]:
-    """Return questions about columns that are nearly called as one that no comparison has."""
-    given = {name for one in comparisons for name in one.model_fields_set}
-    known = type(comparisons[0]).model_fields
-    return [f"column {name} is read as a trait of units; did you mean {near}?" for name, near in misspelt(given, known)]
 
 
 def _check_families(comparisons: "Iterable[Comparison]", places: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from attune_data.record import HASH_VERSION, Record, canonical_parts, content_hash
+from attune_data.record import HASH_VERSION, Record, canonical_parts, content_hash, with_place
 from attune_metrics.signature import hash_digests
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def is_hash_of(recorded: str, records: Iterable[Record]) -> bool:
 
 def digest(record: Record, *, version: int = HASH_VERSION) -> bytes:
     """Return the hash of a record, whatever the order of the keys in its file."""
-    return sha256(canonical_parts(record.to_json(), version=version)[0]).digest()
+    return sha256(canonical_parts(record, version=version)[0]).digest()
 
 
 def results_fingerprint(results: Iterable[Record], kind: "Kind[Any, Any]", *, version: int = HASH_VERSION) -> str:
@@ -79,7 +79,7 @@ def result_digests(result: Record, kind: "Kind[Any, Any]", *, version: int = HAS
     A result names its model, which a file may tell by its place alone.
     """
     costs = {key for key in result.model_extra or () if key.endswith("_cost")}
-    content, unhashed = canonical_parts(result.to_line(), kind.unhashed | costs, version=version)
+    content, unhashed = canonical_parts(with_place(result), kind.unhashed | costs, version=version)
     counted = sha256(content).digest()
     return counted, sha256(counted + unhashed).digest()
 

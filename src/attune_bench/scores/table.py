@@ -12,8 +12,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isinf
+from math import fsum, isinf, sqrt
 from operator import index
+from statistics import fmean
 from typing import Any, ClassVar, Literal, Self, SupportsIndex, TypeVar, overload
 
 import polars as pl
@@ -25,8 +26,7 @@ from attune_bench.scores.provenance import GroupSettings
 from attune_data.issues import Issue
 from attune_data.record import canonical, content_hash
 from attune_data.text import did_you_mean, plural
-from attune_metrics.metric import Metric, MetricInputError
-from attune_metrics.stats.bootstrap import PER_UNIT, STATISTICS
+from attune_metrics.metric import OF_UNITS, PER_UNIT, Metric, MetricInputError
 
 
 class _Entry(BaseModel):
@@ -387,7 +387,7 @@ class ScoreTable:
     @property
     def headline(self) -> tuple[str, ...]:
         """The metrics of the board: the primary one, and at most seven others that are made of units."""
-        made_of_units = [name for name, metric in self.metrics.items() if metric.statistic in STATISTICS]
+        made_of_units = [name for name, metric in self.metrics.items() if metric.statistic in OF_UNITS]
         return self.provenance.headline or tuple(dict.fromkeys([self.primary, *made_of_units]))[:8]
 
     @property
@@ -567,6 +567,47 @@ def over_repeats(table: T) -> T:
         metrics=as_means(table.metrics),
     )
     return joined.note(note_on_repeats(table.provenance.unit))
+
+
+def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]]:
+    """Return by model and condition, and task, the share of its questions that have a prediction."""
+    columns = [name for name in table.values.columns if name.startswith("coverage.")]
+    sums = table.values.group_by("model", "condition").agg(pl.col(columns).sum())
+    tasks = dict.fromkeys(name.split(".")[1] for name in columns)
+    return {
+        (row["model"], row["condition"]): {
+            task: row[f"coverage.{task}.present"] / expected
+            for task in tasks
+            if (expected := row[f"coverage.{task}.expected"])
+        }
+        for row in sums.iter_rows(named=True)
+    }
+
+
+def standard_scores(values: Sequence[float | None]) -> list[float | None]:
+    """Return how many standard deviations (n - 1) each value is from the mean; 0 without any spread.
+
+    Examples
+    --------
+    >>> standard_scores([1.0, None, 2.0, 3.0]), standard_scores([5.0])
+    ([-1.0, None, 0.0, 1.0], [0.0])
+    """
+    known = [value for value in values if value is not None]
+    # Equal values have a mean that may differ from them in the last digit, and so a spread that is not 0.
+    if len(set(known)) < 2:
+        return [None if value is None else 0.0 for value in values]
+    mean = fmean(known)
+    spread = sqrt(fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
+    return [None if value is None else (value - mean) / spread for value in values]
+
+
+def infinite_value(table: ScoreTable, metric: str, model: str, condition: str | None, unit: str) -> MetricInputError:
+    """Return the error that a metric has an infinite value."""
+    under = "" if condition is None else f", {table.provenance.condition} {condition!r}"
+    return MetricInputError(
+        f"{metric} of model {model!r}{under} on {table.provenance.unit} {unit!r} is infinite; "
+        "expected a finite number, or null where it is undefined"
+    )
 
 
 def term_columns(metric: Metric) -> tuple[str, ...]:

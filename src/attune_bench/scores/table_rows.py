@@ -29,8 +29,7 @@ from attune_bench.scores.table_files import ROW, check_no_pattern
 from attune_bench.scores.table_numbers import ROUNDING, converted, is_empty, read_numbers
 from attune_data.issues import Issue
 from attune_data.text import did_you_mean, joined, plural
-from attune_metrics.metric import Metric, MetricInputError
-from attune_metrics.stats.bootstrap import PER_UNIT
+from attune_metrics.metric import PER_UNIT, Metric, MetricInputError
 
 TAKEN = frozenset((*KEYS, *UNIT_KEYS, "clusters", "detail", "n", "name", "reason", "signature"))
 """Columns of scores, of their files and of reports; a metric of the same name would replace them."""

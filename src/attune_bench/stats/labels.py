@@ -25,9 +25,8 @@ from attune_bench.scores.table_numbers import ROUNDING, with_numbers
 from attune_bench.stats.options import AnalysisOptions, ScoreSeries
 from attune_data.record import canonical
 from attune_data.text import did_you_mean, pluralize
-from attune_metrics.metric import Metric, MetricInputError, check_whole
+from attune_metrics.metric import PER_UNIT, Metric, MetricInputError, check_whole
 from attune_metrics.signature import hash_records
-from attune_metrics.stats.bootstrap import PER_UNIT
 from attune_metrics.stats.sums import Floats
 
 _Key = tuple[str, str | None, str]

@@ -16,9 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from attune_bench.scores.table import ScoreTable, term_columns
+from attune_bench.scores.table import ScoreTable, infinite_value, term_columns
 from attune_data.text import did_you_mean, listed, plural, pluralize
 from attune_metrics.metric import (
+    OF_GROUPS,
+    PER_UNIT,
+    PSEUDO_VALUES,
     Metric,
     MetricInputError,
     SkewedScoresWarning,
@@ -32,9 +35,6 @@ from attune_metrics.stats.bootstrap import (
     MOST_KEPT,
     MOST_RESAMPLES,
     NO_VARIATION,
-    OF_GROUPS,
-    PER_UNIT,
-    PSEUDO_VALUES,
     STATISTICS,
     Interval,
     Method,
@@ -497,11 +497,7 @@ class ScoreSeries:
         terms[self._group, :, self._unit] = self.table.values.select(pl.col(columns).cast(pl.Float64)).to_numpy()
         for group, _, unit in np.argwhere(np.isinf(terms))[:1]:
             model, condition = self.groups[group]
-            under = "" if condition is None else f", {self.table.provenance.condition} {condition!r}"
-            raise MetricInputError(
-                f"{metric} of model {model!r}{under} on {self.table.provenance.unit} {self.units[unit]!r} is infinite; "
-                "expected a finite number, or null where it is undefined"
-            )
+            raise infinite_value(self.table, metric, model, condition, self.units[unit])
         return terms
 
     def statistic(self, metric: str) -> Statistic:

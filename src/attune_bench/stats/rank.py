@@ -24,8 +24,8 @@ from attune_bench.stats.options import (
 )
 from attune_bench.stats.summary import per_unit
 from attune_data.text import listed, pluralize
-from attune_metrics.metric import MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import PSEUDO_VALUES, Resamples, bootstrap_distribution, point_estimate
+from attune_metrics.metric import PSEUDO_VALUES, MetricInputError, nan_to_none
+from attune_metrics.stats.bootstrap import Resamples, bootstrap_distribution, point_estimate
 from attune_metrics.stats.pairwise_ratings import Rating, bradley_terry_ratings
 from attune_metrics.stats.ranking import tier_spans
 from attune_metrics.stats.ranking import tiers as tiers_of

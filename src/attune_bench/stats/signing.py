@@ -1,13 +1,13 @@
 """The signature of an analysis: one line with every setting that can change its numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Literal
 
 import numpy as np
 from typing_extensions import Unpack
 
 from attune_bench._version import __version__
+from attune_bench.scores.codebook import codebook_hash
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.comparability import settings_mark
 from attune_bench.stats.compare import looking_at, margins_of
@@ -20,7 +20,6 @@ from attune_bench.stats.options import (
     draws_poisson,
     interval_method,
 )
-from attune_data.codebook import codebook_folder
 from attune_data.record import canonical
 from attune_metrics.signature import Signature, hash_records
 from attune_metrics.stats.bootstrap import STATISTICS
@@ -157,10 +156,3 @@ def _hash(table: ScoreTable) -> str:
     frame = table.values.join(table.units.select("unit", "cluster"), on="unit", how="left")
     rows = frame.select(sorted(frame.columns)).fill_nan(None).iter_rows(named=True)
     return hash_records(map(canonical, rows))
-
-
-@cache
-def codebook_hash() -> str:
-    """Return the hash of the bundled codebook's files, whatever their line ends."""
-    files = (file for file in codebook_folder().iterdir() if file.name.endswith(".toml"))
-    return hash_records(canonical([file.name, file.read_text(encoding="utf-8")]) for file in files)

@@ -1,7 +1,7 @@
 """The value of every metric for every model, with its interval, n, coverage and chance."""
 
 from dataclasses import replace
-from math import fsum, inf, isnan, sqrt
+from math import inf, isnan
 from statistics import fmean
 from typing import Any
 
@@ -10,7 +10,7 @@ import polars as pl
 from typing_extensions import Unpack
 
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, text
-from attune_bench.scores.table import CHANCE, KEYS, ScoreTable, metrics_per_unit
+from attune_bench.scores.table import CHANCE, KEYS, ScoreTable, coverage, metrics_per_unit, standard_scores
 from attune_bench.stats.options import (
     MIN_CLUSTERS,
     AnalysisKeywords,
@@ -26,8 +26,8 @@ from attune_bench.stats.options import (
     warn_once,
 )
 from attune_data.text import pluralize
-from attune_metrics.metric import Metric, MetricInputError, nan_to_none
-from attune_metrics.stats.bootstrap import PSEUDO_VALUES, STATISTICS, Interval, bootstrap
+from attune_metrics.metric import PSEUDO_VALUES, Metric, MetricInputError, nan_to_none
+from attune_metrics.stats.bootstrap import STATISTICS, Interval, bootstrap
 from attune_metrics.stats.cluster_means import mean_of_clusters_interval, share_of_clusters_interval, wilson_interval
 from attune_metrics.stats.sums import Floats
 
@@ -177,29 +177,7 @@ def _of_models(series: ScoreSeries, metric: Metric) -> list[Summarised]:
 def z_scores(series: ScoreSeries, metric: Metric) -> list[float | None]:
     """Return each series' standard score (n - 1) of the metric that `metric` is of; 0 without any spread."""
     [of] = metric.terms
-    values = points(series, of)
-    known = [value for value in values if value is not None]
-    # Equal values have a mean that may differ from them in the last digit, and so a spread that is not 0.
-    if len(set(known)) < 2:
-        return [None if value is None else 0.0 for value in values]
-    mean = fmean(known)
-    spread = sqrt(fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
-    return [None if value is None else (value - mean) / spread for value in values]
-
-
-def coverage(table: ScoreTable) -> dict[tuple[str, str | None], dict[str, float]]:
-    """Return by model and condition, and task, the share of its questions that have a prediction."""
-    columns = [name for name in table.values.columns if name.startswith("coverage.")]
-    sums = table.values.group_by("model", "condition").agg(pl.col(columns).sum())
-    tasks = dict.fromkeys(name.split(".")[1] for name in columns)
-    return {
-        (row["model"], row["condition"]): {
-            task: row[f"coverage.{task}.present"] / expected
-            for task in tasks
-            if (expected := row[f"coverage.{task}.expected"])
-        }
-        for row in sums.iter_rows(named=True)
-    }
+    return standard_scores(points(series, of))
 
 
 DISTRIBUTION = columns(

@@ -17,7 +17,7 @@ from attune_bench.report.document import Format, render
 from attune_bench.report.notebook import Report, framed, report_html, scores_html
 from attune_bench.report.text import report_document
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.files import is_score_file, read_score_file, write_score_file
+from attune_bench.scores.files import is_score_file, read_score_file
 from attune_bench.scores.pair_tables import is_comparisons, read_comparisons
 from attune_bench.scores.pairwise import described
 from attune_bench.scores.rating_tables import RATING_NAMES
@@ -37,6 +37,7 @@ from attune_bench.stats.rank import rank, ratings
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import by
 from attune_bench.stats.summary import summary
+from attune_bench.verbs.writing import write_scores
 from attune_data.collection import Collection, Kind, chosen_places
 from attune_data.comparisons import COMPARISON
 from attune_data.export import to_pandas
@@ -316,16 +317,7 @@ class Scores(ScoreTable):
         OSError
             Where the file cannot be written.
         """
-        if Path(path).suffix.lower() != ".json":
-            write_score_file(self, path)
-            return
-        benchmark = benchmark_in_use(self.provenance.benchmark)
-        own = None if benchmark is None else benchmark.scores_format
-        if own is None or self.repeats is not None:
-            raise ValueError(
-                f"{Path(path).name!r}: these scores have no JSON file of their own; use a name in .parquet"
-            )
-        resolve(own.write)(self, path)
+        write_scores(self, path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the value of every unit to a CSV file, and what its metrics are to a TOML file of the same name.

@@ -4,7 +4,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count, groupby
 from operator import itemgetter, or_
@@ -26,13 +26,14 @@ from attune_data.references import resolve
 if TYPE_CHECKING:
     import polars as pl
 
-    from attune_bench.verbs.scores import Scores
+    from attune_bench.scores.table import ScoreTable
 
 MOST_JOBS = 64
 _PART = 64
 _PART_BYTES = 2**22
 _WORTH_PROCESSES = 2**24
 """Scoring so many bytes of results takes longer than starting other processes."""
+_MOST_UNPACKED = 256
 _WORTH_PACKING = 2**28
 """Details of so many bytes of results would be most of the memory; of fewer, packing them costs more than it saves."""
 
@@ -41,7 +42,7 @@ Scored: TypeAlias = "tuple[pl.DataFrame, int]"
 
 
 class PackedRecords(Mapping[str, Any]):
-    """Records by id, in a tenth of the memory: each is unpacked when it is asked for.
+    """Records by id; all but the first few hundred in a tenth of the memory, each unpacked when it is asked for.
 
     Examples
     --------
@@ -55,14 +56,14 @@ class PackedRecords(Mapping[str, Any]):
 
     def __init__(self, model: type[Record]) -> None:
         self._model = model
-        self._packed: dict[str, bytes] = {}
+        self._records: dict[str, Record | bytes] = {}
         self._digests: dict[str, str] = {}
 
     def add(self, record: Any) -> str:
         """Add a record, unless there is one with its id; return its hash as hexadecimal digits."""
         made = digest(record).hex()
-        if record.id not in self._packed:
-            self._packed[record.id] = zlib.compress(record.to_line(), 1)
+        if record.id not in self._records:
+            self._records[record.id] = record if len(self._records) < _MOST_UNPACKED else _packed(record)
             self._digests[record.id] = made
         return made
 
@@ -70,29 +71,43 @@ class PackedRecords(Mapping[str, Any]):
         """Return the hash of a record, without unpacking it."""
         return self._digests[key]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the records as another process gets them: all packed."""
+        packed = {key: one if isinstance(one, bytes) else _packed(one) for key, one in self._records.items()}
+        return {"_model": self._model, "_records": packed, "_digests": self._digests}
+
     def __getitem__(self, key: str) -> Any:
-        return self._model.model_validate_json(zlib.decompress(self._packed[key]), by_alias=True, by_name=False)
+        found = self._records[key]
+        if not isinstance(found, bytes):
+            return found
+        return self._model.model_validate_json(zlib.decompress(found), by_alias=True, by_name=False)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._packed
+        return key in self._records
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._packed)
+        return iter(self._records)
 
     def __len__(self) -> int:
-        return len(self._packed)
+        return len(self._records)
+
+
+def _packed(record: Record) -> bytes:
+    return zlib.compress(record.to_line(), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """What was found in some documents: of each its name, its issues, and its record without the content, if any.
 
-    `own` counts the documents of the kind of results, `scored` has the columns of the scores of the records.
+    `own` counts the documents of the kind of results, `scored` has the columns of the scores of the records, `about`
+    what scores keep of the data that the records are of.
     """
 
     read: list[tuple[str, list[Issue], Record | None]]
     own: int
     scored: dict[str, list[Any]]
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 class PartScorer:
@@ -123,33 +138,35 @@ class PartScorer:
         """Return the content of documents of a source, with the number of the source."""
         place, documents = found
         part = self.read(documents)
+        part = replace(
+            part, about={unit: self.scorer.about(unit) for unit in part.scored["unit"] if unit in self._data}
+        )
         if self._packs:
             part.scored["detail"] = [text and zlib.compress(text.encode(), 1) for text in part.scored["detail"]]
         return place, part
 
     def read(self, documents: Sequence[Document]) -> Part:
         """Return the content of documents."""
-        own, records, digests = 0, [], []
+        own = 0
         read: list[tuple[str, list[Issue], Record | None]] = []
-        with gc_paused():
+
+        def results() -> Iterator[tuple[Record, str]]:
+            nonlocal own
             for document in documents:
-                reader, kept = Reader(self.kind), None
+                reader = Reader(self.kind)
                 record = reader.read(document)
                 own += reader.own
-                if record is not None:
-                    records.append(record)
-                    counted, whole = result_digests(record, self.kind)
-                    digests.append(counted.hex())
-                    kept = self._kept(record, whole.hex())
-                read.append((document.name, [*reader.issues], kept))
-            scored = self.scorer.score(records, digests)
-        return Part(read, own, scored)
+                if record is None:
+                    read.append((document.name, [*reader.issues], None))
+                    continue
+                counted, whole = result_digests(record, self.kind)
+                read.append((document.name, [*reader.issues], self._kept(record, whole.hex())))
+                yield record, counted.hex()
 
-    def prepare_join(self, units: Iterable[str]) -> None:
-        """Make what scores keep of the data of some results, while other processes score the next."""
-        for unit in units:
-            if unit in self._data:
-                self.scorer.about(unit)
+        with gc_paused():
+            # One result after the other, as what was just read is still in the processor's cache.
+            scored = self.scorer.score(results())
+        return Part(read, own, scored)
 
     def digest(self, unit: str) -> str | None:
         """Return the hash of a record of the data as hexadecimal digits; None where there is no such record."""
@@ -157,13 +174,11 @@ class PartScorer:
             return None
         return self._data.digest(unit) if isinstance(self._data, PackedRecords) else digest(self._data[unit]).hex()
 
-    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "Scores":
+    def join(self, results: Collection[Any], scored: Mapping[int, Scored]) -> "ScoreTable":
         """Return the scores of the results that count; `scored` has the frame of each and its row, by its `id`."""
-        # Found here, as workers need neither it nor the time that its imports take.
-        from attune_bench.verbs.scores import Scores
-
         rows = [scored[id(record)] for record in results]
-        return Scores.of(resolve(self._join)(self.scorer, results, rows, self.digest))
+        joined: ScoreTable = resolve(self._join)(self.scorer, results, rows, self.digest)
+        return joined
 
 
 def part_scorer(benchmark: str, data: Mapping[str, Any], options: Mapping[str, Any], packs: bool = True) -> PartScorer:
@@ -184,7 +199,7 @@ def _streaming(benchmark: Benchmark) -> Streaming:
 class Streamed:
     """Scores, and what was read for them: records without their content, and every issue."""
 
-    scores: "Scores"
+    scores: "ScoreTable"
     data: Collection[Any]
     results: Collection[Any]
 
@@ -241,10 +256,19 @@ def _size(source: Source) -> int:
     """Return the bytes of a source, as far as they can be told without reading it."""
     if is_dataset(source):
         return 0
-    path, size = Path(os.fspath(source)), 0
-    for file in path.rglob("*") if path.is_dir() else [path]:
-        with suppress(OSError):
-            size += file.stat().st_size
+    path = Path(os.fspath(source))
+    with suppress(OSError):
+        return _size_of_folder(path) if path.is_dir() else path.stat().st_size
+    return 0
+
+
+def _size_of_folder(folder: str | Path) -> int:
+    size = 0
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                is_folder = entry.is_dir(follow_symlinks=False)
+                size += _size_of_folder(entry.path) if is_folder else entry.stat().st_size
     return size
 
 
@@ -301,7 +325,7 @@ def _collected(
         for _, part in parts:
             own += part.own
             frame, places = frame_of(part.scored), count()
-            work.prepare_join(part.scored["unit"])
+            work.scorer.known |= part.about
             for name, issues, record in part.read:
                 log.extend(issues)
                 if record is not None:

@@ -4,6 +4,7 @@ Each is a Python of its own that imports what it needs and talks over its standa
 signals of the terminal, and ends when this process does, however that ends: it reads the end of its input.
 """
 
+import gc
 import os
 import pickle
 import signal
@@ -11,10 +12,10 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
-from queue import SimpleQueue
-from threading import Lock
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, Generic, Self, TypeVar
 
 from attune_data.references import resolve
@@ -38,6 +39,10 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
+class _NotDoneError(Exception):
+    """A process has not done its task."""
+
+
 class _Worker:
     """A process that works."""
 
@@ -57,14 +62,22 @@ class _Worker:
             stdin.write(message)
             stdin.flush()
 
-    def receive(self) -> tuple[bool, Any]:
-        """Return whether it did its task, and the result."""
+    def receive(self) -> Any:
+        """Return the result of its task.
+
+        Raises
+        ------
+        _NotDoneError
+            Where it did not do the task.
+        """
         stdout = self._process.stdout
         assert stdout is not None  # noqa: S101 - a pipe
         try:
-            found: tuple[bool, Any] = pickle.load(stdout)  # noqa: S301 - from a process of our own
+            is_done, found = pickle.load(stdout)  # noqa: S301 - from a process of our own
         except (OSError, EOFError, pickle.UnpicklingError):
-            return False, None
+            is_done, found = False, None
+        if not is_done:
+            raise _NotDoneError
         return found
 
     def stop(self) -> None:
@@ -77,23 +90,20 @@ class _Worker:
 
 
 class Workers(Generic[T, R]):
-    """Processes that work on tasks; they start at once, and end with the ``with`` block.
+    """Processes that work on tasks beside this one; they start at once, and end with the ``with`` block.
 
     Parameters
     ----------
     count : int
-        How many; with less than 2 this process works alone.
+        How many processes work, this one included.
     reference : str
         ``module:name`` of what makes the function that does a task.
     """
 
     def __init__(self, count: int, reference: str) -> None:
         self._all: list[_Worker] = []
-        self._idle: SimpleQueue[_Worker] = SimpleQueue()
-        self._here = Lock()
-        self._closed = False
         try:
-            for _ in range(count if count > 1 and sys.executable else 0):
+            for _ in range(count - 1 if sys.executable else 0):
                 self._all.append(_Worker(reference))
         except OSError:
             # The machine allows no more; what this process opens needs room too.
@@ -104,7 +114,6 @@ class Workers(Generic[T, R]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closed = True
         for worker in self._all:
             worker.stop()
 
@@ -114,7 +123,7 @@ class Workers(Generic[T, R]):
         Parameters
         ----------
         work : callable
-            Does a task in this process.
+            Does a task in this process, in the thread that takes the results.
         arguments : tuple
             What the reference is called with for the same, once in each of the others.
         tasks : iterable
@@ -124,46 +133,69 @@ class Workers(Generic[T, R]):
             yield from map(work, tasks)
             return
         message = pickle.dumps(arguments, pickle.HIGHEST_PROTOCOL)
-        for worker in self._all:
-            self._idle.put(worker)
-        prepared: set[int] = set()
+        waiting: SimpleQueue[tuple[T, Future[R]] | None] = SimpleQueue()
 
-        def ask(task: T) -> R:
-            worker = self._idle.get()
+        def ask(worker: _Worker) -> None:
+            worker.send(message)
+            for task, result in iter(waiting.get, None):
+                try:
+                    worker.send(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
+                    result.set_result(worker.receive())
+                except Exception as error:
+                    result.set_exception(error)
+                    return
+
+        def work_here() -> None:
+            """Do the first task that waits, if any does."""
+            with suppress(Empty):
+                if (first := waiting.get_nowait()) is not None:
+                    task, result = first
+                    try:
+                        result.set_result(work(task))
+                    except Exception as error:
+                        result.set_exception(error)
+
+        def first_result() -> R:
+            """Return the result of the first task that is pending; meanwhile work too."""
+            task, result = pending.popleft()
+            while not result.done() and not waiting.empty():
+                work_here()
             try:
-                if id(worker) not in prepared:
-                    prepared.add(id(worker))
-                    worker.send(message)
-                worker.send(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
-                is_done, found = worker.receive()
-            finally:
-                self._idle.put(worker)
-            if is_done:
-                result: R = found
-                return result
-            with self._here:
-                if self._closed:
-                    raise RuntimeError("the work was stopped")
+                return result.result()
+            except _NotDoneError:
                 return work(task)
 
-        pending: deque[Future[R]] = deque()
-        with ThreadPoolExecutor(len(self._all)) as threads:
-            try:
-                for task in tasks:
-                    pending.append(threads.submit(ask, task))
-                    if len(pending) > _AHEAD * len(self._all):
-                        yield pending.popleft().result()
-                while pending:
-                    yield pending.popleft().result()
-            except BaseException:
-                self.__exit__()
-                threads.shutdown(cancel_futures=True)
-                raise
+        pending: deque[tuple[T, Future[R]]] = deque()
+        threads: list[Thread] = []
+        try:
+            for worker in self._all:
+                thread = Thread(target=ask, args=(worker,))
+                thread.start()
+                threads.append(thread)
+            for task in tasks:
+                pending.append((task, Future()))
+                waiting.put(pending[-1])
+                # As many wait as there are processes to take one at once.
+                while waiting.qsize() > len(threads):
+                    work_here()
+                while pending and (pending[0][1].done() or len(pending) > _AHEAD * (len(threads) + 2)):
+                    yield first_result()
+            while pending:
+                yield first_result()
+        except BaseException:
+            self.__exit__()
+            raise
+        finally:
+            for _ in threads:
+                waiting.put(None)
+            for thread in threads:
+                thread.join()
 
 
 def serve(reference: str) -> None:
     """Do the tasks that come on standard input, until it ends; first comes what the reference is called with."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(50_000, 20, 20)  # As in the process that started this one.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What is printed is no answer.
     with suppress(OSError, EOFError):

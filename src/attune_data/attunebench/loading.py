@@ -12,8 +12,8 @@ from attune_data.attunebench.kinds import CONVERSATION, RUN, Conversations, Runs
 from attune_data.attunebench.show import Conversation
 from attune_data.attunebench.tables import TABLES, Tables, build_table
 from attune_data.io.documents import FILES, Choice
-from attune_data.io.hub import is_address, parse_address
-from attune_data.io.sources import Source, archive_stem, is_dataset, source_text
+from attune_data.io.hub import parse_address
+from attune_data.io.sources import Source, archive_stem, is_address, is_dataset, source_text
 from attune_data.issues import Issue, IssueLog, SourceError, shown
 from attune_data.kinds import KINDS
 from attune_data.loading import OnError, Progress, Reader, kinds_meant, load_chosen, load_records, records_of

@@ -226,8 +226,7 @@ _winner = attrgetter("winner")
 
 def _suspicious(found: Iterable[str], n: int, known: frozenset[str]) -> bool:
     """Tell whether any of the `n` values found is unknown, or there twice."""
-    different = set(found)
-    return len(different) != n or not different <= known
+    return len(known.intersection(found)) != n
 
 
 def _strange(questions: Iterable[str | None], known: frozenset[str]) -> list[str]:
@@ -263,14 +262,12 @@ def check_run(run: Run, findings: IssueCollector) -> None:
         path = f"$.turns[{index}]"
         if _suspicious(map(_emotion, turn.em_emotion_tags), len(turn.em_emotion_tags), known.emotion_words):
             _check_tags(turn.em_emotion_tags, f"{path}.em_emotion_tags", known.emotions, findings)
-        for name in ANSWER_FIELDS:
-            answers = getattr(turn, name)
-            if not known.binary.issuperset(answers):
+        answers_of = _answers(turn)
+        if not all(map(known.binary.issuperset, answers_of)):
+            for name, answers in zip(ANSWER_FIELDS, answers_of, strict=True):
                 strange = [question for question in answers if question not in known.binary]
                 _report_unknown(strange, f"{path}.{name}", "unknown-question", known.binary, findings)
-        judged = turn.em_draft_judge_scores
-        for dimension in JudgeScores.model_fields if judged.model_fields_set else ():
-            rating = getattr(judged, dimension)
+        for dimension, rating in zip(_DIMENSIONS, _ratings(turn.em_draft_judge_scores), strict=True):
             if rating is not None and not 1 <= rating <= 7:
                 place, message = f"{path}.em_draft_judge_scores.{dimension}", "outside 1-7; is this another scale?"
                 findings.add(place, "score-range", "warning", rating, message, "kept; the mean is clamped")
@@ -293,3 +290,6 @@ def check_run(run: Run, findings: IssueCollector) -> None:
 
 
 _POSITIONS = frozenset(str(position) for position in range(12))
+_DIMENSIONS = tuple(JudgeScores.model_fields)
+_ratings = attrgetter(*_DIMENSIONS)
+_answers = attrgetter(*ANSWER_FIELDS)

@@ -219,7 +219,7 @@ def conversation_is_old(conversation: Conversation) -> bool:
             return True
     for turn in conversation.turns:
         annotations = turn.annotations
-        if _any_key(annotations.alternate_responses.model_extra, ALTERNATE_KEYS):
+        if _any_key(_extra(annotations.alternate_responses), ALTERNATE_KEYS):
             return True
         # Extras are rare, so most turns are done with two passes at the speed of C.
         judged, compared = annotations.binary_judgements, annotations.pairwise_comparisons

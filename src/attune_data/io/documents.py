@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EINVAL
+from fnmatch import fnmatchcase
 from itertools import accumulate, islice
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
@@ -307,8 +308,11 @@ def records(name: str, stream: IO[bytes], budget: Budget) -> Iterator[Document]:
 
 def _whole(stream: IO[bytes]) -> bytes:
     """Return a file up to the limit of one record, and a byte more where it is longer."""
-    data = stream.read(_USUAL)  # Room for the limit at once would cost more than reading.
-    return data if len(data) < _USUAL else data + stream.read(RECORD_LIMIT + 1 - _USUAL)
+    data, size = b"", 2**16  # Room for the limit at once would cost more than reading.
+    while part := stream.read(min(size, RECORD_LIMIT + 1 - len(data))):
+        data += part
+        size *= 2
+    return data
 
 
 def _assigned(script: bytes) -> bytes:
@@ -395,10 +399,10 @@ def select(
         Where there is none, unless there may be none.
     """
     every = sorted(names)
-    candidates = [name for name in every if PurePosixPath(name).name.lower() != "annotation_codebook.json"]
+    candidates = [name for name in every if not f"/{name}".lower().endswith("/annotation_codebook.json")]
     kinds = (WHOLE, _LINES, _RECORDS, ".parquet")
     of_kinds = ([name for name in candidates if f"/{name}".lower().endswith(kind)] for kind in kinds)
-    preferred = [name for name in candidates if any(map(PurePosixPath(name.lower()).match, prefer))]
+    preferred = [name for name in candidates if matches(name, prefer)]
     selected = preferred or next(filter(None, of_kinds), [])
     if not selected and not may_be_empty:
         packed = [name for name in every if name.lower().endswith((*ARCHIVES, *OTHER_ARCHIVES))]
@@ -419,6 +423,15 @@ def select(
     message = f"{plural(len(passed_over), 'file is', 'files are')} not read here: {names}"
     where = source if isinstance(source, str) else source.name
     return selected, [Document(shown_name(where), b"", message, "note", rule="passed-over")]
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Tell whether a file's name, its last part or as many as a pattern has, matches one of them in any letter case."""
+    parts = name.lower().split("/")
+    return any(
+        len(parts) >= len(wanted) and all(map(fnmatchcase, parts[-len(wanted) :], wanted))
+        for wanted in (pattern.split("/") for pattern in patterns)
+    )
 
 
 def shown_name(name: str | Path) -> str:

@@ -48,11 +48,6 @@ class Address:
     path: str
 
 
-def is_address(source: str) -> bool:
-    """Tell whether a source is meant as an address on the Hub, well formed or not."""
-    return re.match(r"\s*(?:hf:|https?:/)", source, re.IGNORECASE) is not None
-
-
 def is_commit(text: object) -> TypeGuard[str]:
     """Tell whether a text is the full hash of a commit."""
     return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{40}", text) is not None

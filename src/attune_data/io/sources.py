@@ -24,12 +24,12 @@ from attune_data.io.documents import (
     Choice,
     Document,
     document,
+    matches,
     reason,
     records,
     select,
     shown_name,
 )
-from attune_data.io.hub import is_address, listing, parse_address
 from attune_data.issues import SourceError, shown
 from attune_data.text import listed
 
@@ -227,7 +227,7 @@ def documents(
         from attune_data.io.archives import members
 
         yield from members(path, choose, prefer)
-    elif path.name.lower().endswith((*FILES, ".js")) or any(map(PurePosixPath(path.name.lower()).match, prefer)):
+    elif path.name.lower().endswith((*FILES, ".js")) or matches(path.name, prefer):
         yield from _file(path, shown_name(path.name), Budget())
     elif path.name.lower().endswith(OTHER_ARCHIVES):
         raise SourceError(
@@ -299,6 +299,11 @@ def _instead(source: object) -> str:
 _SEVERAL = "; load each of several and join what comes with |"
 
 
+def is_address(source: str) -> bool:
+    """Tell whether a source is meant as an address on the Hub, well formed or not."""
+    return re.match(r"\s*(?:hf:|https?:/)", source, re.IGNORECASE) is not None
+
+
 def archive_stem(path: Path) -> str | None:
     """Return an archive's name without its suffix, or None where the name is not an archive's."""
     name = path.name
@@ -321,7 +326,7 @@ def _nearest(path: Path) -> str:
 
 
 def _folder(folder: Path, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
-    found: dict[str, Path] = {}
+    found: list[str] = []
     problems: list[Document] = []
 
     def unreadable(error: OSError) -> None:
@@ -345,15 +350,17 @@ def _folder(folder: Path, choose: Choice | None, prefer: Sequence[str]) -> Itera
         # A folder named like a record is not entered; reading it as a file reports it.
         like_files = [name for name in folders if name.lower().endswith(FILES)]
         folders[:] = sorted(name for name in folders if name not in like_files and name[0] not in "._")
-        paths = [Path(root, name) for name in (*names, *like_files) if name[0] not in "._"]
-        found |= {path.relative_to(folder).as_posix(): path for path in paths}
+        below = "".join(f"{part}/" for part in Path(root).relative_to(folder).parts)
+        found += [f"{below}{name}" for name in (*names, *like_files) if name[0] not in "._"]
     yield from problems
     selected, notes = select(folder, found, prefer, may_be_empty=bool(problems))
     yield from notes
-    yield from _files({name: found[name] for name in (choose(selected) if choose else selected)})
+    yield from _files({name: folder / name for name in (choose(selected) if choose else selected)})
 
 
 def _hub(text: str, choose: Choice | None, prefer: Sequence[str]) -> Iterator[Document]:
+    from attune_data.io.hub import listing, parse_address
+
     found = listing(parse_address(text))
     if found.note:
         yield Document(text, b"", found.note, "note", rule="hub-cache", consequence="the cached files are read")

@@ -37,7 +37,7 @@ def check_parts(low: float = 0, **values: object) -> None:
     """Raise unless every value is a number from `low` to 1, or nan."""
     for name, value in values.items():
         # Averages may pass 1 by a rounding error.
-        if not (isinstance(value, float) and (isnan(value) or low <= value <= 1 + 1e-9)):
+        if not (isinstance(value, float) and (low <= value <= 1 + 1e-9 or isnan(value))):
             check_number(value, name, low, 1)
 
 

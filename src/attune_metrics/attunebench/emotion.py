@@ -24,13 +24,13 @@ References
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
-from itertools import permutations, product
+from itertools import permutations
 from math import dist, fsum, isnan, nan, perm, sqrt
 from operator import getitem
 from types import MappingProxyType
+from typing import NamedTuple
 
 from attune_metrics.attunebench import turn_entry, with_mean
 from attune_metrics.metric import (
@@ -81,13 +81,13 @@ VALENCE_AROUSAL: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 # Rounded to 4 decimals by definition, and used rounded everywhere.
 SIMILARITY = {
-    (first, second): round(1 - dist(VALENCE_AROUSAL[first], VALENCE_AROUSAL[second]) / sqrt(2), 4)
-    for first, second in product(VALENCE_AROUSAL, repeat=2)
+    first: {second: round(1 - dist(place, other) / sqrt(2), 4) for second, other in VALENCE_AROUSAL.items()}
+    for first, place in VALENCE_AROUSAL.items()
 }
+_UNRELATED: Mapping[str, float] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedTags:
+class PreparedTags(NamedTuple):
     """One turn's tags, ready to be scored many times.
 
     Attributes
@@ -105,8 +105,7 @@ class PreparedTags:
     last: dict[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class EmotionScores:
+class EmotionScores(NamedTuple):
     """All emotion metrics of one turn; each is described at the function of its name (`emotion_...`)."""
 
     hit_rate: float
@@ -125,10 +124,11 @@ _ONE_EMPTY = EmotionScores(0.0, 0.0, 0.0, 0.0, 0.0, nan, 0.0, 0.0)
 
 def prepare_tags(tags: Iterable[tuple[str, float | None]]) -> PreparedTags:
     """Prepare pairs of word and intensity for `score_tags`; intensities are clamped to 1-7, nothing is checked."""
-    pairs = [
-        (word.strip().lower(), None if intensity is None else min(max(intensity, 1), 7)) for word, intensity in tags
-    ]
-    return PreparedTags(tuple(word for word, _ in pairs), tuple(intensity for _, intensity in pairs), dict(pairs))
+    words, intensities = [], []
+    for word, intensity in tags:
+        words.append(word.strip().lower())
+        intensities.append(intensity if intensity is None or 1 <= intensity <= 7 else min(max(intensity, 1), 7))
+    return PreparedTags(tuple(words), tuple(intensities), dict(zip(words, intensities, strict=True)))
 
 
 def score_tags(reference: PreparedTags, predicted: PreparedTags) -> EmotionScores:
@@ -137,22 +137,25 @@ def score_tags(reference: PreparedTags, predicted: PreparedTags) -> EmotionScore
         return _ONE_EMPTY if reference.words or predicted.words else _BOTH_EMPTY
 
     truth, guess = reference.last, predicted.last
-    shared = [word for word in truth if word in guess]
+    shared = truth.keys() & guess.keys()
     gaps = [abs(a - b) for word in shared if (a := truth[word]) is not None and (b := guess[word]) is not None]
     recall = len(shared) / len(truth)
     f1 = 2 * len(shared) / (len(truth) + len(guess))
     mae = fsum(gaps) / len(gaps) if gaps else nan
 
     # Mean over the matched pairs times coverage min/max is the matched sum over the longer list.
-    few, many = sorted((reference, predicted), key=lambda tags: len(tags.words))
-    similar = [[SIMILARITY.get((a, b), 0.0) for b in many.words] for a in few.words]
-    blended = [
-        [
-            0.7 * value + (0.0 if i is None or j is None else 0.3 * (1 - abs(i - j) / 6))
-            for value, j in zip(row, many.intensities, strict=True)
-        ]
-        for row, i in zip(similar, few.intensities, strict=True)
-    ]
+    few, many = (reference, predicted) if len(reference.words) <= len(predicted.words) else (predicted, reference)
+    similar, blended = [], []
+    for word, i in zip(few.words, few.intensities, strict=True):
+        of_word = SIMILARITY.get(word, _UNRELATED)
+        row = [of_word.get(other, 0.0) for other in many.words]
+        similar.append(row)
+        blended.append(
+            [
+                0.7 * value + (0.0 if i is None or j is None else 0.3 * (1 - abs(i - j) / 6))
+                for value, j in zip(row, many.intensities, strict=True)
+            ]
+        )
     return EmotionScores(
         hit_rate=recall,
         precision=len(shared) / len(guess),
@@ -167,8 +170,14 @@ def score_tags(reference: PreparedTags, predicted: PreparedTags) -> EmotionScore
 
 def _best_assignment(values: list[list[float]]) -> float:
     """Largest sum of one value per row, no column twice; there are at least as many columns as rows."""
-    if perm(len(values[0]), len(values)) <= 24 or len(values) == 1:
-        choices = _choices(len(values[0]), len(values))
+    if len(values) == 1:
+        return max(values[0])
+    choices = _choices(len(values[0]), len(values))
+    if len(values) == 2 and choices:
+        # The sum of two is rounded once, as fsum does.
+        first, second = values
+        return max([first[i] + second[j] for i, j in choices])
+    if choices:
         return max([fsum(map(getitem, values, columns)) for columns in choices])
     from scipy.optimize import linear_sum_assignment  # slow to import, rarely needed
 
@@ -178,7 +187,8 @@ def _best_assignment(values: list[list[float]]) -> float:
 
 @cache
 def _choices(columns: int, rows: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(permutations(range(columns), rows))
+    """Return every choice of a column for each row; none where there are too many to try."""
+    return tuple(permutations(range(columns), rows)) if perm(columns, rows) <= 24 else ()
 
 
 Tag = str | tuple[str, float | None]
@@ -207,7 +217,7 @@ def emotion_similarity(first: str, second: str) -> float:
     >>> emotion_similarity("Distressed", "Upset")
     0.9233
     """
-    return SIMILARITY.get((first.strip().lower(), second.strip().lower()), 0.0)
+    return SIMILARITY.get(first.strip().lower(), _UNRELATED).get(second.strip().lower(), 0.0)
 
 
 def _check_tags(tags: object, side: str) -> PreparedTags:

@@ -19,8 +19,9 @@ References
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from math import fsum, isnan, nan
+from typing import NamedTuple
 
 from attune_metrics.attunebench import CONVERSATION_WIDE, post_entry
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
@@ -73,11 +74,20 @@ class PreparedPanas:
 
 def prepare_panas(panas: Panas, *, protocol: Protocol = DOCUMENTED) -> PreparedPanas:
     """Prepare a form for `score_panas`; unknown words are ignored, values clamped, nothing is checked."""
-    given = {word.strip().title(): value for word, value in panas.items.items()}
-    items = {word: _clamp(value, 1, 7) for word in _WORDS if (value := given.get(word)) is not None}
+    given = dict(zip(_titles(tuple(panas.items)), panas.items.values(), strict=True))
+    items = {
+        word: value if 1 <= value <= 7 else _clamp(value, 1, 7)
+        for word in _WORDS
+        if (value := given.get(word)) is not None
+    }
     positive = _total(POSITIVE_AFFECT, items, panas.positive_total, protocol)
     negative = _total(NEGATIVE_AFFECT, items, panas.negative_total, protocol)
     return PreparedPanas(items, PanasTotals(positive, negative))
+
+
+@lru_cache(maxsize=128)  # Forms list their words in few ways.
+def _titles(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word.strip().title() for word in words)
 
 
 def _clamp(value: float, low: float, high: float) -> float:
@@ -87,7 +97,7 @@ def _clamp(value: float, low: float, high: float) -> float:
 def _total(
     words: tuple[str, ...], items: Mapping[str, float], recorded: float | None, protocol: Protocol
 ) -> float | None:
-    rated = [items[word] for word in words if word in items]
+    rated = [value for word in words if (value := items.get(word)) is not None]
     items_win = protocol.panas_totals == "items" and len(rated) == len(words)
     if recorded is not None and not items_win:
         return _clamp(recorded, 10, 70)
@@ -149,8 +159,7 @@ _ITEM_SPAN = 6
 _TOTAL_SPAN = 60
 
 
-@dataclass(frozen=True, slots=True)
-class PanasScores:
+class PanasScores(NamedTuple):
     """All PANAS metrics; each is described at the function of its name (`panas_...`).
 
     `item_errors` maps each item word on both ends, in title case, to its absolute error.
@@ -204,7 +213,7 @@ def score_panas(
     mae = _mean([pa_mae, na_mae])
     pa_skill = _item_skill(start.positive, actual.positive, forecast.positive)
     na_skill = _item_skill(start.negative, actual.negative, forecast.negative)
-    item_errors = {word: float(abs(after[word] - guess[word])) for word in after if word in guess}
+    item_errors = {word: float(abs(rated - guess[word])) for word, rated in after.items() if word in guess}
     item_mae = _mean(item_errors.values())
     # Clamped values keep every error within its span, so 1 - error / span needs no floor.
     return PanasScores(
@@ -220,7 +229,7 @@ def score_panas(
         item_errors=item_errors,
         item_mae=item_mae,
         item_normalized=1 - item_mae / _ITEM_SPAN,
-        item_baseline_adjusted=_mean(_item_skill(before.get(word), after[word], guess[word]) for word in item_errors),
+        item_baseline_adjusted=_mean([_item_skill(before.get(word), after[word], guess[word]) for word in item_errors]),
     )
 
 
@@ -282,7 +291,7 @@ def panas_scores(
     scores = _score(reference, predicted, protocol, baseline)
     undefined = [
         name
-        for name in PanasScores.__slots__
+        for name in PanasScores._fields
         if name != "item_errors" and isnan(getattr(scores, name)) and (baseline is not None or "baseline" not in name)
     ]
     if undefined:

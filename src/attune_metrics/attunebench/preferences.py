@@ -36,12 +36,13 @@ References
 .. [3] Kendall (1938), A new measure of rank correlation, Biometrika 30, 81-93.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations
 from math import comb, fsum, inf, nan
+from operator import eq
 from sys import intern
 from typing import NamedTuple
 
@@ -117,8 +118,7 @@ class PreparedResponses:
     weights: tuple[float, float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseScores:
+class ResponseScores(NamedTuple):
     """Similarity of one draft: overall (`similarity`), to each response, and weighted by preference."""
 
     similarity: float
@@ -444,21 +444,29 @@ class PreparedComparisons:
 
     Attributes
     ----------
-    keyed : tuple of (str, Comparison)
-        The comparisons with their positions as text.
+    compared : tuple of Comparison
+        The comparisons.
+    positions : tuple of str
+        Their positions, from 0, as text.
+    labels : tuple of dict
+        Of each comparison the label that each choice names.
+    winners : tuple
+        Of each comparison the participant's choice; where there is none, an object that equals no prediction.
     wins : dict
         Label -> number of wins, labels sorted by name.
     ranking : tuple of str
         Labels by wins, most first, ties in order of name.
     """
 
-    keyed: tuple[tuple[str, Comparison], ...]
+    compared: tuple[Comparison, ...]
+    positions: tuple[str, ...]
+    labels: tuple[dict[str | None, str | None], ...]
+    winners: tuple[object, ...]
     wins: dict[str, int]
     ranking: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PairwiseScores:
+class PairwiseScores(NamedTuple):
     """Both pairwise metrics of one turn; see `pairwise_accuracy` and `pairwise_kendall_tau`."""
 
     accuracy: float
@@ -472,8 +480,17 @@ def prepare_comparisons(reference: Sequence[Comparison]) -> PreparedComparisons:
         label = first if winner == "A" else second
         if winner is not None and label is not None:
             wins[label] += 1
-    keyed = tuple((str(position), comparison) for position, comparison in enumerate(reference))
-    return PreparedComparisons(keyed, wins, _rank(wins))
+    return PreparedComparisons(
+        compared=tuple(reference),
+        positions=tuple(map(str, range(len(reference)))),
+        labels=tuple({"A": first, "B": second} for first, second, _ in reference),
+        winners=tuple(_UNANSWERED if winner is None else winner for _, _, winner in reference),
+        wins=wins,
+        ranking=_rank(wins),
+    )
+
+
+_UNANSWERED = object()
 
 
 def _rank(wins: Mapping[str, int]) -> tuple[str, ...]:
@@ -488,23 +505,19 @@ def score_comparisons(reference: PreparedComparisons, predicted: Mapping[str, st
     label takes part in the accuracy only: Kendall's tau ranks named labels, nan if fewer than two or if none is
     predicted to win.
     """
-    if not reference.keyed:
+    if not reference.compared:
         return PairwiseScores(1.0, nan)
-    correct = 0
-    wins = dict.fromkeys(reference.wins, 0)
-    for position, (first, second, winner) in reference.keyed:
-        choice = predicted.get(position)
-        if choice == "A":
-            label = first
-        elif choice == "B":
-            label = second
-        else:
-            continue
-        if label is not None:
-            wins[label] += 1
-        correct += choice == winner
-    tau = _tau(reference.ranking, _rank(wins)) if any(wins.values()) else nan
-    return PairwiseScores(correct / len(reference.keyed), tau)
+    choices = list(map(predicted.get, reference.positions))
+    named = [labels.get(choice) for labels, choice in zip(reference.labels, choices, strict=True)]
+    wins = tuple([named.count(label) for label in reference.wins])
+    accuracy = sum(map(eq, choices, reference.winners)) / len(choices)
+    return PairwiseScores(accuracy, _tau_of_wins(reference.ranking, wins))
+
+
+@lru_cache(maxsize=2**12)
+def _tau_of_wins(reference: tuple[str, ...], wins: tuple[int, ...]) -> float:
+    """Return Kendall's tau of a ranking and of the predicted wins of its labels, sorted by name."""
+    return _tau(reference, _rank(dict(zip(sorted(reference), wins, strict=True)))) if any(wins) else nan
 
 
 def _tau(reference: tuple[str, ...], predicted: tuple[str, ...]) -> float:
@@ -536,35 +549,40 @@ def score_random_choices(reference: PreparedComparisons) -> PairwiseScores:
     >>> score_random_choices(turn)
     PairwiseScores(accuracy=0.25, kendall_tau=0.3333333333333333)
     """
-    if not reference.keyed:
+    compared = reference.compared
+    if not compared:
         return PairwiseScores(1.0, nan)
-    compared = [comparison for _, comparison in reference.keyed]
     decided = sum(comparison.winner is not None for comparison in compared)
-    # An open label is None, which is neither before nor after a text.
-    pairs = sorted((tuple(sorted(pair[:2], key=str)) for pair in compared), key=str)
-    rankings = _random_rankings(tuple(reference.wins), tuple(pairs))
-    tau = fsum(share * _tau(reference.ranking, ranking) for ranking, share in rankings.items()) if rankings else nan
-    return PairwiseScores(decided / (2 * len(compared)), tau)
+    # Neither the order of comparisons counts, nor which label of one is the first.
+    pairs = Counter(frozenset((first, second)) for first, second, _ in compared)
+    return PairwiseScores(decided / (2 * len(compared)), _random_tau(reference.ranking, frozenset(pairs.items())))
+
+
+_Pairs = frozenset[tuple[frozenset[str | None], int]]
+
+
+@lru_cache(maxsize=2**12)
+def _random_tau(ranking: tuple[str, ...], pairs: _Pairs) -> float:
+    rankings = _random_rankings(tuple(sorted(ranking)), pairs)
+    return fsum(ways * _tau(ranking, other) for other, ways in rankings.items()) / rankings.total() if rankings else nan
 
 
 @lru_cache(maxsize=256)
-def _random_rankings(
-    labels: tuple[str, ...], pairs: tuple[tuple[str | None, ...], ...]
-) -> dict[tuple[str, ...], float]:
-    """Return the probability of each ranking of labels under random choices, given that any label wins."""
-    drawn = {(0,) * len(labels): 1.0}
-    for pair in pairs:
-        after: defaultdict[tuple[int, ...], float] = defaultdict(float)
-        for wins, share in drawn.items():
-            for winner in pair:
-                after[tuple(n + (label == winner) for label, n in zip(labels, wins, strict=True))] += share / 2
-        drawn = after
-    won = {wins: share for wins, share in drawn.items() if any(wins)}
-    whole = fsum(won.values())
-    rankings: defaultdict[tuple[str, ...], float] = defaultdict(float)
-    for wins, share in won.items():
-        rankings[_rank(dict(zip(labels, wins, strict=True)))] += share / whole
-    return dict(rankings)
+def _random_rankings(labels: tuple[str, ...], pairs: _Pairs) -> Counter[tuple[str, ...]]:
+    """Count the outcomes with each ranking of labels, of those in which any label wins; pairs are compared so often."""
+    drawn = Counter({(0,) * len(labels): 1})
+    for pair, number in pairs:
+        for _ in range(number):
+            after: Counter[tuple[int, ...]] = Counter()
+            for wins, ways in drawn.items():
+                for winner in pair:
+                    after[tuple(n + (label == winner) for label, n in zip(labels, wins, strict=True))] += ways
+            drawn = after
+    rankings: Counter[tuple[str, ...]] = Counter()
+    for wins, ways in drawn.items():
+        if any(wins):
+            rankings[_rank(dict(zip(labels, wins, strict=True)))] += ways
+    return rankings
 
 
 def _check_comparisons(reference: object) -> PreparedComparisons:
@@ -613,7 +631,7 @@ def _check_choices(predicted: object, n: int) -> dict[str, str | None]:
 
 def _score(reference: object, predicted: object) -> PairwiseScores:
     truth = _check_comparisons(reference)
-    return score_comparisons(truth, _check_choices(predicted, len(truth.keyed)))
+    return score_comparisons(truth, _check_choices(predicted, len(truth.compared)))
 
 
 def pairwise_accuracy(reference: Sequence[Comparison | tuple[str, str, str | None]], predicted: Choices) -> float:

@@ -33,7 +33,7 @@ References
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
@@ -87,7 +87,7 @@ class BinaryCounts:
     fn: int = 0
 
     def __add__(self, other: "BinaryCounts") -> "BinaryCounts":
-        return _counted(self.tp + other.tp, self.tn + other.tn, self.fp + other.fp, self.fn + other.fn)
+        return BinaryCounts(self.tp + other.tp, self.tn + other.tn, self.fp + other.fp, self.fn + other.fn)
 
     @property
     def n(self) -> int:
@@ -119,10 +119,6 @@ class BinaryCounts:
         """``(TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN))``."""
         tp, tn, fp, fn = self.tp, self.tn, self.fp, self.fn
         return _ratio(tp * tn - fp * fn, sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
-
-
-# Turns have few questions, and so few different counts.
-_counted = lru_cache(maxsize=2**14)(BinaryCounts)
 
 
 def _ratio(numerator: int, denominator: float) -> float:
@@ -166,9 +162,15 @@ def prepare_answers(reference: CheckedAnswers) -> PreparedAnswers:
 
 def count_answers(reference: PreparedAnswers, predicted: CheckedAnswers) -> BinaryCounts:
     """Count as `binary_counts` does, without checks; answers are spelled ``yes``, ``no``, ``na`` or None."""
-    tp = list(map(predicted.get, reference.yes)).count("yes")
-    fp = list(map(predicted.get, reference.no)).count("yes")
-    return _counted(tp, len(reference.no) - fp, fp, len(reference.yes) - tp)
+    return BinaryCounts(*count_predictions(reference, predicted)[:4])
+
+
+def count_predictions(reference: PreparedAnswers, predicted: CheckedAnswers) -> tuple[int, int, int, int, int]:
+    """Return the counts of `count_answers`, TP, TN, FP, FN, and how many questions that count have a prediction."""
+    yes, no = list(map(predicted.get, reference.yes)), list(map(predicted.get, reference.no))
+    tp, fp = yes.count("yes"), no.count("yes")
+    present = len(yes) - yes.count(None) + len(no) - no.count(None)
+    return tp, len(no) - fp, fp, len(yes) - tp, present
 
 
 def check_answers(answers: object, side: str) -> dict[str, str | None]:

@@ -53,7 +53,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attune_metrics.metric import MetricInputError, UnreliableIntervalWarning, check_level, check_whole
+from attune_metrics.metric import PSEUDO_VALUES, MetricInputError, UnreliableIntervalWarning, check_level, check_whole
 from attune_metrics.stats.sums import (
     Floats,
     Statistic,
@@ -176,9 +176,6 @@ def _rounded_once(values: Floats) -> Floats:
     return total.reshape(values.shape[:-1])
 
 
-PSEUDO_VALUES = "pseudo_values"
-"""Name of the statistic of an estimate from all units together: the mean of the pseudo-values of the units."""
-
 STATISTICS: Mapping[str, Statistic] = MappingProxyType(
     {
         "mean": mean_of_sums,
@@ -199,12 +196,6 @@ STATISTICS: Mapping[str, Statistic] = MappingProxyType(
     }
 )
 """Every statistic by its name."""
-
-PER_UNIT = ("mean", "share")
-"""Names of the statistics for which each unit has a value of its own."""
-
-OF_GROUPS = ("mean_of_means", "mean_of_clipped_means")
-"""Names of the statistics of two terms for each group."""
 
 
 def point_estimate(values: ArrayLike, *, statistic: Statistic = mean_of_sums) -> Floats:

@@ -36,10 +36,26 @@ UNPROBED = ("contamination", "truth", "truth_agreement")
 EMPTY = {*NO_ROWS, "skills"}
 
 
+@pytest.fixture(scope="module")
+def three_models_in_two_modes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file of scores of three models, of which two answer alike, under two conditions."""
+    runs = load_runs("demo")
+    more = [run.model_copy(update={"em_model": "third"}) for run in runs if run.em_model == runs[0].em_model]
+    again = [run.model_copy(update={"mode": "verbose"}) for run in (*runs, *more)]
+    path = tmp_path_factory.mktemp("three_models") / "scores.json"
+    score(load("demo"), [*runs, *more, *again]).write(path)
+    return path
+
+
 @pytest.mark.parametrize(("resamples", "said"), [(20, True), (119, True), (120, False)])
 @pytest.mark.parametrize("name", slow_after(1, ["condition_differences", "perspective_gap", "turn_drift", "win_rates"]))
 def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
-    call: Call, tmp_path: Path, name: str, resamples: int, said: bool, monkeypatch: pytest.MonkeyPatch
+    call: Call,
+    three_models_in_two_modes: Path,
+    name: str,
+    resamples: int,
+    said: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: set[int] = set()
 
@@ -48,13 +64,9 @@ def test_how_many_exchanges_are_made_is_said_where_it_is_not_the_resamples(
         return exchanges
 
     monkeypatch.setattr(compare, "enough_exchanges", enough)
-    runs = load_runs("demo")
-    more = [run.model_copy(update={"em_model": "third"}) for run in runs if run.em_model == runs[0].em_model]
-    again = [run.model_copy(update={"mode": "verbose"}) for run in (*runs, *more)]
-    score(load("demo"), [*runs, *more, *again]).write(tmp_path / "scores.json")
     # Three models of a mode, or under two modes, need 120.
     _, out, _ = call(
-        "analyze", name, "--scores", tmp_path / "scores.json", "--resamples", resamples, "--format", "json"
+        "analyze", name, "--scores", three_models_in_two_modes, "--resamples", resamples, "--format", "json"
     )
     [about] = [part["metadata"] for key, part in strict_json(out).items() if key != "left_out"]
     tests = name != "win_rates"

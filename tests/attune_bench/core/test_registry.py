@@ -209,18 +209,19 @@ def test_its_choices_are_those_of_the_scores(benchmark: Benchmark, demo_scores: 
 
 
 @each
-def test_scoring_takes_its_options(benchmark: Benchmark) -> None:
+def test_scoring_takes_its_options(benchmark: Benchmark, demo_scores: Mapping[str, Scores]) -> None:
+    plain = demo_scores[benchmark.name]
     parameters = inspect.signature(resolve(benchmark.score)).parameters
     options = options_of(benchmark, "score")
     taken = {name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
     assert taken == {"progress", *(option.name for option in options)}
     for option in options:
-        given = {scored(benchmark).models[0]: 1200.0} if option.name == "anchors" else None
+        given = {plain.models[0]: 1200.0} if option.name == "anchors" else None
         values = option.values or (given or value_of(option),)
         # Every choice is in the signature.
         assert len({scored(benchmark, **{option.name: value}).sign() for value in values}) == len(values)
         if option.values:
-            assert scored(benchmark, **{option.name: values[0]}).sign() == scored(benchmark).sign(), "the default"
+            assert scored(benchmark, **{option.name: values[0]}).sign() == plain.sign(), "the default"
             with pytest.raises(MetricInputError, match="unheard-of"):
                 scored(benchmark, **{option.name: "unheard-of"})
 
@@ -270,12 +271,14 @@ def test_a_benchmark_without_calls_has_a_reason() -> None:
 
 
 @run
-def test_its_task_asks_about_a_unit_of_the_demo(benchmark: Benchmark, tmp_path: Path) -> None:
+def test_its_task_asks_about_a_unit_of_the_demo(
+    benchmark: Benchmark, demo_scores: Mapping[str, Scores], tmp_path: Path
+) -> None:
     task = task_of(benchmark)
     assert task.name == benchmark.name
     unit = load_records("demo", resolve(benchmark.units))[0]
     assert task.unit == resolve(benchmark.units).noun
-    assert benchmark.data is None or task.unit == scored(benchmark).provenance.unit
+    assert benchmark.data is None or task.unit == demo_scores[benchmark.name].provenance.unit
     (settings,) = settings_of(benchmark)
     planned = task.calls(unit, settings, None)
     assert len({call.id for call in planned}) == len(planned) > 0

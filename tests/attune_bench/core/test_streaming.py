@@ -1,12 +1,14 @@
 """Scoring while reading: the scores and issues of reading all and then scoring, in one process or several."""
 
 import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import polars as pl
@@ -15,6 +17,7 @@ from worker_tasks import failing
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
+from attune_bench.scores.provenance import digest
 from attune_bench.verbs.streaming import PackedRecords, Streamed, stream
 from attune_bench.verbs.workers import Workers
 from attune_data import Conversation, Run, SourceError, load, load_runs
@@ -83,7 +86,9 @@ def test_the_scores_are_those_of_reading_all_first(
     data, results = sources
     conversations, runs = load(data), reduce(or_, map(load_runs, results))
     found = streamed(data, results, jobs=jobs, protocol=protocol)
-    assert written(found.scores, tmp_path) == written(score(conversations, runs, protocol=protocol), tmp_path)
+    assert written(Scores.of(found.scores), tmp_path) == written(
+        score(conversations, runs, protocol=protocol), tmp_path
+    )
     assert found.data.found == conversations.found
     assert found.results.found == runs.found
     assert found.results.files == runs.files
@@ -156,14 +161,19 @@ def test_a_check_comes_before_the_work(sources: tuple[Path, list[Path]]) -> None
     assert seen == [("conversations", [data], 6)]
 
 
-def test_packed_records_are_equal_and_the_first_of_an_id_counts() -> None:
+def test_packed_records_are_equal_and_the_first_of_an_id_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attune_bench.verbs.streaming._MOST_UNPACKED", 3)
     conversations = load("demo")
     packed = PackedRecords(Conversation)
     for conversation in conversations:
         packed.add(conversation)
     packed.add(conversations[0].model_copy(update={"turns": ()}))
     assert list(packed) == [conversation.id for conversation in conversations]
-    assert [packed[conversation.id] for conversation in conversations] == list(conversations)
+    for one in (packed, pickle.loads(pickle.dumps(packed))):  # noqa: S301 - of our own; all are packed
+        assert [one[conversation.id] for conversation in conversations] == list(conversations)
+        assert [one.digest(key) for key in one] == [digest(conversation).hex() for conversation in conversations]
+    assert packed[conversations[0].id] is conversations[0]
+    assert packed[conversations[5].id] is not conversations[5]
     assert "nobody" not in packed
 
 
@@ -182,11 +192,12 @@ def test_what_a_benchmark_that_streams_leaves_out_is_not_needed(benchmark: Any) 
 
 def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     def work(task: int) -> int:
+        while not (tmp_path / "killed").exists():
+            sleep(0.01)
         return task * task
 
     with Workers[int, int](2, "worker_tasks:killing") as workers:
         assert list(workers.map(work, (str(tmp_path),), range(20))) == [task * task for task in range(20)]
-    assert (tmp_path / "killed").exists()
 
 
 @pytest.mark.parametrize("reference", ["worker_tasks:killing", "no_such_module:name"])

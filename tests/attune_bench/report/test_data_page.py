@@ -194,6 +194,7 @@ def test_each_section_says_its_own_measure() -> None:
     assert all(" ".join(about.split()) in " ".join(page.split()) for about in abouts.values())
 
 
+@pytest.mark.slow
 def test_a_figure_says_which_interval_alone_would_be_a_finding() -> None:
     asked = asked_of(load("demo"), {"diagnosis": ["ADHD"]}, compare=True, resamples=4000)
     said = {family.title: figure_of(asked, family, frame).caption for family, frame in asked.families}
@@ -267,6 +268,7 @@ def test_each_side_says_why_a_value_has_no_interval() -> None:
                 assert (said in (row["reason"] or "")) == (row[low] is None)
 
 
+@pytest.mark.slow
 def test_counts_are_of_both_groups_and_hide_few_people() -> None:
     records = load("demo")
     page = text_of(data_html(asked_of(records, {"diagnosis": ["ADHD"]}, compare=True, resamples=50)))
@@ -294,6 +296,7 @@ def test_captions_say_the_level_of_the_intervals() -> None:
     assert "95%" not in page
 
 
+@pytest.mark.slow
 def test_the_title_of_a_comparison_is_its_result() -> None:
     records, traits = load("demo"), {"diagnosis": ["none"]}
     group = {record.id for record in records.where(diagnosis="none")}
@@ -315,6 +318,7 @@ def test_the_title_of_a_comparison_is_its_result() -> None:
     assert not any("alike" in text for text in (first, second, *others))
 
 
+@pytest.mark.slow
 def test_a_group_is_not_compared_by_what_it_was_chosen_for() -> None:
     asked = asked_of(load("demo"), {"category": ["Family"]}, compare=True)
     assert "Topics" not in frames(asked)
@@ -333,6 +337,7 @@ def test_a_table_has_sizes_only_where_some_record_has_no_value() -> None:
     assert "n" in heads["What people wanted of replies"]
 
 
+@pytest.mark.slow
 def test_only_data_that_are_all_invented_are_about_nobody() -> None:
     records = load("demo")
     real = records[0].model_copy(update={"metadata": Metadata(category="Family")})

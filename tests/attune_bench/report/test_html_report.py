@@ -100,6 +100,7 @@ def test_correlations_are_drawn_of_six_models(conversations: Conversations) -> N
     assert "pairs without a number below: one of the two has a reliability below 0.3" in said
 
 
+@pytest.mark.slow
 def test_the_values_are_those_of_the_analyses(scores: Scores, page: str) -> None:
     summary = scores.summary(metrics=["composite_score"], resamples=200)
     assert summary.height == 3

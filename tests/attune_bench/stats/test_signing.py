@@ -11,10 +11,11 @@ import pytest
 
 from attune_bench import Scores
 from attune_bench.report.columns import interval_words
+from attune_bench.scores.codebook import codebook_hash
 from attune_bench.scores.provenance import fingerprint
 from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.options import AnalysisOptions
-from attune_bench.stats.signing import codebook_hash, sign
+from attune_bench.stats.signing import sign
 from attune_data import load
 from attune_metrics.signature import Signature
 

@@ -14,9 +14,10 @@ from statsmodels.stats.proportion import proportion_confint
 from attune_bench import Scores, score
 from attune_bench.benchmarks.attunebench.scores_json import aggregates
 from attune_bench.scores.columns import build_frame
+from attune_bench.scores.table import coverage
 from attune_bench.stats.signing import sign
 from attune_bench.stats.subgroups import subgroups
-from attune_bench.stats.summary import SUMMARY, coverage, distribution
+from attune_bench.stats.summary import SUMMARY, distribution
 from attune_metrics.metric import MetricInputError
 from attune_metrics.signature import Signature
 from attune_metrics.stats.bootstrap import bootstrap, draw_resamples

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attune_metrics import (
     MetricInputError,
@@ -19,10 +21,13 @@ from attune_metrics.attunebench.questions import (
     BinaryCounts,
     binary_counts,
     count_answers,
+    count_predictions,
     hp_reference,
     om_reference,
     prepare_answers,
 )
+
+ANSWERS = st.sampled_from(["yes", "no", "na", None])
 
 # Yes: B1-B5, predicted yes yes yes no (missing); no: B6-B8, predicted yes no na; B9, B10 do not count.
 REFERENCE = {f"B{i}": "yes" for i in range(1, 6)} | {f"B{i}": "no" for i in range(6, 9)} | {"B9": "na", "B10": None}
@@ -101,6 +106,14 @@ def test_prepared_truth_serves_many_predictions() -> None:
     truth = prepare_answers(REFERENCE)
     assert count_answers(truth, PREDICTED) == binary_counts(REFERENCE, PREDICTED)
     assert count_answers(truth, {}) == BinaryCounts(fn=5, tn=3)
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), ANSWERS), st.dictionaries(st.sampled_from("abcdef"), ANSWERS))
+def test_a_prediction_is_there_where_it_is_not_none(reference: dict[str, Any], predicted: dict[str, Any]) -> None:
+    *counts, present = count_predictions(prepare_answers(reference), predicted)
+    assert BinaryCounts(*counts) == count_answers(prepare_answers(reference), predicted)
+    counted = [question for question, answer in reference.items() if answer in ("yes", "no")]
+    assert present == sum(predicted.get(question) is not None for question in counted)
 
 
 def test_true_and_false_are_yes_and_no() -> None:

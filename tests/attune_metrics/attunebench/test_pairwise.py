@@ -106,7 +106,7 @@ def test_open_labels_win_nothing() -> None:
     prepared = prepare_comparisons(OPEN)
     assert prepared.wins == {"alternate": 0, "human": 1, "original": 1}
     assert prepared.ranking == ("human", "original", "alternate")
-    assert len(prepared.keyed) == 4
+    assert len(prepared.compared) == 4
 
 
 def test_open_labels_take_part_in_the_accuracy_only() -> None:

@@ -62,7 +62,7 @@ def same(one: Any, other: Any) -> bool:
 def test_emotion(reference: Any, predicted: Any) -> None:
     scores = score_tags(prepare_tags(reference), prepare_tags(predicted))
     assert same(scores, emotion_scores(reference, predicted))
-    for name in scores.__slots__:
+    for name in scores._fields:
         assert same(getattr(scores, name), getattr(am, f"emotion_{name}")(reference, predicted))
 
 

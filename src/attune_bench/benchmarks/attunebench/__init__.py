@@ -124,9 +124,9 @@ BENCHMARK = Benchmark(
     ),
     scores_format=ScoresFormat(
         keys=frozenset(("conversations", "aggregates")),
-        read=f"{_ROOM}.scores_json:read_scores_json",
+        read=f"{_ROOM}.scores_json_reader:read_scores_json",
         write=f"{_ROOM}.scores_json:write_scores_json",
-        check=f"{_ROOM}.scores_json:check_detail",
+        check=f"{_ROOM}.scores_json_reader:check_detail",
         default="scores.json",
     ),
 )

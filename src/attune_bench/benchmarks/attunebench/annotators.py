@@ -7,8 +7,6 @@ from typing import Any
 
 from attune_bench.benchmarks.attunebench.conversation_score import (
     ConversationScore,
-    count_predictions,
-    panas_form,
     prepare_truth,
     score_conversation,
 )
@@ -19,8 +17,6 @@ from attune_data import Conversation, Run
 from attune_data.attunebench.records import ConversationWideQuestions, Panas, RunTurn, Turn
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol, get_protocol
 from attune_metrics.attunebench.holistic import BRANCHES
-from attune_metrics.attunebench.panas import Panas as Form
-from attune_metrics.attunebench.panas import prepare_panas
 from attune_metrics.attunebench.questions import hp_reference, om_reference
 from attune_metrics.metric import MetricInputError
 
@@ -155,14 +151,14 @@ def read_as_run(conversation: Conversation, name: str, *, mode: Any = "default")
 
 def _answered(conversation: Conversation, run: Run, protocol: Protocol) -> set[str]:
     """Return what a run answers in full: of the turns, PANAS items, branches and questions about the whole."""
-    turns = {turn.turn_number: turn for turn in run.turns}
-    post = run.post_conversation if run.complete else None
-    form = prepare_panas(Form() if post is None else panas_form(post.predicted_post_panas), protocol=protocol)
-    covered = count_predictions(prepare_truth(conversation, protocol), turns, form)
-    full = {task for task, of in covered.items() if of["present"] == of["expected"]}
+    record = score_conversation(prepare_truth(conversation, protocol), run, protocol)
+    if record is None:
+        return set()
+    full = {task for task, of in record["coverage"].items() if of["present"] == of["expected"]}
     asked = {turn.turn_number for turn in conversation.turns}
-    if any(turn.em_emotion_tags for turn in run.turns) and asked <= turns.keys():
+    if any(turn.em_emotion_tags for turn in run.turns) and asked <= {turn.turn_number for turn in run.turns}:
         full.add("emotions")
+    post = run.post_conversation if run.complete else None
     if post is None:
         return full - {"panas"}
     wide = post.predicted_conversation_wide

@@ -14,11 +14,11 @@ References
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from math import isnan, nan
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, NotRequired
@@ -37,7 +37,7 @@ from attune_data.attunebench.records import (
 from attune_data.attunebench.records import Panas as PanasRecord
 from attune_data.references import require
 from attune_data.text import shortened
-from attune_metrics.attunebench import composite, holistic, questions
+from attune_metrics.attunebench import composite, holistic, preferences, questions
 from attune_metrics.attunebench.composite import Protocol
 from attune_metrics.attunebench.emotion import PreparedTags, prepare_tags, score_tags
 from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
@@ -58,9 +58,8 @@ from attune_metrics.attunebench.preferences import (
 )
 from attune_metrics.attunebench.questions import (
     BinaryCounts,
-    CheckedAnswers,
     PreparedAnswers,
-    count_answers,
+    count_predictions,
     hp_reference,
     om_reference,
     prepare_answers,
@@ -79,15 +78,16 @@ class TurnTruth:
     responses: PreparedResponses
 
 
-BINARY_TASKS: Mapping[str, Callable[[TurnTruth, RunTurn], tuple[PreparedAnswers, CheckedAnswers]]] = MappingProxyType(
+BINARY_TASKS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "binary_om": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment),
-        "binary_human": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction),
-        "binary_om_hp": lambda truth, turn: (truth.observed, turn.em_binary_om_assessment_hp),
-        "binary_human_hp": lambda truth, turn: (truth.preferred, turn.em_binary_human_prediction_hp),
+        "binary_om": ("observed", "em_binary_om_assessment"),
+        "binary_human": ("preferred", "em_binary_human_prediction"),
+        "binary_om_hp": ("observed", "em_binary_om_assessment_hp"),
+        "binary_human_hp": ("preferred", "em_binary_human_prediction_hp"),
     }
 )
-"""The binary tasks by name: the reference and the prediction of a turn. ``_hp`` marks the HP-facing phrasing."""
+"""The binary tasks by name: the attribute of `TurnTruth` with the reference and that of `attune_data.RunTurn` with the
+prediction. ``_hp`` marks the HP-facing phrasing."""
 
 
 def counts_key(task: str) -> str:
@@ -104,12 +104,16 @@ def counts_key(task: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """One conversation's annotations, prepared; `turns` by number, in order of number."""
+    """One conversation's annotations, prepared.
+
+    `turns` are by number, in order of number; `expected` has how many questions of all turns count, by task.
+    """
 
     participant_id: str | None
     synthetic: bool
     wide: ConversationWideQuestions
     turns: dict[int, TurnTruth]
+    expected: dict[str, int]
     pre_panas: PreparedPanas
     post_panas: PreparedPanas
     branches: dict[str, int | None]
@@ -117,12 +121,19 @@ class Truth:
 
 def prepare_truth(conversation: Conversation, protocol: Protocol) -> Truth:
     """Prepare a conversation; of turns with one number, and of judgements on one question, the last counts."""
-    turns = {turn.turn_number: turn for turn in conversation.turns}
+    by_number = {turn.turn_number: turn for turn in conversation.turns}
+    turns = {number: _prepare_turn(by_number[number]) for number in sorted(by_number)}
+    expected = {
+        task: sum(len(answers.yes) + len(answers.no) for answers in map(attrgetter(reference), turns.values()))
+        for task, (reference, _) in BINARY_TASKS.items()
+    }
+    expected["pairwise"] = sum(len(turn.comparisons.compared) for turn in turns.values())
     return Truth(
         conversation.participant_id,
         conversation.synthetic,
         conversation.conversation_wide_questions,
-        {number: _prepare_turn(turns[number]) for number in sorted(turns)},
+        turns,
+        expected,
         prepare_panas(panas_form(conversation.pre_panas), protocol=protocol),
         prepare_panas(panas_form(conversation.post_panas), protocol=protocol),
         branch_ratings(conversation.conversation_wide_questions.four_branch_scores),
@@ -207,25 +218,6 @@ class CallCounts(TypedDict):
 
 OUTCOMES = tuple(CallCounts.__annotations__)
 
-_NO_TURN = RunTurn(turn_number=0)
-
-
-def count_predictions(truth: Truth, predicted: Mapping[int, RunTurn], form: PreparedPanas) -> dict[str, Coverage]:
-    """Count predictions present of the questions that count, over all turns of the conversation."""
-    present = dict.fromkeys(TASKS, 0)
-    expected = present.copy()
-    for number, turn_truth in truth.turns.items():
-        turn = predicted.get(number, _NO_TURN)
-        for name, sides in BINARY_TASKS.items():
-            answered, answers = sides(turn_truth, turn)
-            expected[name] += len(answered.yes) + len(answered.no)
-            present[name] += _present(answers, answered.yes) + _present(answers, answered.no)
-        positions = [position for position, _ in turn_truth.comparisons.keyed]
-        expected["pairwise"] += len(positions)
-        present["pairwise"] += _present(turn.em_pairwise_selections, positions)
-    present["panas"], expected["panas"] = _panas_coverage(truth.post_panas, form)
-    return {name: {"present": present[name], "expected": expected[name]} for name in present}
-
 
 def _panas_coverage(truth: PreparedPanas, form: PreparedPanas) -> tuple[int, int]:
     """Count the items predicted of the items rated; of the two totals where no item is rated."""
@@ -234,10 +226,6 @@ def _panas_coverage(truth: PreparedPanas, form: PreparedPanas) -> tuple[int, int
     pairs = ((truth.totals.positive, form.totals.positive), (truth.totals.negative, form.totals.negative))
     there = [guess is not None for total, guess in pairs if total is not None]
     return sum(there), len(there)
-
-
-def _present(answers: Mapping[str, str | None], asked: Sequence[str]) -> int:
-    return len(asked) - list(map(answers.get, asked)).count(None)
 
 
 def count_calls(run: Run) -> CallCounts | None:
@@ -383,8 +371,6 @@ class ConversationScore(TypedDict):
 
 
 # The keys that a metric gives, and its attributes, which are called so without the prefix.
-_EMOTION = _with_prefix(TurnScore, "emotion_")
-_of_emotion = attrgetter(*(name.removeprefix("emotion_") for name in _EMOTION))
 _PANAS = tuple(name for name in _with_prefix(PostScore, "panas_") if name != "panas_item_errors")
 PANAS = tuple(name.removeprefix("panas_") for name in _PANAS)
 _of_panas = attrgetter(*PANAS)
@@ -400,10 +386,10 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
     shared = [number for number in truth.turns if number in predicted]
     if not shared:
         return None
-    asked = [task for task in BINARY_TASKS if not task.endswith("_hp") or hp_asked(run)]
-    pooled = {task: BinaryCounts() for task in asked}
-    turns = [_score_turn(number, truth.turns[number], predicted[number], pooled) for number in shared]
-    post, form = None, prepare_panas(Panas())
+    asks_hp = hp_asked(run)
+    answered: Answered = {task: [] for task in BINARY_TASKS if asks_hp or not task.endswith("_hp")}
+    turns = [_score_turn(number, truth.turns[number], predicted[number], answered) for number in shared]
+    post, form = None, _NO_FORM
     if run.post_conversation is not None and run.complete:
         form = prepare_panas(panas_form(run.post_conversation.predicted_post_panas), protocol=protocol)
         post = _score_post(truth, run.post_conversation, form, protocol)
@@ -416,17 +402,30 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
         "turn_scores": turns,
         "post_score": post,
     }
+    of_turns = dict(zip(turns[0], zip(*(turn.values() for turn in turns), strict=True), strict=True))
     for name in AVERAGED:
-        record[f"avg_{name}"] = _mean([turn[name] for turn in turns])  # type: ignore[literal-required]
+        record[f"avg_{name}"] = _mean(of_turns[name])
     record["avg_emotion_hit_rate_tagged_only"] = _mean(
         [turn["emotion_hit_rate"] for turn in turns if truth.turns[turn["turnNumber"]].tags.words]
     )
     record["avg_four_branch_mae"] = post and post["four_branch_mae"]
+    present = dict.fromkeys(TASKS, 0)
     for task, name in zip(BINARY_TASKS, POOLED, strict=True):
-        record[name] = count_scores(pooled[task]) if task in pooled else None
+        if task not in answered:
+            record[name] = None
+            continue
+        *cells, present[task] = map(sum, zip(*answered[task], strict=True))
+        record[name] = count_scores(*cells)
     _add_perspective(record)
     _add_composites(record)
-    record["coverage"] = count_predictions(truth, predicted, form)
+    present["pairwise"] = sum(
+        len(positions := truth.turns[number].comparisons.positions)
+        - list(map(predicted[number].em_pairwise_selections.get, positions)).count(None)
+        for number in shared
+    )
+    present["panas"], panas_items = _panas_coverage(truth.post_panas, form)
+    expected = {**truth.expected, "panas": panas_items}
+    record["coverage"] = {task: {"present": present[task], "expected": expected[task]} for task in TASKS}
     if calls := count_calls(run):
         record["calls"] = calls
     return record  # type: ignore[return-value]  # built key by key; the vectors test every key
@@ -442,30 +441,45 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(there) / len(there) if there else None
 
 
+# Turns have few questions, and so few different counts.
 @lru_cache(maxsize=2**14)
-def count_scores(counts: BinaryCounts) -> CountScores:
+def count_scores(tp: int, tn: int, fp: int, fn: int) -> CountScores:
     """Return binary counts with the scores that follow from them, by the keys of `CountScores`; not to be changed."""
+    counts = BinaryCounts(tp, tn, fp, fn)
     return {name: getattr(counts, name) for name in COUNTS}  # type: ignore[return-value]  # COUNTS are its keys
 
 
-def _score_turn(number: int, truth: TurnTruth, turn: RunTurn, pooled: dict[str, BinaryCounts]) -> TurnScore:
-    """Score one turn; its counts of each binary task that was asked are added to `pooled`."""
-    emotion = score_tags(truth.tags, prepare_tags((tag.emotion, tag.intensity) for tag in turn.em_emotion_tags))
+_NO_FORM = prepare_panas(Panas())
+Answered = dict[str, list[tuple[int, int, int, int, int]]]
+"""By binary task that was asked, of each turn what `attune_metrics.attunebench.questions.count_predictions` returns."""
+
+
+def _score_turn(number: int, truth: TurnTruth, turn: RunTurn, answered: Answered) -> TurnScore:
+    """Score one turn; its counts of each binary task are added to `answered`."""
+    emotion = score_tags(truth.tags, prepare_tags([(tag.emotion, tag.intensity) for tag in turn.em_emotion_tags]))
     pairwise = score_comparisons(truth.comparisons, turn.em_pairwise_selections)
     response = score_response(truth.responses, turn.em_drafted_response)
 
     counts: dict[str, CountScores] = {}
-    for task in pooled:
-        own = count_answers(*BINARY_TASKS[task](truth, turn))
-        pooled[task] += own
-        counts[task] = count_scores(own)
+    for task, found in answered.items():
+        reference, prediction = BINARY_TASKS[task]
+        cells = count_predictions(getattr(truth, reference), getattr(turn, prediction))
+        found.append(cells)
+        counts[task] = count_scores(*cells[:4])
     om, human = counts["binary_om"], counts["binary_human"]
     om_hp, human_hp = counts.get("binary_om_hp"), counts.get("binary_human_hp")
     # By definition a turn without judgements scores 1 in the observer phrasing and 0 in the other.
     judged = truth.observed.judged
     return {
         "turnNumber": number,
-        **dict(zip(_EMOTION, map(nan_to_none, _of_emotion(emotion)), strict=True)),  # type: ignore[typeddict-item]
+        "emotion_hit_rate": emotion.hit_rate,
+        "emotion_intensity_mae": nan_to_none(emotion.intensity_mae),
+        "emotion_precision": emotion.precision,
+        "emotion_recall": emotion.recall,
+        "emotion_f1": emotion.f1,
+        "emotion_f1_intensity": emotion.f1_intensity,
+        "emotion_va_score": emotion.va_score,
+        "emotion_va_intensity_score": emotion.va_intensity_score,
         "binary_om_accuracy": om["accuracy"] if judged else 1.0,
         "binary_human_accuracy": human["accuracy"] if judged else 1.0,
         "binary_om_metrics": om,
@@ -481,28 +495,37 @@ def _score_turn(number: int, truth: TurnTruth, turn: RunTurn, pooled: dict[str, 
         "response_similarity_llm_improved": response.llm_improved,
         "response_similarity_human_edited": response.human_edited,
         "response_preference_alignment": response.preference_alignment,
-        "draft_judge_score": nan_to_none(
-            score_draft_judge(dict(zip(JUDGE_DIMENSIONS, _of_judge(turn.em_draft_judge_scores), strict=True)))
-        ),
+        "draft_judge_score": _judge_score(_of_judge(turn.em_draft_judge_scores)),
         "draft_binary_alignment": nan_to_none(score_draft_binary(truth.preferred, turn.em_draft_binary_assessment)),
     }
+
+
+# Answers that are chosen from few are the same in many runs.
+_chosen = lru_cache(maxsize=2**12)
+_looking_for = _chosen(holistic.q1_looking_for_score)
+_clarity = _chosen(holistic.q2_emotion_clarity_match)
+_fit = _chosen(holistic.q3_model_fit_match)
+_distance_of_fit = _chosen(holistic.q3_model_fit_ordinal_distance)
+_felt_off = _chosen(holistic.q3_follow_up_score)
+
+
+@_chosen
+def _judge_score(ratings: tuple[float | None, ...]) -> float | None:
+    return nan_to_none(score_draft_judge(dict(zip(JUDGE_DIMENSIONS, ratings, strict=True))))
 
 
 def _score_post(truth: Truth, post: PostConversation, form: PreparedPanas, protocol: Protocol) -> PostScore:
     panas = score_panas(truth.post_panas, form, baseline=truth.pre_panas)
     told, said = truth.wide, post.predicted_conversation_wide
-    off = holistic.q3_follow_up_score(told.q3_follow_up_what_felt_off, said.q3_follow_up_what_felt_off)
     branches = score_four_branch(truth.branches, branch_ratings(said.four_branch_scores))
     return {
         **dict(zip(_PANAS, map(nan_to_none, _of_panas(panas)), strict=True)),  # type: ignore[typeddict-item]
         "panas_item_errors": panas.item_errors,
-        "q1_looking_for_score": holistic.q1_looking_for_score(
-            told.q1_looking_for, said.q1_looking_for, protocol=protocol
-        ),
-        "q2_emotion_clarity_match": holistic.q2_emotion_clarity_match(told.q2_emotion_clarity, said.q2_emotion_clarity),
-        "q3_model_fit_match": holistic.q3_model_fit_match(told.q3_model_fit, said.q3_model_fit),
-        "q3_model_fit_ordinal_distance": holistic.q3_model_fit_ordinal_distance(told.q3_model_fit, said.q3_model_fit),
-        "q3_follow_up_score": off,
+        "q1_looking_for_score": _looking_for(told.q1_looking_for, said.q1_looking_for, protocol=protocol),
+        "q2_emotion_clarity_match": _clarity(told.q2_emotion_clarity, said.q2_emotion_clarity),
+        "q3_model_fit_match": _fit(told.q3_model_fit, said.q3_model_fit),
+        "q3_model_fit_ordinal_distance": _distance_of_fit(told.q3_model_fit, said.q3_model_fit),
+        "q3_follow_up_score": _felt_off(told.q3_follow_up_what_felt_off, said.q3_follow_up_what_felt_off),
         "four_branch_mae": branches.mae,
         "four_branch_normalized": branches.normalized,
         "four_branch_per_branch": branches.per_branch,
@@ -658,13 +681,12 @@ def similarity_metrics(names: Sequence[str]) -> dict[str, Metric]:
     >>> similarity_metrics(["avg_response_similarity.bertscore"])["avg_response_similarity.bertscore"].label
     'Response similarity, bertscore'
     """
-    from attune_metrics.catalog import CATALOG
-
+    known = {metric.name: metric for metric in preferences.METRICS}
     found = {}
     for name in names:
         overlap, _, measure = name.partition(".")
-        label = f"{CATALOG[overlap].label}, {measure}"
-        found[name] = replace(CATALOG[overlap], name=name, label=label, short="", low=-math.inf, high=math.inf)
+        label = f"{known[overlap].label}, {measure}"
+        found[name] = replace(known[overlap], name=name, label=label, short="", low=-math.inf, high=math.inf)
     return found
 
 
@@ -698,7 +720,7 @@ def add_similarities(scored: Sequence[Scored], other: OtherSimilarity) -> None:
             raise MetricInputError(f"{other.name} of {pair} is {value}; expected a number")
     for one, of_run in zip(scored, turns, strict=True):
         of_turns = [
-            astuple(score_similarities([known.get((draft, text), 0.0) for text in texts], weights))
+            score_similarities([known.get((draft, text), 0.0) for text in texts], weights)
             for draft, texts, weights in of_run
         ]
         means: dict[str, Any] = {
@@ -747,13 +769,15 @@ def columns_of(records: Sequence[ConversationScore | None], others: Sequence[str
     MetricInputError
         Where a composite cannot be computed from a record; the text names it.
     """
-    columns: dict[str, list[Any]] = {}
-    values = [{} if record is None else _values(record) for record in records]
-    for name in (*MEANS, *others):
-        columns[name] = [of_record.get(name) for of_record in values]
+    absent: dict[str, Any] = dict.fromkeys((*MEANS, *others, *POOLED))
+    values = [absent if record is None else absent | _values(record) for record in records]
+    of_means = itemgetter(*MEANS, *others)
+    columns: dict[str, list[Any]] = {name: [] for name in (*MEANS, *others)}
+    for name, found in zip(columns, zip(*map(of_means, values), strict=True), strict=bool(values)):
+        columns[name] = list(found)
     for name in POOLED:
         for cell in CELLS:
-            columns[f"{name}.{cell}"] = [counts and counts[cell] for counts in (of.get(name) for of in values)]
+            columns[f"{name}.{cell}"] = [counts and counts[cell] for counts in (of[name] for of in values)]
     for task in TASKS:
         for part in ("present", "expected"):
             counts = [of_record.get("coverage", {}).get(task) for of_record in values]

@@ -1,7 +1,7 @@
 """The records that scores of AttuneBench keep of their runs: by run, by series and unit, and as a frame of turns."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -15,8 +15,10 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     counts_key,
 )
 from attune_bench.scores.table import KEYS, JsonColumn, ScoreTable
-from attune_bench.stats.options import ScoreSeries
 from attune_metrics.metric import MetricInputError
+
+if TYPE_CHECKING:
+    from attune_bench.stats.options import ScoreSeries
 
 COUNTED = tuple(map(counts_key, BINARY_TASKS))
 TURN_KEYS: Mapping[str, str] = {
@@ -42,7 +44,7 @@ def records_of(scores: ScoreTable) -> JsonColumn:
     return scores.detail
 
 
-def record_grid(scores: ScoreTable, series: ScoreSeries) -> list[list[Record | None]]:
+def record_grid(scores: ScoreTable, series: "ScoreSeries") -> list[list[Record | None]]:
     """Return the record of each series and unit, None where the model was not run on the unit."""
     rows = zip(scores.values.select(KEYS).iter_rows(), records_of(scores), strict=True)
     found = dict(rows)

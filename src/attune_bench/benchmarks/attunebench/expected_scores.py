@@ -5,9 +5,10 @@ simulates the others: intensities, drafts, pooled counts.
 """
 
 from collections import Counter
-from functools import cache, lru_cache, reduce
-from itertools import combinations, permutations
-from math import fsum, isnan
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache, partial
+from itertools import combinations, product
+from math import comb, fsum, isnan
 from statistics import fmean
 from typing import Any
 
@@ -17,22 +18,18 @@ from attune_metrics.attunebench import composite, holistic
 from attune_metrics.attunebench.composite import Protocol
 from attune_metrics.attunebench.emotion import SIMILARITY
 from attune_metrics.attunebench.holistic import BRANCHES, score_four_branch
-from attune_metrics.attunebench.panas import PanasTotals, PreparedPanas, score_panas
 from attune_metrics.attunebench.preferences import PreparedComparisons, score_random_choices
 from attune_metrics.attunebench.questions import PreparedAnswers, hp_perspective_gap
-from attune_metrics.metric import nan_to_none
 
 _MOST_TAGS = 3
 _RATINGS = range(1, 8)
-_ITEMS = 10
-_OF_ITEMS = ("item_mae", "item_normalized", "item_baseline_adjusted")
-_OF_TOTALS = tuple(name for name in PANAS if name not in _OF_ITEMS)
 
 EXPECTED = (
     *"avg_emotion_hit_rate avg_emotion_hit_rate_tagged_only avg_emotion_f1 avg_emotion_va_score".split(),
     *"avg_binary_om_accuracy avg_binary_human_accuracy avg_binary_om_accuracy_hp avg_binary_human_accuracy_hp".split(),
     *"avg_pairwise_accuracy avg_pairwise_kendall_tau".split(),
-    *(f"panas_{name}" for name in (*_OF_TOTALS, *_OF_ITEMS)),
+    *(f"panas_{name}" for name in PANAS if not name.startswith("item_")),
+    *"panas_item_mae panas_item_normalized panas_item_baseline_adjusted".split(),
     *"q1_looking_for_score q2_emotion_clarity_match q3_model_fit_match q3_model_fit_ordinal_distance".split(),
     *"q3_follow_up_score avg_four_branch_mae four_branch_mae four_branch_normalized".split(),
     *(f"four_branch_{branch}_mae" for branch in BRANCHES),
@@ -98,38 +95,55 @@ def _expected_tags(tagged: int, known: int, words: int) -> tuple[float, float]:
     return fmean(shared) / tagged, f1
 
 
-@cache
-def _drawn_words() -> tuple[list[str], list[Any]]:
-    """Return the words of the codebook, and for 1 to 3 drawn words the indices of every draw as an array."""
-    import numpy as np
-
-    words = [emotion.word.lower() for emotion in load_codebook().emotions.values()]
-    numbers = range(1, _MOST_TAGS + 1)
-    return words, [np.array([*combinations(range(len(words)), number)]) for number in numbers]
-
-
 @lru_cache(maxsize=2**12)
 def _expected_va(tagged: tuple[str, ...]) -> float:
-    """Return the expected valence-arousal score of drawing 0 to 3 of the words, by all draws of each number."""
-    import numpy as np
-
+    """Return the expected valence-arousal score of drawing 0 to 3 of the words."""
     if not tagged:
         return 1 / (_MOST_TAGS + 1)
-    words, draws = _drawn_words()
+    words = [emotion.word.lower() for emotion in load_codebook().emotions.values()]
     # A word that is not in the codebook, or one more copy than words are drawn, adds nothing to a matching.
     known = [word for word, copies in Counter(tagged).items() if word in words for _ in range(min(copies, _MOST_TAGS))]
-    if not known:
-        return 0.0
-    similar = np.array([[SIMILARITY[own, word] for word in words] for own in known])
-    total = 0.0
-    for number, drawn in enumerate(draws, 1):
-        # (tagged, draws, drawn words), turned so that each of the fewer words is matched with one of the others.
-        values = similar[:, drawn]
-        fewer = values if len(known) <= number else values.T
-        rows = range(len(fewer))
-        matched = (fewer[rows, :, columns].sum(axis=0) for columns in permutations(range(fewer.shape[2]), len(rows)))
-        total += float(reduce(np.maximum, matched).mean()) / max(len(tagged), number)
-    return total / (_MOST_TAGS + 1)
+    similar = [[SIMILARITY[own][word] for word in words] for own in known]
+    similar += [[0.0] * len(words)] * (_MOST_TAGS - len(known))
+    best = enumerate(_mean_matchings(similar), 1)
+    return fsum(mean / max(len(tagged), number) for number, mean in best) / (_MOST_TAGS + 1)
+
+
+def _mean_matchings(tags: list[list[float]]) -> tuple[float, float, float]:
+    """Return the mean sum of the best matching over all draws of 1, of 2 and of 3 words.
+
+    `tags` are three or more, each with its similarity to every word.
+    """
+    words = range(len(tags[0]))
+    one, two = [0.0 for _ in words], dict.fromkeys(combinations(words, 2), 0.0)
+    three = dict.fromkeys(combinations(words, 3) if len(tags) > 3 else (), 0.0)
+    for tag in tags:
+        # The tag is matched with none of the words drawn, or with one of them.
+        three = {
+            (i, j, k): max(best, two[i, j] + tag[k], two[i, k] + tag[j], two[j, k] + tag[i])
+            for (i, j, k), best in three.items()
+        }
+        before = two
+        two = {(i, j): max(best, one[i] + tag[j], one[j] + tag[i]) for (i, j), best in two.items()}
+        one = list(map(max, one, tag))
+    return fmean(one), fmean(two.values()), fmean(three.values()) if three else _mean_of_three(before, tag)
+
+
+def _mean_of_three(two: Mapping[tuple[int, int], float], tag: list[float]) -> float:
+    """Return the mean sum of the best matching of three tags over all draws of 3 words, without visiting each draw.
+
+    `two` has the best matching of two of the tags with each pair of words. Of the three pairs in a draw, the one that
+    gains most over matching its words with the third tag goes to the two tags. In ascending order of gains, a pair is
+    that one in every draw whose other two pairs come before it.
+    """
+    gains = sorted((best - tag[i] - tag[j], i, j) for (i, j), best in two.items())
+    total = fsum(tag) * comb(len(tag) - 1, 2)
+    paired = [0] * len(tag)  # the words in a pair with each word so far, as bits
+    for gain, i, j in gains:
+        total += gain * (paired[i] & paired[j]).bit_count()
+        paired[i] |= 1 << j
+        paired[j] |= 1 << i
+    return total / comb(len(tag), 3)
 
 
 def _of_questions(turns: list[TurnTruth]) -> dict[str, float | None]:
@@ -164,46 +178,61 @@ def _of_pairs(turns: list[TurnTruth]) -> dict[str, float | None]:
 
 def _may_be_undefined(comparisons: PreparedComparisons) -> bool:
     """Tell whether random choices may name no label, though there are two to rank: all comparisons have an open one."""
-    return len(comparisons.wins) > 1 and all(None in comparison[:2] for _, comparison in comparisons.keyed)
+    return len(comparisons.wins) > 1 and all(None in comparison[:2] for comparison in comparisons.compared)
 
 
 def _of_panas(truth: Truth) -> dict[str, float | None]:
     after, before = truth.post_panas, truth.pre_panas
-    rated = [score_panas(after, form, baseline=before) for form in _rated_forms()]
-    # The metrics of items are means over items: forms with the same rating for every item are enough.
-    of_items = {f"panas_{name}": nan_to_none(fmean([getattr(one, name) for one in rated])) for name in _OF_ITEMS}
-    return of_items | _of_totals(after.totals, before.totals)
-
-
-@lru_cache(maxsize=2**12)
-def _of_totals(after: PanasTotals, before: PanasTotals) -> dict[str, float | None]:
-    """Return the expected values of the metrics of totals, which depend on four numbers."""
-    reference, baseline = PreparedPanas({}, after), PreparedPanas({}, before)
-    summed = [(share, score_panas(reference, form, baseline=baseline)) for form, share in _summed_forms()]
-    # Means over affects, each of one total.
-    return {
-        f"panas_{name}": nan_to_none(fsum(share * getattr(one, name) for share, one in summed)) for name in _OF_TOTALS
+    items = [_of_random(actual, before.items.get(word), 1) for word, actual in after.items.items()]
+    # The two totals, each of ten items; one that is missing is taken as 40.
+    pa_mae, pa_skill = _of_random(after.totals.positive, before.totals.positive, 10)
+    na_mae, na_skill = _of_random(after.totals.negative, before.totals.negative, 10)
+    mae, item_mae = fmean([pa_mae, na_mae]), _mean(error for error, _ in items)
+    found = {
+        "mae": mae,
+        "normalized": 1 - mae / 60,
+        "pa_mae": pa_mae,
+        "na_mae": na_mae,
+        "pa_normalized": 1 - pa_mae / 60,
+        "na_normalized": 1 - na_mae / 60,
+        "pa_baseline_adjusted": pa_skill,
+        "na_baseline_adjusted": na_skill,
+        "baseline_adjusted": _mean([pa_skill, na_skill]),
+        "item_mae": item_mae,
+        "item_normalized": None if item_mae is None else 1 - item_mae / 6,
+        "item_baseline_adjusted": _mean(skill for _, skill in items),
     }
+    return {f"panas_{name}": value for name, value in found.items()}
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+@lru_cache(maxsize=2**13)
+def _of_random(actual: float | None, before: float | None, ratings: int) -> tuple[float, float | None]:
+    """Return the expected error of a sum of random ratings, and its skill over what was before; None if undefined."""
+    true = 40 if actual is None else actual
+    errors = [(abs(true - total), ways) for total, ways in _sums(ratings).items()]
+    every = len(_RATINGS) ** ratings
+    mae = fsum(error * ways for error, ways in errors) / every
+    if actual is None or before is None or actual == before:
+        return mae, None
+    naive = abs(actual - before)
+    return mae, fsum(max(-1.0, 1 - error / naive) * ways for error, ways in errors) / every
 
 
 @cache
-def _rated_forms() -> tuple[PreparedPanas, ...]:
-    """Return the forms that have one rating for every item."""
-    words = [emotion.word for emotion in load_codebook().emotions.values()]
-    return tuple(PreparedPanas(dict.fromkeys(words, float(rating)), PanasTotals(None, None)) for rating in _RATINGS)
-
-
-@cache
-def _summed_forms() -> tuple[tuple[PreparedPanas, float], ...]:
-    """Return forms with every total, and the probability that ten random ratings have this sum."""
+def _sums(ratings: int) -> Counter[int]:
+    """Return in how many ways so many ratings have each sum."""
     ways = Counter({0: 1})
-    for _ in range(_ITEMS):
+    for _ in range(ratings):
         longer: Counter[int] = Counter()
         for total, number in ways.items():
             longer.update({total + rating: number for rating in _RATINGS})
         ways = longer
-    every = len(_RATINGS) ** _ITEMS
-    return tuple((PreparedPanas({}, PanasTotals(total, total)), number / every) for total, number in ways.items())
+    return ways
 
 
 def _of_answers(truth: Truth, protocol: Protocol) -> dict[str, float | None]:
@@ -258,5 +287,10 @@ def _of_parts(found: dict[str, Any]) -> dict[str, float | None]:
 def _expected_goals(chosen: tuple[str, ...], protocol: Protocol) -> float:
     """Return the expected score of goals, each drawn with probability 1/2."""
     options = load_codebook().q1_options
-    drawn = (subset for n in range(len(options) + 1) for subset in combinations(options, n))
-    return fmean([holistic.q1_looking_for_score(chosen, subset, protocol=protocol) for subset in drawn])
+    score = partial(holistic.q1_looking_for_score, chosen, protocol=protocol)
+    right = [option for option in options if score(option)]
+    wrong = [option for option in options if option not in right]
+    # Draws with as many right and as many wrong options score the same.
+    drawn = product(range(len(right) + 1), range(len(wrong) + 1))
+    ways = ((comb(len(right), i) * comb(len(wrong), j), score(right[:i] + wrong[:j])) for i, j in drawn)
+    return fsum(number * value for number, value in ways) / 2.0 ** len(options)

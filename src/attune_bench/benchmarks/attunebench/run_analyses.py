@@ -380,10 +380,10 @@ def _counts(
         asks_hp = hp_asked(run)
         tallies: dict[tuple[str, str], list[int]] = {}
         for number, truth in truths[run.conversation_id].turns.items():
-            for task, sides in BINARY_TASKS.items():
+            for task, (reference, prediction) in BINARY_TASKS.items():
                 if number not in turns or (task.endswith("_hp") and not asks_hp):
                     continue
-                answered, answers = sides(truth, turns[number])
+                answered, answers = getattr(truth, reference), getattr(turns[number], prediction)
                 for expected, questions in (("yes", answered.yes), ("no", answered.no)):
                     for question in questions:
                         answer = answers.get(question)

@@ -1,10 +1,11 @@
 """Scoring some runs at a time, and the settings that each run records; both import no frame."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Self
 
+import orjson
 from pydantic_core import from_json, to_json
 
 from attune_bench.benchmarks.attunebench.conversation_score import (
@@ -43,9 +44,6 @@ COMPARABILITY_KEYS: Mapping[str, str] = {
 }
 """The settings in which models that are compared may not differ, and what they are called; ``judges`` counts for the
 metrics that rest on a judge."""
-
-
-_JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,10 @@ def _joined(judges: Iterable[str]) -> str | None:
 
 
 def _judges_named(run: Run) -> set[str]:
-    return {judge for turn in run.turns for field in _JUDGED for judge in getattr(turn, f"{field}_by_model")}
+    judges: set[str] = set()
+    for turn in run.turns:
+        judges.update(turn.em_draft_judge_scores_by_model, turn.em_draft_binary_assessment_by_model)
+    return judges
 
 
 def _judged_otherwise(given: Mapping[str, Any]) -> str:
@@ -208,8 +209,8 @@ class RunScorer:
     ----------
     similarity : OtherSimilarity, optional
         What measures similarity beside token overlap.
-    about : callable
-        ``about(conversation_id)`` returns what scores keep of a conversation, made once.
+    known : dict of str to ScoredConversation
+        What scores keep of conversations, by id, as far as it was made; other processes may have made it.
     """
 
     def __init__(
@@ -224,13 +225,13 @@ class RunScorer:
         self.conversations = conversations
         # Conversations in memory may have their prepared form in memory too.
         self._truth = lru_cache(None if isinstance(conversations, dict) else _PREPARED)(self._prepare)
-        self.about: Callable[[str], ScoredConversation] = cache(self._about)
+        self.known: dict[str, ScoredConversation] = {}
 
     def _prepare(self, conversation_id: str) -> Truth:
         return prepare_truth(self.conversations[conversation_id], self.protocol)
 
-    def score(self, runs: Sequence[Run], digests: Sequence[str]) -> Batch:
-        """Score some runs; `digests` are their hashes.
+    def score(self, runs: Iterable[tuple[Run, str]]) -> Batch:
+        """Score some runs, each with its hash.
 
         Returns
         -------
@@ -240,42 +241,43 @@ class RunScorer:
             list of path, rule and message where the run has no record, null otherwise.
         """
         records: list[ConversationScore | None] = []
-        problems: list[str | None] = []
-        for run in runs:
-            record = problem = None
-            if run.conversation_id not in self.conversations:
-                problem = _NO_CONVERSATION
+        scored: list[Scored] = []
+        named = ("model", "condition", "unit", "digest", "settings", "problem")
+        columns: Batch = {name: [] for name in named}
+        for run, digest in runs:
+            unit, problem = run.conversation_id, None
+            if unit not in self.conversations:
+                record, problem = None, _NO_CONVERSATION
             else:
-                record = score_conversation(self._truth(run.conversation_id), run, self.protocol)
-                problem = _NO_SHARED_TURN if record is None else None
+                truth = self._truth(unit)
+                record = score_conversation(truth, run, self.protocol)
+                if record is None:
+                    problem = _NO_SHARED_TURN
+                elif self.similarity is not None:
+                    scored.append(Scored(record, run, self.conversations[unit], truth))
             records.append(record)
-            problems.append(problem and to_json(problem).decode())
+            settings = settings_of_run(run).to_json()
+            of_run = run.em_model, run.mode, unit, digest, settings, problem and to_json(problem).decode()
+            for name, value in zip(named, of_run, strict=True):
+                columns[name].append(value)
         if self.similarity is not None:
-            there = [
-                Scored(record, run, self.conversations[run.conversation_id], self._truth(run.conversation_id))
-                for record, run in zip(records, runs, strict=True)
-                if record is not None
-            ]
-            add_similarities(there, self.similarity)
-        return {
-            "model": [run.em_model for run in runs],
-            "condition": [run.mode for run in runs],
-            "unit": [run.conversation_id for run in runs],
-            **columns_of(records, self.others),
-            "detail": [record and to_json(record, inf_nan_mode="constants").decode() for record in records],
-            "digest": list(digests),
-            "settings": [settings_of_run(run).to_json() for run in runs],
-            "problem": problems,
-        }
+            add_similarities(scored, self.similarity)
+        columns |= columns_of(records, self.others)
+        columns["detail"] = [record and orjson.dumps(record).decode() for record in records]
+        return columns
 
     @property
     def others(self) -> tuple[str, ...]:
         """The columns of the other measure of similarity."""
         return () if self.similarity is None else self.similarity.columns
 
-    def _about(self, conversation_id: str) -> ScoredConversation:
-        truth = self._truth(conversation_id)
-        return ScoredConversation(truth.participant_id, truth.synthetic, expected_scores(truth, self.protocol))
+    def about(self, conversation_id: str) -> ScoredConversation:
+        """Return what scores keep of a conversation, made once."""
+        if conversation_id not in self.known:
+            truth = self._truth(conversation_id)
+            chance = expected_scores(truth, self.protocol)
+            self.known[conversation_id] = ScoredConversation(truth.participant_id, truth.synthetic, chance)
+        return self.known[conversation_id]
 
 
 def kept_conversation(conversation: Conversation, digest: str) -> Conversation:

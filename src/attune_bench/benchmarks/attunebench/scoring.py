@@ -26,21 +26,26 @@ from attune_bench.benchmarks.attunebench.run_scorer import (
     settings_of_groups,
 )
 from attune_bench.scores.benchmark import frame_of
+from attune_bench.scores.codebook import codebook_hash
 from attune_bench.scores.provenance import digest, hash_of, result_digests
 from attune_bench.scores.table import CHANCE, KEYS, REPEAT, JsonColumn, Provenance, ScoreTable, over_repeats
-from attune_bench.stats.signing import codebook_hash
 from attune_data import Collection, Conversation, Issue, Run
 from attune_data.issues import shown
 from attune_data.kinds import RUN
 from attune_data.query import spelled_alike, text_key
 from attune_data.record import gc_paused
+from attune_metrics.attunebench import composite, emotion, holistic, panas, preferences, questions
 from attune_metrics.attunebench.composite import DOCUMENTED, Protocol
-from attune_metrics.catalog import CATALOG
 from attune_metrics.metric import Metric, MetricInputError
 
 _SCORED = {*MEANS, *(f"{name}.{score}" for name in POOLED for score in COUNTS if score not in CELLS), "composite_z"}
 
-METRICS: Mapping[str, Metric] = {name: metric for name, metric in CATALOG.items() if name in _SCORED}
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for module in (composite, emotion, questions, preferences, panas, holistic)
+    for metric in module.METRICS
+    if metric.name in _SCORED
+}
 """The catalogue entries of what scored runs have a number of, in the order of reports."""
 
 HEADLINE = (
@@ -215,7 +220,7 @@ def score(
     for start in range(0, len(given), _BATCH):
         part = given[start : start + _BATCH]
         with gc_paused():
-            frame = frame_of(scorer.score(part, [result_digests(run, RUN)[0].hex() for run in part]))
+            frame = frame_of(scorer.score((run, result_digests(run, RUN)[0].hex()) for run in part))
         scored += [(frame, row) for row in range(len(part))]
         if progress:
             progress(start + len(part))
@@ -295,6 +300,6 @@ def _gathered(scorer: RunScorer, scored: Sequence[tuple[pl.DataFrame, int]]) -> 
     """Return the rows of the runs that count, in their order."""
     frames = {id(frame): frame for frame, _ in scored}
     first = dict(zip(frames, accumulate((frame.height for frame in frames.values()), initial=0), strict=False))
-    empty = frame_of(scorer.score([], []))
+    empty = frame_of(scorer.score([]))
     gathered = pl.concat([empty, *frames.values()], how="vertical_relaxed")
     return gathered[[first[id(frame)] + row for frame, row in scored]]

@@ -78,6 +78,7 @@ def test_each_truth_ranks_its_own_models_first() -> None:
     assert row["corrected"] > 0.95
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_the_best_other_annotator_and_no_self_rating() -> None:
     scores, needs = _planted()
     found = truth(scores, **needs, **QUICK)
@@ -99,6 +100,7 @@ def test_the_ceiling_is_the_best_other_annotator_and_no_self_rating() -> None:
     assert again["role"].item() == "self-rating"
 
 
+@pytest.mark.slow
 def test_sentences_count_what_the_frames_have() -> None:
     scores, needs = _planted()
     found = truth(scores, **needs, **QUICK)

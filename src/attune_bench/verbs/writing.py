@@ -1,0 +1,29 @@
+"""Writing scores, in the library's own format or in a benchmark's."""
+
+import os
+from pathlib import Path
+
+from attune_bench.benchmarks import benchmark_in_use
+from attune_bench.scores.files import write_score_file
+from attune_bench.scores.table import ScoreTable
+from attune_data.references import resolve
+
+
+def write_scores(table: ScoreTable, path: str | os.PathLike[str]) -> None:
+    """Write scores, whole or not at all, as `attune_bench.Scores.write` says.
+
+    Raises
+    ------
+    ValueError
+        Where the name ends otherwise, or the benchmark has no file of its own.
+    OSError
+        Where the file cannot be written.
+    """
+    if Path(path).suffix.lower() != ".json":
+        write_score_file(table, path)
+        return
+    benchmark = benchmark_in_use(table.provenance.benchmark)
+    own = None if benchmark is None else benchmark.scores_format
+    if own is None or table.repeats is not None:
+        raise ValueError(f"{Path(path).name!r}: these scores have no JSON file of their own; use a name in .parquet")
+    resolve(own.write)(table, path)
