@@ -244,6 +244,7 @@ def stream(
         # A data set elsewhere is of any size.
         arguments = (benchmark, packed, options, not 0 < size < _WORTH_PACKING)
         work = part_scorer(*arguments)
+        resolve(_streaming(chosen).join)  # Its imports take long; meanwhile the others get ready.
         scored: dict[int, Scored] = {}
         parts = workers.map(work, arguments, _tasks(kind, results, progress[1]))
         made = [_collected(results[place], kind, found, scored, work) for place, found in groupby(parts, itemgetter(0))]
