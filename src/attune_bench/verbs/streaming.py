@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from attune_bench.scores.table import ScoreTable
 
 MOST_JOBS = 64
-_PART = 64
+_PART = 128
 _PART_BYTES = 2**22
 _WORTH_PROCESSES = 2**24
 """Scoring so many bytes of results takes longer than starting other processes."""
