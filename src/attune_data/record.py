@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, core_schema, to_json
 
 T = TypeVar("T")
 
@@ -166,9 +166,8 @@ def _parts(
 def _native(value: object) -> bytes:
     written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME)
     if b"null" in written:  # It may have been nan or infinity.
-        try:
-            json.dumps(value, allow_nan=False)
-        except ValueError:
+        named = to_json(value, inf_nan_mode="constants")
+        if b"NaN" in named or b"Infinity" in named:
             return canonical(value)
     return written
 

@@ -36,8 +36,7 @@ from attune_bench.cli.sources import loaded, subgroup
 from attune_bench.leaderboard.boards import Entry, check_entry, leaderboard_content, make_boards
 from attune_bench.leaderboard.page import leaderboard_page
 from attune_bench.report.privacy import hides
-from attune_bench.scores.files import is_score_file
-from attune_bench.scores.table_files import TABLES_ALONE
+from attune_bench.scores.file_types import TABLES_ALONE, is_score_file
 from attune_bench.scores.tables_out import description_toml
 from attune_bench.verbs.scores import Scores
 from attune_data.collection import Collection

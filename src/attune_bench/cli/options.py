@@ -1,6 +1,5 @@
 """Options of commands, declared once or by benchmarks."""
 
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,11 +16,7 @@ from attune_bench.benchmarks import BENCHMARKS, benchmark_named
 from attune_bench.cli.help import FoldedOption, help_all_option, shown_options, shown_text, write_end
 from attune_bench.cli.output import WORDS, UserError, mistakes
 from attune_bench.scores.benchmark import Benchmark, Choice, Option
-from attune_bench.scores.files import is_score_file
-from attune_bench.scores.pair_tables import PAIR_COLUMNS
-from attune_bench.scores.rating_tables import RATER
-from attune_bench.scores.table_columns import COLUMNS
-from attune_bench.scores.table_files import TABLES_ALONE
+from attune_bench.scores.file_types import TABLES_ALONE, is_score_file
 from attune_data.query import CliValue
 from attune_data.text import joined, listed
 
@@ -362,29 +357,6 @@ def results_option(what: str, *, name: str = "--results", **attributes: Any) -> 
 columns_option = option(
     "--columns", "Columns of a table that have another name: unit=item_id,model=system,value=accuracy."
 )
-
-
-def columns_of(given: str | None) -> dict[str, str] | None:
-    """Return the names of a table's columns that are given, by the names of a table of scores.
-
-    Examples
-    --------
-    >>> columns_of("unit=item_id,model=system, version")
-    {'unit': 'item_id', 'model': 'system, version'}
-    """
-    if given is None:
-        return None
-    found: dict[str, str] = {}
-    known = tuple(dict.fromkeys((*COLUMNS, RATER, *PAIR_COLUMNS)))
-    for part in re.split(rf",\s*(?=(?:{'|'.join(known)})=)", given):
-        name, equals, column = part.partition("=")
-        if not equals or not column or name not in known:
-            names = f"{', '.join(COLUMNS)}; of ratings {RATER}; of comparisons in pairs {', '.join(PAIR_COLUMNS)}"
-            raise UserError(f"--columns {given!r}: expected NAME=COLUMN, with a NAME of {names}")
-        if name in found:
-            raise UserError(f"--columns {given!r}: {name} is named twice")
-        found[name] = column
-    return found
 
 
 _SCORES = (

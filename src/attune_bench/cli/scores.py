@@ -28,7 +28,6 @@ from attune_bench.cli.analysis_options import (
 )
 from attune_bench.cli.documents import document_text, print_document, signature_hint
 from attune_bench.cli.options import (
-    columns_of,
     data_option,
     no_scores,
     option,
@@ -62,6 +61,7 @@ from attune_bench.cli.sources import (
     records_instead,
     scored_benchmark,
 )
+from attune_bench.cli.tables import columns_of
 from attune_bench.report.columns import Table, in_words, interval_words
 from attune_bench.report.comparisons import comparison_note, comparison_tables, matrices, quotes
 from attune_bench.report.document import Document, Format, document, json_content

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import click
 
 from attune_bench.benchmarks import BENCHMARKS, all_benchmarks, benchmark_named
-from attune_bench.cli.options import columns_of, option, scores_argument_of, where_traits
+from attune_bench.cli.options import option, scores_argument_of, where_traits
 from attune_bench.cli.output import (
     Phase,
     UserError,
@@ -24,12 +24,7 @@ from attune_bench.cli.output import (
     validate_command,
 )
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.files import is_score_file
-from attune_bench.scores.pair_tables import is_comparison_file, read_comparisons
-from attune_bench.scores.rating_tables import rating_columns
-from attune_bench.scores.table import ScoreTable
-from attune_bench.scores.table_columns import COLUMNS, long_layout
-from attune_bench.scores.table_files import ROW, TABLES_ALONE, description_of, read_table
+from attune_bench.scores.file_types import TABLES_ALONE, is_score_file
 from attune_data.collection import Collection, Kind
 from attune_data.comparisons import COMPARISON
 from attune_data.io.documents import read_input
@@ -37,12 +32,13 @@ from attune_data.issues import SourceError, count_severities
 from attune_data.kinds import all_kinds
 from attune_data.loading import load_records, parse_object, recognise
 from attune_data.text import plural
-from attune_metrics.metric import MetricInputError
 
 if TYPE_CHECKING:
     import polars as pl
 
-S = TypeVar("S", bound=ScoreTable)
+    from attune_bench.scores.table import ScoreTable
+
+S = TypeVar("S", bound="ScoreTable")
 
 Side = Literal["data", "units", "results"]
 
@@ -81,23 +77,17 @@ def kind_of_source(source: str, name: str | None, noun: str | None = None) -> Ki
 
 def is_table_of_comparisons(source: str) -> bool:
     """Tell whether a source is a table of comparisons."""
-    return is_table(source) and is_comparison_file(source, _columns(source))
+    if not is_table(source):
+        return False
+    # Found here and below, as reading tables needs polars, and records do not.
+    from attune_bench.cli.tables import has_comparisons
+
+    return has_comparisons(source)
 
 
 def is_table(source: str) -> bool:
     """Tell whether a source is a table of CSV or XLSX."""
     return source.lower().endswith(TABLES_ALONE)
-
-
-def _columns(source: str) -> dict[str, str]:
-    """Return the columns of a table that have another name: what --columns says, else the TOML file beside it."""
-    with mistakes():
-        return {**description_of(source).columns, **(_given_columns() or {})}
-
-
-def _given_columns() -> dict[str, str] | None:
-    """Return what --columns says; None without it, and for a command that does not take it."""
-    return columns_of(click.get_current_context().params.get("columns"))
 
 
 def _reads(source: str, what: str) -> str:
@@ -114,10 +104,9 @@ def scores_instead(source: str) -> str:
     if is_score_file(source) or _is_benchmark_file(source):
         what = "a file of scores"
     else:
-        try:
-            frame = read_table(source, names=COLUMNS).frame.with_row_index(ROW)
-            long_layout(frame.rename({column: role for role, column in rating_columns(frame).items()}))
-        except (SourceError, MetricInputError):
+        from attune_bench.cli.tables import has_results
+
+        if not has_results(source):
             return ""
         what = "a table of results"
     return _reads(source, what)
@@ -199,9 +188,13 @@ def load(kind: Kind[Any, Any], sources: Sequence[str], phase: Phase | None = Non
 def _load_source(source: str, kind: Kind[Any, Any], step: Callable[[int], object]) -> Collection[Any]:
     """Return the records of a source, which may be a table of comparisons."""
     if kind is COMPARISON and is_table_of_comparisons(source):
-        with mistakes():
-            return read_comparisons(source, columns=_columns(source))[0]
-    if _given_columns():
+        from attune_bench.cli.tables import comparisons_of
+
+        return comparisons_of(source)
+    if (columns := click.get_current_context().params.get("columns")) is not None:
+        from attune_bench.cli.tables import columns_of
+
+        columns_of(columns)  # which says what is wrong with it
         raise UserError(f"--columns names the columns of a table, and {source} is none; leave --columns out")
     found: Collection[Any] = load_records(source, kind, progress=step)
     return found

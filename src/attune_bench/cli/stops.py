@@ -4,16 +4,18 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from attune_bench.cli.output import command_line
 from attune_bench.scores.provenance import compared_early
-from attune_bench.scores.table import ScoreTable
 from attune_data.io.documents import write_whole
 from attune_data.text import pluralize
 from attune_metrics.metric import Metric
 
-S = TypeVar("S", bound=ScoreTable)
+if TYPE_CHECKING:
+    from attune_bench.scores.table import ScoreTable
+
+S = TypeVar("S", bound="ScoreTable")
 
 _PREFIX = "_until_decided_"
 _KEYS = {*"model against metric label looks look clusters of_clusters units of_units decided".split()}

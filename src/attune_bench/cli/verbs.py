@@ -1,5 +1,6 @@
 """The list of commands, general and of one benchmark, and the exit status of a call."""
 
+import gc
 import sys
 import warnings
 from collections.abc import Sequence
@@ -149,6 +150,8 @@ def call(arguments: Sequence[str] | None) -> NoReturn:
             sys.stdout = None
         where = "standard output cannot be written" if error.filename is None else error.filename
         status = _fail(f"{where}: {error.strerror or error}")
+    if arguments is None:
+        gc.freeze()  # The process ends without a last look for garbage among all that it read.
     sys.exit(status)
 
 

@@ -19,6 +19,7 @@ import polars as pl
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
+from attune_bench.scores.file_types import KEY
 from attune_bench.scores.table import (
     CHANCE,
     KEYS,
@@ -34,7 +35,7 @@ from attune_bench.scores.table import (
 )
 from attune_bench.scores.table_numbers import ROUNDING
 from attune_data.export import parquet_bytes
-from attune_data.io.documents import check_input, write_whole
+from attune_data.io.documents import write_whole
 from attune_data.issues import SourceError, shown
 from attune_data.record import panics_as_errors
 from attune_data.text import did_you_mean, plural
@@ -198,7 +199,6 @@ def check_numbers(rows: pl.DataFrame, ranges: Iterable[Range]) -> None:
             raise MetricInputError(f"{column} of {of} is {row[column]!r:.40}; expected {expected}")
 
 
-_KEY = "attune-bench"
 _FORMAT, _WITH_REPEATS = 1, 2
 
 
@@ -256,20 +256,7 @@ def write_score_file(table: ScoreTable, path: str | os.PathLike[str]) -> None:
         "choices": choices,
         "traits": traits,
     }
-    write_whole(target, [parquet_bytes(frame, metadata={_KEY: json.dumps(about)})])
-
-
-def is_score_file(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file is one that `write_score_file` wrote."""
-    target = Path(path)
-    try:
-        check_input(target)
-        with target.open("rb") as file:
-            is_parquet = file.read(4) == b"PAR1"
-        with panics_as_errors():
-            return is_parquet and _KEY in pl.read_parquet_metadata(target)
-    except (OSError, pl.exceptions.PolarsError):
-        return False
+    write_whole(target, [parquet_bytes(frame, metadata={KEY: json.dumps(about)})])
 
 
 def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
@@ -286,7 +273,7 @@ def read_score_file(path: str | os.PathLike[str]) -> ScoreTable:
     target = Path(path)
     try:
         with panics_as_errors():
-            text = pl.read_parquet_metadata(target)[_KEY]
+            text = pl.read_parquet_metadata(target)[KEY]
         if (found := _FORMAT_OF.validate_json(text)["format"]) not in (_FORMAT, _WITH_REPEATS):
             raise SourceError(f"{path} has format {found}, of a later version of attune-bench; update it")
         about = _ABOUT.validate_json(text)

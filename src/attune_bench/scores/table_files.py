@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from attune_bench.scores.file_types import TABLES_ALONE
 from attune_bench.scores.table_numbers import converted, has_numbers
 from attune_data.codebook import parse_toml
 from attune_data.export import from_csv_text
@@ -27,9 +28,6 @@ from attune_data.record import panics_as_errors
 from attune_data.references import require
 from attune_data.text import listed, plural
 from attune_metrics.metric import MetricInputError
-
-TABLES_ALONE = (".csv", ".tsv", ".xlsx")
-"""File endings of tables that are never records."""
 
 ENDINGS = (*TABLES_ALONE, ".jsonl", ".ndjson", ".parquet")
 """File endings of tables."""

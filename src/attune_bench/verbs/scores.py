@@ -17,7 +17,8 @@ from attune_bench.report.document import Format, render
 from attune_bench.report.notebook import Report, framed, report_html, scores_html
 from attune_bench.report.text import report_document
 from attune_bench.scores.benchmark import Benchmark
-from attune_bench.scores.files import is_score_file, read_score_file
+from attune_bench.scores.file_types import is_score_file
+from attune_bench.scores.files import read_score_file
 from attune_bench.scores.pair_tables import is_comparisons, read_comparisons
 from attune_bench.scores.pairwise import described
 from attune_bench.scores.rating_tables import RATING_NAMES

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from attune_bench.scores.table import ScoreTable
 
 MOST_JOBS = 64
-_PART = 64
+_PART = 128
 _PART_BYTES = 2**22
 _WORTH_PROCESSES = 2**24
 """Scoring so many bytes of results takes longer than starting other processes."""
@@ -244,6 +244,7 @@ def stream(
         # A data set elsewhere is of any size.
         arguments = (benchmark, packed, options, not 0 < size < _WORTH_PACKING)
         work = part_scorer(*arguments)
+        resolve(_streaming(chosen).join)  # Its imports take long; meanwhile the others get ready.
         scored: dict[int, Scored] = {}
         parts = workers.map(work, arguments, _tasks(kind, results, progress[1]))
         made = [_collected(results[place], kind, found, scored, work) for place, found in groupby(parts, itemgetter(0))]

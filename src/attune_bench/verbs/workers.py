@@ -4,6 +4,7 @@ Each is a Python of its own that imports what it needs and talks over its standa
 signals of the terminal, and ends when this process does, however that ends: it reads the end of its input.
 """
 
+import gc
 import os
 import pickle
 import signal
@@ -194,6 +195,7 @@ class Workers(Generic[T, R]):
 def serve(reference: str) -> None:
     """Do the tasks that come on standard input, until it ends; first comes what the reference is called with."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(50_000, 20, 20)  # As in the process that started this one.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What is printed is no answer.
     with suppress(OSError, EOFError):

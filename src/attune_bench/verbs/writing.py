@@ -2,14 +2,16 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attune_bench.benchmarks import benchmark_in_use
-from attune_bench.scores.files import write_score_file
-from attune_bench.scores.table import ScoreTable
 from attune_data.references import resolve
 
+if TYPE_CHECKING:
+    from attune_bench.scores.table import ScoreTable
 
-def write_scores(table: ScoreTable, path: str | os.PathLike[str]) -> None:
+
+def write_scores(table: "ScoreTable", path: str | os.PathLike[str]) -> None:
     """Write scores, whole or not at all, as `attune_bench.Scores.write` says.
 
     Raises
@@ -20,6 +22,9 @@ def write_scores(table: ScoreTable, path: str | os.PathLike[str]) -> None:
         Where the file cannot be written.
     """
     if Path(path).suffix.lower() != ".json":
+        # Found here, as a benchmark's own format needs none of it.
+        from attune_bench.scores.files import write_score_file
+
         write_score_file(table, path)
         return
     benchmark = benchmark_in_use(table.provenance.benchmark)

@@ -129,6 +129,7 @@ def _check_panas(
     ratings = items
     if not known.emotions.issuperset(items):
         ratings = {word.lower(): rating for word, rating in items.items()}
+    if not known.emotions.issuperset(ratings):
         strange = [word for word in items if word.lower() not in known.emotions]
         _report_unknown(strange, f"{path}.{where}", "unknown-panas-word", known.emotions, findings)
     for (affect, (low, high)), total in zip(_sums_of_ten(ratings, known).items(), totals, strict=True):

@@ -172,7 +172,12 @@ def _best_assignment(values: list[list[float]]) -> float:
     """Largest sum of one value per row, no column twice; there are at least as many columns as rows."""
     if len(values) == 1:
         return max(values[0])
-    if choices := _choices(len(values[0]), len(values)):
+    choices = _choices(len(values[0]), len(values))
+    if len(values) == 2 and choices:
+        # The sum of two is rounded once, as fsum does.
+        first, second = values
+        return max([first[i] + second[j] for i, j in choices])
+    if choices:
         return max([fsum(map(getitem, values, columns)) for columns in choices])
     from scipy.optimize import linear_sum_assignment  # slow to import, rarely needed
 

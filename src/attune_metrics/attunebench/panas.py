@@ -229,7 +229,7 @@ def score_panas(
         item_errors=item_errors,
         item_mae=item_mae,
         item_normalized=1 - item_mae / _ITEM_SPAN,
-        item_baseline_adjusted=_mean(_item_skill(before.get(word), after[word], guess[word]) for word in item_errors),
+        item_baseline_adjusted=_mean([_item_skill(before.get(word), after[word], guess[word]) for word in item_errors]),
     )
 
 

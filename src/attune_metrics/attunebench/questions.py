@@ -167,10 +167,11 @@ def count_answers(reference: PreparedAnswers, predicted: CheckedAnswers) -> Bina
 
 def count_predictions(reference: PreparedAnswers, predicted: CheckedAnswers) -> tuple[int, int, int, int, int]:
     """Return the counts of `count_answers`, TP, TN, FP, FN, and how many questions that count have a prediction."""
-    yes, no = list(map(predicted.get, reference.yes)), list(map(predicted.get, reference.no))
-    tp, fp = yes.count("yes"), no.count("yes")
-    present = len(yes) - yes.count(None) + len(no) - no.count(None)
-    return tp, len(no) - fp, fp, len(yes) - tp, present
+    positive = len(reference.yes)
+    answers = list(map(predicted.get, reference.yes + reference.no))
+    tp = answers[:positive].count("yes")
+    fp = answers.count("yes") - tp
+    return tp, len(answers) - positive - fp, fp, positive - tp, len(answers) - answers.count(None)
 
 
 def check_answers(answers: object, side: str) -> dict[str, str | None]:

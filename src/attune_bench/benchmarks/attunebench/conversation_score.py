@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from math import isnan, nan
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, NotRequired
@@ -389,7 +389,7 @@ def score_conversation(truth: Truth, run: Run, protocol: Protocol) -> Conversati
     asks_hp = hp_asked(run)
     answered: Answered = {task: [] for task in BINARY_TASKS if asks_hp or not task.endswith("_hp")}
     turns = [_score_turn(number, truth.turns[number], predicted[number], answered) for number in shared]
-    post, form = None, prepare_panas(Panas())
+    post, form = None, _NO_FORM
     if run.post_conversation is not None and run.complete:
         form = prepare_panas(panas_form(run.post_conversation.predicted_post_panas), protocol=protocol)
         post = _score_post(truth, run.post_conversation, form, protocol)
@@ -449,6 +449,7 @@ def count_scores(tp: int, tn: int, fp: int, fn: int) -> CountScores:
     return {name: getattr(counts, name) for name in COUNTS}  # type: ignore[return-value]  # COUNTS are its keys
 
 
+_NO_FORM = prepare_panas(Panas())
 Answered = dict[str, list[tuple[int, int, int, int, int]]]
 """By binary task that was asked, of each turn what `attune_metrics.attunebench.questions.count_predictions` returns."""
 
@@ -768,13 +769,15 @@ def columns_of(records: Sequence[ConversationScore | None], others: Sequence[str
     MetricInputError
         Where a composite cannot be computed from a record; the text names it.
     """
-    columns: dict[str, list[Any]] = {}
-    values = [{} if record is None else _values(record) for record in records]
-    for name in (*MEANS, *others):
-        columns[name] = [of_record.get(name) for of_record in values]
+    absent: dict[str, Any] = dict.fromkeys((*MEANS, *others, *POOLED))
+    values = [absent if record is None else absent | _values(record) for record in records]
+    of_means = itemgetter(*MEANS, *others)
+    columns: dict[str, list[Any]] = {name: [] for name in (*MEANS, *others)}
+    for name, found in zip(columns, zip(*map(of_means, values), strict=True), strict=bool(values)):
+        columns[name] = list(found)
     for name in POOLED:
         for cell in CELLS:
-            columns[f"{name}.{cell}"] = [counts and counts[cell] for counts in (of.get(name) for of in values)]
+            columns[f"{name}.{cell}"] = [counts and counts[cell] for counts in (of[name] for of in values)]
     for task in TASKS:
         for part in ("present", "expected"):
             counts = [of_record.get("coverage", {}).get(task) for of_record in values]

@@ -46,9 +46,6 @@ COMPARABILITY_KEYS: Mapping[str, str] = {
 metrics that rest on a judge."""
 
 
-_JUDGED = ("em_draft_judge_scores", "em_draft_binary_assessment")
-
-
 @dataclass(frozen=True, slots=True)
 class RecordedSettings:
     """The settings of one run file.
@@ -130,7 +127,10 @@ def _joined(judges: Iterable[str]) -> str | None:
 
 
 def _judges_named(run: Run) -> set[str]:
-    return {judge for turn in run.turns for field in _JUDGED for judge in getattr(turn, f"{field}_by_model")}
+    judges: set[str] = set()
+    for turn in run.turns:
+        judges.update(turn.em_draft_judge_scores_by_model, turn.em_draft_binary_assessment_by_model)
+    return judges
 
 
 def _judged_otherwise(given: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from errno import EINVAL
-from math import fsum, sqrt
+from math import fsum, inf, isinf, sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -60,11 +60,12 @@ def aggregates(scores: ScoreTable) -> list[dict[str, Any]]:
             "n_conversations": own.height,
             "n_participants": len(people) or None,
         }
-        for name in MEANS:
-            values = own[name].cast(pl.Float64)
-            for place in values.is_infinite().arg_true():
+        columns = own.select(pl.col(MEANS).cast(pl.Float64).fill_nan(None)).to_dict(as_series=False)
+        for name, values in columns.items():
+            known = [value for value in values if value is not None]
+            if known and max(map(abs, known)) == inf:
+                place = next(place for place, value in enumerate(values) if value is not None and isinf(value))
                 raise infinite_value(scores, name, model, mode, own["unit"][place])
-            known = values.fill_nan(None).drop_nulls().to_list()
             row[name] = fmean(known) if known else None
             row[f"{name}_n"] = len(known)
             if name in IN_COMPOSITE:
