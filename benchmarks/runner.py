@@ -35,7 +35,7 @@ CONCURRENCY = 32
 LATENCY = 0.5
 LEAST_SHARE = 0.85
 PAIRS = 5
-LEAST_OF_BARE = 0.6
+LEAST_OF_BARE = 0.714
 SETTINGS = AttuneBenchSettings("vendor/model", judges=("vendor/judge",))
 
 

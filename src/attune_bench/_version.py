@@ -1,6 +1,7 @@
 """The version of the distribution, read by the build too.
 
-Between releases it ends in ``.dev0``, so that no score of unreleased code is signed with the number of a release.
+Until the first release it is the number of that release, as in ``CHANGELOG.md``. After a release it ends in ``.dev0``
+until the next, so that no score of code between two releases is signed with the number of a release.
 """
 
 __all__ = ["__version__"]

@@ -225,11 +225,19 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return data, runs
 
 
+@pytest.fixture(scope="session")
+def written_scores(make_scores: Callable[..., Scores], tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return the content of a file of scores of a model with a name beyond ASCII."""
+    path = tmp_path_factory.mktemp("written") / "scores.json"
+    make_scores(["модель/深度-1", "b"]).write(path)
+    return path.read_bytes()
+
+
 @pytest.fixture
-def scores_file(make_scores: Callable[..., Scores], tmp_path: Path) -> Path:
+def scores_file(written_scores: bytes, tmp_path: Path) -> Path:
     """Return a file of scores of a model with a name beyond ASCII."""
     path = tmp_path / "scores.json"
-    make_scores(["модель/深度-1", "b"]).write(path)
+    path.write_bytes(written_scores)
     return path
 
 

@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from errno import EACCES, EPERM, EROFS
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, get_args
 
-from attune_bench.runner.calls import FinishReason, Response
+import orjson
+
+from attune_bench.runner.calls import FinishReason, Message, Response
 from attune_data.io.documents import parse_json, read_input, write_whole
 from attune_data.io.sources import is_address
 from attune_data.text import sanitize
@@ -23,7 +26,7 @@ class CacheError(Exception):
     """The cache file cannot be read or written; the text names the file and the cause."""
 
 
-def cache_key(**parts: Any) -> str:
+def cache_key(messages: Iterable[Message] | None = None, **parts: Any) -> str:
     """Return the SHA-256, over JSON, of everything that a response or a file depends on.
 
     Examples
@@ -33,7 +36,24 @@ def cache_key(**parts: Any) -> str:
     >>> cache_key(model="a", seed=1) == cache_key(model="a", seed=2)
     False
     """
-    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    texts = {name: _SORTED.encode(value) for name, value in parts.items()}
+    if messages is not None:
+        texts["messages"] = f"[{', '.join([_message_json(tuple(message.items())) for message in messages])}]"
+    written = ", ".join([f"{_text_json(name)}: {text}" for name, text in sorted(texts.items())])
+    return sha256(f"{{{written}}}".encode()).hexdigest()
+
+
+_SORTED = json.JSONEncoder(sort_keys=True)
+
+
+@lru_cache(maxsize=256)  # Many calls about one unit have a message in common.
+def _message_json(items: tuple[tuple[str, str], ...]) -> str:
+    return f"{{{', '.join(f'{_text_json(name)}: {_text_json(text)}' for name, text in sorted(items))}}}"
+
+
+def _text_json(text: str) -> str:
+    # Of ASCII without the character DEL `orjson` writes the same in a tenth of the time.
+    return orjson.dumps(text).decode() if text.isascii() and "\x7f" not in text else json.dumps(text)
 
 
 _FIELDS = tuple(field.name for field in fields(Response))

@@ -58,7 +58,9 @@ class CachedCalls(ABC):
 
     def _look_up(self, call: Call, attempt: int, job: Job) -> tuple[Asked, Response | None]:
         """Return a call as it is sent, and its earlier response, if there is one to use."""
-        decoding = replace(job.decoding[call.role], **call.decoding).of_attempt(attempt + call.sample)
+        of_role = job.decoding[call.role]
+        own = replace(of_role, **call.decoding) if call.decoding else of_role
+        decoding = own.of_attempt(attempt + call.sample)
         asked = Asked(self._key(call, attempt, job, decoding), call, attempt, decoding, job)
         cached = self._cache.get(asked.key)
         if cached is not None and job.fails_for(cached, attempt):
@@ -69,15 +71,15 @@ class CachedCalls(ABC):
     def _key(self, call: Call, attempt: int, job: Job, decoding: Decoding) -> str:
         """Return the key of a response to a call as it is sent."""
         return cache_key(
+            messages=call.messages,
             unit=job.unit_id,
             inputs=dict(job.cache_inputs),
             provider=self._providers[call.role],
             model=call.model,
             role=call.role,
+            schema=call.schema,
             call=call.id,
             attempt=attempt,
-            messages=list(call.messages),
-            schema=call.schema,
             decoding=decoding.content(),
         )
 

@@ -8,7 +8,7 @@ import random
 import re
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic_core import PydanticSerializationError, to_json
+import orjson
 
 from attune_bench.runner.calls import SHORTEST_SECRET, Call, CallFailedError, Decoding, Endpoint, FinishReason, Response
 from attune_bench.runner.cost import Budget, Price, RunOptions
@@ -439,7 +439,11 @@ class Client:
         self._url = httpx2.URL(f"{endpoint.url}/chat/completions")
         # The query may contain a secret; as a part of the URL it would be in httpx2's log.
         self._query = f"?{endpoint.query}" if endpoint.query else ""
-        self._extensions = {"target": f"{urlsplit(endpoint.url).path}/chat/completions{self._query}".encode()}
+        extensions = {"target": f"{urlsplit(endpoint.url).path}/chat/completions{self._query}".encode()}
+        # A request of these is built in half the time that `httpx2` takes to merge them with each body anew.
+        self._headers = self._idle[0].build_request("GET", self._url).headers.raw
+        self._new_request = partial(httpx2.Request, "POST", self._url, extensions=extensions)
+        self._stream = httpx2.ByteStream
 
     async def __aenter__(self) -> Self:
         for name in _LOGGERS:
@@ -629,13 +633,15 @@ class Client:
         if show:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         joiner: EventJoiner | None = None
-        data, loop = bytearray(), asyncio.get_running_loop()
+        data, loop, content = bytearray(), asyncio.get_running_loop(), _encoded(body)
+        headers = [*self._headers, (b"Content-Length", str(len(content)).encode())]
         http = self._idle.pop() if self._idle else self._connect()
         began = loop.time()
         try:
+            request = self._new_request(headers=headers, cookies=http.cookies, stream=self._stream(content))
             async with (
                 asyncio.timeout(self._options.call_timeout),
-                http.stream("POST", self._url, content=_encoded(body), extensions=dict(self._extensions)) as response,
+                aclosing(await http.send(request, stream=True)) as response,
             ):
                 if show and response.headers.get("Content-Type", "").startswith("text/event-stream"):
                     joiner = EventJoiner(self.endpoint, show)
@@ -665,8 +671,8 @@ class Client:
 
 def _encoded(body: dict[str, Any]) -> bytes:
     try:
-        return to_json(body)
-    except PydanticSerializationError:  # Half of a surrogate pair, which is no UTF-8.
+        return orjson.dumps(body)
+    except TypeError:  # Half of a surrogate pair, which is no UTF-8, or an integer of more than 64 bits.
         return json.dumps(body).encode()
 
 

@@ -67,7 +67,7 @@ class Prompts:
         >>> prompts.render("system", mode=" $boundary", boundary="94bf5b05").count("$boundary")
         1
         """
-        return Template(self.texts[name]).substitute(values).strip()
+        return (_format(self.texts[name]) % values).strip()
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write the templates as files, to begin one's own with.
@@ -97,6 +97,13 @@ class Prompts:
             path = Path(folder, f"{name}.md")
             path.parent.mkdir(exist_ok=True)
             write_whole(path, [text.encode()])
+
+
+@functools.lru_cache
+def _format(template: str) -> str:
+    """Return a template as a format of ``%``, which is filled in faster."""
+    each = Template(template.replace("%", "%%"))
+    return each.substitute({name: f"%({name})s" for name in each.get_identifiers()})
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """Run jobs in one folder, by one process at a time; a run that was stopped can be resumed."""
 
 import asyncio
+import gc
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
@@ -19,6 +20,8 @@ from itertools import product
 from math import fsum
 from pathlib import Path
 from typing import Any, TypeVar
+
+import orjson
 
 from attune_bench.runner.cache import (
     Cache,
@@ -70,6 +73,7 @@ CACHE = ".cache.jsonl"
 """The file of all responses, in the folder of a run."""
 
 _TICK = 0.5
+_MANY_CALLS = 1_000  # A full collection takes less than a hundredth of their time.
 _DURATION = "duration_seconds"
 _COUNTED = ("prompt_tokens", "completion_tokens", "cost")
 _EXAMPLE = 100  # columns of an answer that a message quotes
@@ -129,10 +133,24 @@ async def execute(
     execution = _Execution(jobs, folder, options)
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder), within or nullcontext():
+        with locked(folder), within or nullcontext(), _collected_apart(sum(job.calls for job in jobs)):
             earlier = execution.complete_files()
             async with Cache(folder / CACHE) as cache:
                 return await execution.run(cache, earlier, endpoints, watch, unit, offline)
+
+
+@contextmanager
+def _collected_apart(calls: int) -> Iterator[None]:
+    """Leave objects that exist before many calls out of cyclic collections, each of which would look at them again."""
+    if calls < _MANY_CALLS or gc.get_freeze_count():  # What somebody else froze may have to stay so.
+        yield
+        return
+    gc.collect()  # Else garbage would stay as long as the run, in a loop of runs for ever.
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def check_results(jobs: Sequence[Job], folder: Path, options: RunOptions) -> None:
@@ -312,7 +330,7 @@ class _Execution:
         # A rejudged run keeps the incomplete answers of the run before.
         if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
             noted["incomplete_answers"] = every
-        answers = self._read[job.file_name] = _answers_read(job, json.loads(record.to_json()))
+        answers = self._read[job.file_name] = _answers_read(job, orjson.loads(record.to_json()))
         if not any(answers):
             self._unread_example = _beginning(*last) if last else ""
         return record.model_copy(update=noted | {"run_key": key})
@@ -735,6 +753,6 @@ def _hash(calls: Sequence[Call]) -> str:
     for call in calls:
         texts = [text for message in call.messages for text in message.values()]
         own = [json.dumps(call.decoding, sort_keys=True)] if call.decoding else []
-        for text in (call.id, call.model, call.role, *texts, json.dumps(call.schema), *own):
-            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        every = (call.id, call.model, call.role, *texts, json.dumps(call.schema), *own, "")
+        digest.update("\0".join(every).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

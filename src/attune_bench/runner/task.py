@@ -225,9 +225,9 @@ def _without_reasoning(answer: str) -> str:
 
 def _parse(candidate: str, *, strict: bool = False) -> Any:
     try:
-        # Not strict: line breaks and other control characters within strings.
-        value = json.loads(candidate.strip().removeprefix("\ufeff"), strict=strict, parse_int=_whole)
-        return without_surrogates(value)
+        value = _DECODERS[strict].decode(candidate.strip().removeprefix("\ufeff"))
+        # Only an escape can add halves of surrogate pairs to an ASCII text.
+        return value if candidate.isascii() and "\\u" not in candidate else without_surrogates(value)
     except (ValueError, RecursionError):
         return None
 
@@ -236,6 +236,9 @@ def _whole(digits: str) -> float:
     """Read an integer; one with more digits than Python converts is out of every range anyway."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
+
+# Not strict: line breaks and other control characters within strings.
+_DECODERS = {strict: json.JSONDecoder(strict=strict, parse_int=_whole) for strict in (True, False)}
 
 _MAX_TOKENS = 4096
 

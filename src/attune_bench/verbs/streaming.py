@@ -72,8 +72,8 @@ class PackedRecords(Mapping[str, Any]):
         return self._digests[key]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the records as another process gets them: all packed."""
-        packed = {key: one if isinstance(one, bytes) else _packed(one) for key, one in self._records.items()}
+        """Return the records as another process gets them: as bytes, a few hundred of them not compressed."""
+        packed = {key: one if isinstance(one, bytes) else _packed(one, 0) for key, one in self._records.items()}
         return {"_model": self._model, "_records": packed, "_digests": self._digests}
 
     def __getitem__(self, key: str) -> Any:
@@ -92,8 +92,8 @@ class PackedRecords(Mapping[str, Any]):
         return len(self._records)
 
 
-def _packed(record: Record) -> bytes:
-    return zlib.compress(record.to_line(), 1)
+def _packed(record: Record, level: int = 1) -> bytes:
+    return zlib.compress(record.to_line(), level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,9 +172,9 @@ class Likelihood:
     def _square(self, values: Floats) -> Floats:
         """Return sums over designs (fits, models, models), above the diagonal."""
         models = len(self.groups)
-        found = np.zeros((len(values), models, models))
-        found[:, self.first, self.second] = np.add.reduceat(values, self.starts, axis=1)
-        return found
+        found = np.zeros((len(values), models * models))
+        found[:, self.first * models + self.second] = np.add.reduceat(values, self.starts, axis=1)
+        return found.reshape(len(values), models, models)
 
     def _by_model(self, values: Floats) -> Floats:
         """Return sums over designs (fits, models), of a model's as the first less those as the second."""

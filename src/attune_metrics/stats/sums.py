@@ -18,7 +18,7 @@ References
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from math import factorial, fsum, inf, nan, prod, sqrt
+from math import factorial, fsum, inf, isfinite, nan, prod, sqrt
 from numbers import Real
 from typing import Any
 
@@ -109,7 +109,8 @@ def exponential(values: Floats) -> Floats:
     rest = values - power * _LOG_2[0] - power * _LOG_2[1]  # at most log(2) / 2
     series = np.zeros_like(rest)
     for coefficient in _SERIES:
-        series = series * rest + coefficient
+        series *= rest
+        series += coefficient
     return np.ldexp(series, power.astype(np.int64))
 
 
@@ -123,6 +124,9 @@ _BLOCK = 512  # resamples that are worked on at one time, where clusters are few
 
 
 _CELLS = _BLOCK * 20_000  # numbers that are worked on at one time
+
+
+_ONE_THREAD = 2**18  # multiplications in one product
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -252,7 +256,14 @@ def rounding_of(values: ArrayLike, *others: ArrayLike) -> float:
 
     Of differences, the others are what they are differences of.
     """
-    return ROUNDING * max(float(np.nan_to_num(np.abs(part)).max(initial=0)) for part in (values, *others))
+    return ROUNDING * max(map(_largest, (values, *others)))
+
+
+def _largest(values: ArrayLike) -> float:
+    """Return the largest absolute value, which is at most that of a float; nan does not count."""
+    sizes = np.abs(values)
+    largest = float(sizes.max(initial=0))
+    return largest if isfinite(largest) else float(np.nan_to_num(sizes).max(initial=0))
 
 
 def row_blocks(rows: int, clusters: int) -> Iterator[slice]:
@@ -304,7 +315,12 @@ def weighted_sums(counts: Floats, values: Floats) -> Floats:
 
 def _multiplied(counts: Floats, both: Floats, lower: NDArray[np.intp]) -> Floats:
     """Return the weighted sums (rows, columns) of what `_split` made."""
-    found = counts @ both
+    found = np.empty((len(counts), both.shape[1]))
+    # In parts that are so small that a library of linear algebra keeps to one thread: several threads would wait for
+    # each other for longer than they work. Of a large product they do not.
+    step = _ONE_THREAD // max(both.size, 1)
+    for rows in [slice(None)] if step < 4 else [slice(at, at + step) for at in range(0, len(counts), step)]:
+        found[rows] = counts[rows] @ both
     size = both.shape[1] - len(lower)
     found[:, lower] += found[:, size:]
     kept: Floats = found[:, :size]

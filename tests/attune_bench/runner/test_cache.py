@@ -5,7 +5,9 @@ import errno
 import json
 import os
 import time
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -213,7 +215,25 @@ def test_a_folder_is_no_cache_file(tmp_path: Path) -> None:
         asyncio.run(opened())
 
 
-@pytest.mark.parametrize("part", ["conversation", "model", "seed", "messages"])
+OTHERS: dict[str, Any] = {"conversation": "d", "model": "n", "seed": 1, "messages": [{"role": "user", "content": "y"}]}
+
+
+@pytest.mark.parametrize("part", OTHERS)
 def test_every_part_counts(part: str) -> None:
-    parts = {"conversation": "c", "model": "m", "seed": None, "messages": [{"role": "user", "content": "x"}]}
-    assert cache_key(**parts) != cache_key(**{**parts, part: "other"})
+    parts: dict[str, Any] = {
+        "conversation": "c",
+        "model": "m",
+        "seed": None,
+        "messages": [{"role": "user", "content": "x"}],
+    }
+    assert cache_key(**parts) != cache_key(**parts | {part: OTHERS[part]})
+
+
+@pytest.mark.parametrize("text", ["", bytes(range(127)).decode(), "\x7f", "caf\u00e9", "\U0001f600", "half \ud800"])
+def test_a_key_is_the_hash_of_sorted_json(text: str) -> None:
+    parts: dict[str, Any] = {
+        "unit": text,
+        "messages": [{"role": "user", "content": text}, {"role": text, "content": "x"}],
+        "attempt": 0,
+    }
+    assert cache_key(**parts) == sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -129,12 +129,13 @@ def read_questions(answer: Json, tally: Tally, questions: Iterable[str], suffix:
 def read_pairwise(answer: Json, tally: Tally, pairs: Sequence[Pair]) -> Fields:
     """Read the choices by the position of the comparison; the label of one of its two responses is that response."""
     given = _entries(answer, "choices", map(str, range(len(pairs))), tally)
-    choices = {place: _choice(said, pairs[int(place)], tally) for place, said in given.items()}
+    of_labels = Tally()  # What is no label may be a winner.
+    choices = {place: _choice(said, pairs[int(place)], of_labels, tally) for place, said in given.items()}
     return _present({"em_pairwise_selections": _present(choices)})
 
 
-def _choice(said: Any, pair: Pair, tally: Tally) -> str | None:
-    label = LABEL(said, "", Tally())
+def _choice(said: Any, pair: Pair, of_labels: Tally, tally: Tally) -> str | None:
+    label = LABEL(said, "", of_labels)
     sides = [side for side, own in (("A", pair.a), ("B", pair.b)) if label and own == label]
     choice: str | None = sides[0] if len(sides) == 1 else WINNER(said, "", tally)
     return choice

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -417,6 +417,7 @@ class ConversationCalls:
         return f"Which of the two responses did the HP prefer? {unknown}"
 
 
+@lru_cache  # Nearly all of them are of the codebook.
 def _one_line(text: str) -> str:
     """Return text on one line, where it cannot pass for a line of ours."""
     return " ".join(text.split())

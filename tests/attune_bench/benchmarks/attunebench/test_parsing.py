@@ -349,7 +349,7 @@ def test_whatever_is_answered_makes_a_valid_record(answer: Json) -> None:
         assert not after.model_extra
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.text(max_size=40),
     st.dictionaries(KEYS, VALUES, max_size=4).map(json.dumps),
