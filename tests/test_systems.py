@@ -75,6 +75,7 @@ def test_processors_are_counted_where_a_system_has_no_affinity(monkeypatch: pyte
 def test_windows_has_no_pipe_that_wakes_for_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     handled: list[int] = []
     monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_DFL)  # A script in the background ignores one.
     monkeypatch.setattr(signal, "signal", lambda number, _: handled.append(number))
     monkeypatch.setattr(signal, "set_wakeup_fd", lambda *_, **__: pytest.fail("a pipe is no socket"))
     monkeypatch.setattr("atexit.register", lambda *_: None)
