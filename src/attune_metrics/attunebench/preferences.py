@@ -483,11 +483,16 @@ def prepare_comparisons(reference: Sequence[Comparison]) -> PreparedComparisons:
     return PreparedComparisons(
         compared=tuple(reference),
         positions=tuple(map(str, range(len(reference)))),
-        labels=tuple({"A": first, "B": second} for first, second, _ in reference),
+        labels=tuple(_by_choice(first, second) for first, second, _ in reference),
         winners=tuple(_UNANSWERED if winner is None else winner for _, _, winner in reference),
         wins=wins,
         ranking=_rank(wins),
     )
+
+
+@lru_cache(maxsize=256)
+def _by_choice(first: str | None, second: str | None) -> dict[str | None, str | None]:
+    return {"A": first, "B": second}
 
 
 _UNANSWERED = object()

@@ -172,12 +172,14 @@ DRAWN = [
     ),
     *(("table", asked) for asked in (*VERBS, *ANALYSES) if asked not in UNDRAWN),
 ]
-# What all are asked, the table is asked here; the benchmarks are asked all but the summary in the slow suite.
+# What all are asked, the table is asked here; the benchmarks are asked all but the summary in the slow suite, and
+# the two analyses of agreement too, which take longest.
 OF_ALL = {asked for name, asked in DRAWN if name == "sage" and asked != "summary"}
+LONG = {"question_agreement", "judge_agreement"}
 drawn = pytest.mark.parametrize(
     ("name", "asked"),
     [
-        pytest.param(name, asked, marks=pytest.mark.slow if asked in OF_ALL and name != "table" else ())
+        pytest.param(name, asked, marks=pytest.mark.slow if asked in OF_ALL | LONG and name != "table" else ())
         for name, asked in DRAWN
     ],
 )

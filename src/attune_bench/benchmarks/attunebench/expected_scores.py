@@ -71,7 +71,7 @@ def expected_scores(truth: Truth, protocol: Protocol) -> dict[str, float | None]
 
 
 def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
-    vocabulary = {emotion.word.lower() for emotion in load_codebook().emotions.values()}
+    vocabulary = {*_words()}
     tags = [turn.tags.last.keys() for turn in turns]
     found = [_expected_tags(len(words), len(vocabulary & words), len(vocabulary)) for words in tags]
     tagged = [hit_rate for (hit_rate, _), words in zip(found, tags, strict=True) if words]
@@ -81,6 +81,11 @@ def _of_emotions(turns: list[TurnTruth]) -> dict[str, float | None]:
         "avg_emotion_f1": fmean([f1 for _, f1 in found]),
         "avg_emotion_va_score": fmean([_expected_va(tuple(sorted(turn.tags.words))) for turn in turns]),
     }
+
+
+@cache
+def _words() -> tuple[str, ...]:
+    return tuple(emotion.word.lower() for emotion in load_codebook().emotions.values())
 
 
 @cache
@@ -100,7 +105,7 @@ def _expected_va(tagged: tuple[str, ...]) -> float:
     """Return the expected valence-arousal score of drawing 0 to 3 of the words."""
     if not tagged:
         return 1 / (_MOST_TAGS + 1)
-    words = [emotion.word.lower() for emotion in load_codebook().emotions.values()]
+    words = _words()
     # A word that is not in the codebook, or one more copy than words are drawn, adds nothing to a matching.
     known = [word for word, copies in Counter(tagged).items() if word in words for _ in range(min(copies, _MOST_TAGS))]
     similar = [[SIMILARITY[own][word] for word in words] for own in known]
