@@ -10,6 +10,7 @@ the first answers until only 32 conversations are left; no client can be faster 
 """
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -109,6 +110,7 @@ def a_call(seen: list[Seen]) -> tuple[float, float]:
 
 def figures() -> list[Figure]:
     """Measure."""
+    gc.set_threshold(50_000, 20, 20)  # As the command line has it.
     data = conversations(CONVERSATIONS, seed=1)
     with served(0.0) as url:
         run(data[:2], url)  # What is imported at the first call is no part of either.

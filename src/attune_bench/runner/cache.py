@@ -16,7 +16,7 @@ from typing import Any, Self, get_args
 
 import orjson
 
-from attune_bench.runner.calls import FinishReason, Message, Response
+from attune_bench.runner.calls import FinishReason, Message, Response, json_bytes
 from attune_data.io.documents import parse_json, read_input, write_whole
 from attune_data.io.sources import is_address
 from attune_data.text import sanitize
@@ -36,7 +36,10 @@ def cache_key(messages: Iterable[Message] | None = None, **parts: Any) -> str:
     >>> cache_key(model="a", seed=1) == cache_key(model="a", seed=2)
     False
     """
-    texts = {name: _SORTED.encode(value) for name, value in parts.items()}
+    texts = {
+        name: _scalar_json(value) if value is None or isinstance(value, int) else _SORTED.encode(value)
+        for name, value in parts.items()
+    }
     if messages is not None:
         texts["messages"] = f"[{', '.join([_message_json(tuple(message.items())) for message in messages])}]"
     written = ", ".join([f"{_text_json(name)}: {text}" for name, text in sorted(texts.items())])
@@ -44,6 +47,11 @@ def cache_key(messages: Iterable[Message] | None = None, **parts: Any) -> str:
 
 
 _SORTED = json.JSONEncoder(sort_keys=True)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _scalar_json(value: int | None) -> str:
+    return _SORTED.encode(value)
 
 
 @lru_cache(maxsize=256)  # Many calls about one unit have a message in common.
@@ -139,7 +147,7 @@ class Cache:
         await self._put({"reserved": amount})
 
     async def _put(self, entry: dict[str, Any]) -> None:
-        self._waiting.append(json.dumps(entry).encode() + b"\n")
+        self._waiting.append(json_bytes(entry) + b"\n")
         if self._next is None or self._next.done():
             self._next = asyncio.create_task(self._write())
         await asyncio.shield(self._next)

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
+import orjson
+
 from attune_data.text import did_you_mean
 
 _SET_HERE: Mapping[str, str] = {
@@ -40,6 +42,20 @@ _CREDENTIAL = re.compile(
     "apikey|accesskey|privatekey|secret(?!ary)|passw|pwd$|passphrase|credential|authorization|^x?auth(header)?$|bearer|"
     "cookie|jwt|(?<!bos)(?<!eos)(?<!pad)(?<!stop)(?<!unk)token$"
 )
+
+
+def json_bytes(value: object) -> bytes:
+    """Return a value as JSON, of native code where it can write the value.
+
+    Examples
+    --------
+    >>> json_bytes({"seed": 1}), json_bytes([2**70])
+    (b'{"seed":1}', b'[1180591620717411303424]')
+    """
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # Half of a surrogate pair, which is no UTF-8, or an integer of more than 64 bits.
+        return json.dumps(value).encode()
 
 
 def check_extra_body(body: Mapping[str, Any]) -> None:

@@ -17,9 +17,16 @@ from functools import partial
 from typing import Any, Self, get_args
 from urllib.parse import urlsplit
 
-import orjson
-
-from attune_bench.runner.calls import SHORTEST_SECRET, Call, CallFailedError, Decoding, Endpoint, FinishReason, Response
+from attune_bench.runner.calls import (
+    SHORTEST_SECRET,
+    Call,
+    CallFailedError,
+    Decoding,
+    Endpoint,
+    FinishReason,
+    Response,
+    json_bytes,
+)
 from attune_bench.runner.cost import Budget, Price, RunOptions
 from attune_bench.runner.streaming import EventJoiner, Show
 from attune_data.text import sanitize, shortened
@@ -633,7 +640,7 @@ class Client:
         if show:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         joiner: EventJoiner | None = None
-        data, loop, content = bytearray(), asyncio.get_running_loop(), _encoded(body)
+        data, loop, content = bytearray(), asyncio.get_running_loop(), json_bytes(body)
         headers = [*self._headers, (b"Content-Length", str(len(content)).encode())]
         http = self._idle.pop() if self._idle else self._connect()
         began = loop.time()
@@ -661,19 +668,12 @@ class Client:
         finally:
             self._idle.append(http)
         seconds = round(loop.time() - began, 3)
-        data = bytearray(_encoded(joiner.payload())) if joiner else data
+        data = bytearray(json_bytes(joiner.payload())) if joiner else data
         status = 0 if response.is_success else response.status_code
         wait = asked_wait(response.headers.get("Retry-After"), _LONGEST_WAIT)
         price = self._options.prices.get(call.model)
         found = read_response(data, status=status, wait=wait, endpoint=self.endpoint, price=price)
         return replace(found, seconds=seconds) if isinstance(found, Response) else found
-
-
-def _encoded(body: dict[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(body)
-    except TypeError:  # Half of a surrogate pair, which is no UTF-8, or an integer of more than 64 bits.
-        return json.dumps(body).encode()
 
 
 def request_body(call: Call, decoding: Decoding, provider: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Run jobs in one folder, by one process at a time; a run that was stopped can be resumed."""
 
 import asyncio
-import gc
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
@@ -73,7 +72,6 @@ CACHE = ".cache.jsonl"
 """The file of all responses, in the folder of a run."""
 
 _TICK = 0.5
-_MANY_CALLS = 1_000  # A full collection takes less than a hundredth of their time.
 _DURATION = "duration_seconds"
 _COUNTED = ("prompt_tokens", "completion_tokens", "cost")
 _EXAMPLE = 100  # columns of an answer that a message quotes
@@ -133,24 +131,10 @@ async def execute(
     execution = _Execution(jobs, folder, options)
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder), within or nullcontext(), _collected_apart(sum(job.calls for job in jobs)):
+        with locked(folder), within or nullcontext():
             earlier = execution.complete_files()
             async with Cache(folder / CACHE) as cache:
                 return await execution.run(cache, earlier, endpoints, watch, unit, offline)
-
-
-@contextmanager
-def _collected_apart(calls: int) -> Iterator[None]:
-    """Leave objects that exist before many calls out of cyclic collections, each of which would look at them again."""
-    if calls < _MANY_CALLS or gc.get_freeze_count():  # What somebody else froze may have to stay so.
-        yield
-        return
-    gc.collect()  # Else garbage would stay as long as the run, in a loop of runs for ever.
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def check_results(jobs: Sequence[Job], folder: Path, options: RunOptions) -> None:
