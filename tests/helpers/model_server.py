@@ -252,7 +252,7 @@ class ModelServer:
             for event in told:
                 writer.write(event.encode())
                 await writer.drain()
-                await asyncio.sleep(0.002)  # so that it comes in several pieces
+                await asyncio.sleep(0.02)  # so that it comes in several pieces to a client that is slow too
             return
         writer.write(fault if isinstance(fault, bytes) else said(text, completion_tokens=len(text) // 4))
         await writer.drain()
