@@ -81,6 +81,11 @@ def __getattr__(name: str) -> Any:
     return resolve(_HOMES[name])
 
 
+def __dir__() -> list[str]:
+    """Return the names that a notebook offers, with those of kinds that are not imported yet."""
+    return [*globals(), "KINDS", *_HOMES]
+
+
 def all_kinds() -> Iterator[Kind[Any, Any]]:
     """Yield the kinds of the library, then the kinds of installed packages, which are imported only then.
 

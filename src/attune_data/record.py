@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, core_schema, to_json
+from pydantic_core import CoreSchema, core_schema, from_json, to_json
 
 T = TypeVar("T")
 
@@ -139,8 +139,8 @@ def canonical_parts(
 ) -> tuple[bytes, bytes]:
     """Return a record as JSON in its one form, keys sorted, no blanks: its other keys, and the keys named `apart`.
 
-    Version 2 is UTF-8, as native code writes it. `canonical` writes a record with a value that this code does not
-    write, such as an integer of more than 64 bits, and a part with nan or infinity.
+    Version 2 is UTF-8, as native code writes it. `canonical` writes a part with an integer of more than 64 bits, nan or
+    infinity, which that code would change.
 
     Examples
     --------
@@ -150,21 +150,29 @@ def canonical_parts(
     (b'{"by":"Ann","stars":[2.0]}', b'{"date":"May"}')
     """
     if version > 1:
-        with suppress(TypeError):
-            return _parts(record, apart, "python", _native)
-    return _parts(record, apart, "json", canonical)
+        with suppress(TypeError):  # JSON has no such value, or native code cannot write it.
+            content, split = _split(record.model_dump(by_alias=True, exclude_unset=True), apart)
+            return _native(content), _native(split)
+    content, split = _split(from_json(record.to_json()), apart)
+    return (canonical(content), canonical(split)) if version == 1 else (_written(content), _written(split))
 
 
-def _parts(
-    record: Record, apart: Set[str], mode: Literal["python", "json"], write: Callable[[object], bytes]
-) -> tuple[bytes, bytes]:
-    content = record.model_dump(mode=mode, by_alias=True, exclude_unset=True)
-    split = {key: content.pop(key) for key in apart & content.keys()}
-    return write(content), write(split)
+def _split(content: dict[str, Any], apart: Set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return content, {key: content.pop(key) for key in apart & content.keys()}
+
+
+def _written(value: object) -> bytes:
+    try:
+        return _native(value)
+    except TypeError:
+        return canonical(value)
+
+
+_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 def _native(value: object) -> bytes:
-    written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME)
+    written = orjson.dumps(value, option=_SORTED)
     if b"null" in written:  # It may have been nan or infinity.
         named = to_json(value, inf_nan_mode="constants")
         if b"NaN" in named or b"Infinity" in named:

@@ -4,28 +4,28 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 __all__ = ["failing", "killing"]
 
 
-def killing(folder: str) -> Callable[[int], int]:
+def killing(folder: str) -> Callable[[int], NoReturn]:
     """Return a function that ends its process at its first task."""
     mark = Path(folder, "killed")
 
-    def work(task: int) -> int:
+    def work(_: int) -> NoReturn:
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-        return task * task
+        raise AssertionError("the process has ended")
 
     return work
 
 
-def failing(message: str) -> Callable[[int], int]:
-    """Return a function that raises an error with a message at the task 3."""
+def failing(folder: str) -> Callable[[int], NoReturn]:
+    """Return a function that fails at every task, and leaves a file named after it in a folder."""
 
-    def work(task: int) -> int:
-        if task == 3:
-            raise ValueError(message)
-        return task * task
+    def work(task: int) -> NoReturn:
+        Path(folder, str(task)).touch()
+        raise ValueError("elsewhere")
 
     return work

@@ -20,7 +20,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any, TypeVar
 
-import orjson
+from pydantic_core import from_json
 
 from attune_bench.runner.cache import (
     Cache,
@@ -314,7 +314,7 @@ class _Execution:
         # A rejudged run keeps the incomplete answers of the run before.
         if every := (record.model_extra or {}).get("incomplete_answers", {}) | incomplete:
             noted["incomplete_answers"] = every
-        answers = self._read[job.file_name] = _answers_read(job, orjson.loads(record.to_json()))
+        answers = self._read[job.file_name] = _answers_read(job, from_json(record.to_json()))
         if not any(answers):
             self._unread_example = _beginning(*last) if last else ""
         return record.model_copy(update=noted | {"run_key": key})

@@ -33,7 +33,7 @@ _PART = 128
 _PART_BYTES = 2**22
 _WORTH_PROCESSES = 2**24
 """Scoring so many bytes of results takes longer than starting other processes."""
-_MOST_UNPACKED = 256
+_MOST_UNPACKED = 256  # in about 0.3 MB each
 _WORTH_PACKING = 2**28
 """Details of so many bytes of results would be most of the memory; of fewer, packing them costs more than it saves."""
 
@@ -138,9 +138,8 @@ class PartScorer:
         """Return the content of documents of a source, with the number of the source."""
         place, documents = found
         part = self.read(documents)
-        part = replace(
-            part, about={unit: self.scorer.about(unit) for unit in part.scored["unit"] if unit in self._data}
-        )
+        scored = zip(part.scored["unit"], part.scored["problem"], strict=True)
+        part = replace(part, about={unit: self.scorer.about(unit) for unit, problem in scored if problem is None})
         if self._packs:
             part.scored["detail"] = [text and zlib.compress(text.encode(), 1) for text in part.scored["detail"]]
         return place, part

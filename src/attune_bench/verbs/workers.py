@@ -47,6 +47,7 @@ class _Worker:
     """A process that works."""
 
     def __init__(self, reference: str) -> None:
+        self.has_ended = False
         self._process = subprocess.Popen(  # noqa: S603 - this Python
             [sys.executable, "-c", _SERVE, reference, *sys.path],
             stdin=subprocess.PIPE,
@@ -58,7 +59,7 @@ class _Worker:
     def send(self, message: bytes) -> None:
         stdin = self._process.stdin
         assert stdin is not None  # noqa: S101 - a pipe
-        with suppress(OSError):  # It has ended, which `receive` tells.
+        with suppress(OSError, ValueError):  # It has ended, or its pipe is closed, which `receive` tells.
             stdin.write(message)
             stdin.flush()
 
@@ -74,8 +75,8 @@ class _Worker:
         assert stdout is not None  # noqa: S101 - a pipe
         try:
             is_done, found = pickle.load(stdout)  # noqa: S301 - from a process of our own
-        except (OSError, EOFError, pickle.UnpicklingError):
-            is_done, found = False, None
+        except (OSError, ValueError, EOFError, pickle.UnpicklingError):
+            self.has_ended, is_done, found = True, False, None
         if not is_done:
             raise _NotDoneError
         return found
@@ -143,7 +144,8 @@ class Workers(Generic[T, R]):
                     result.set_result(worker.receive())
                 except Exception as error:
                     result.set_exception(error)
-                    return
+                    if worker.has_ended:
+                        return
 
         def work_here() -> None:
             """Do the first task that waits, if any does."""

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from math import nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from drawn import richest
 from model_server import ModelServer, answer_to, said, talk
@@ -17,7 +20,7 @@ from attune_bench import BENCHMARKS, Benchmark, score
 from attune_bench.benchmarks.attunebench.rejudging import REJUDGE, drafted_runs
 from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings
 from attune_bench.runner import endpoint, run_sync
-from attune_bench.scores.provenance import fingerprint, result_digests, results_fingerprint, version_of
+from attune_bench.scores.provenance import digest, fingerprint, result_digests, results_fingerprint, version_of
 from attune_bench.scores.records import ScoredRecords
 from attune_bench.verbs.streaming import stream
 from attune_data import Kind, load, load_records, load_runs, load_sage
@@ -215,9 +218,35 @@ def test_what_is_not_hashed_does_not_choose_the_form_of_what_is() -> None:
         for name in ("req_a1", "req_NaN1")
     ]
     assert len({results_fingerprint([run], RUN) for run in asked}) == 1
+    # Nor does an integer of more than 64 bits, or a value that JSON does not have.
+    for usage in (1, 2**70, date(2026, 1, 1)):
+        other = type(RUNS[0]).model_validate({**json.loads(asked[0].to_line()), "usage": usage})
+        assert results_fingerprint([other], RUN) == results_fingerprint(asked[:1], RUN)
     # NaN in what is hashed is not null.
     odd = [type(RUNS[0]).model_validate(json.loads(RUNS[0].to_line()) | {"note": value}) for value in (None, nan)]
     assert len({results_fingerprint([run], RUN) for run in odd}) == 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        date(2026, 1, 1),
+        Decimal("1.50"),
+        {"a"},
+        b"text",
+        Path("a/b"),
+        np.float64(0.1),
+        {1: "a"},
+        nan,
+        2**70,
+        "NaN",
+        None,
+    ],
+    ids=str,
+)
+def test_a_record_in_memory_has_the_hash_of_the_record_in_its_file(value: object) -> None:
+    record = type(RUNS[0]).model_validate({**json.loads(RUNS[0].to_line()), "em_model": "café/x", "note": value})
+    assert digest(record) == digest(type(record).model_validate_json(record.to_line()))
 
 
 def test_hashes_of_the_first_version_are_compared_in_its_form() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from worker_tasks import failing
+from reading import wait_for
 
 from attune_bench import Scores, score
 from attune_bench.benchmarks import BENCHMARKS, benchmark_named
@@ -140,6 +140,17 @@ def test_equal_settings_are_recorded_as_they_are_first() -> None:
     assert "'temperature': (0,)" in found.pop()
 
 
+def test_a_conversation_without_turns_has_no_chance_values(tmp_path: Path) -> None:
+    conversations, runs = load("demo")[:2], load_runs("demo")
+    empty = conversations[0].model_copy(update={"turns": ()})
+    (tmp_path / "data.jsonl").write_bytes(b"\n".join(one.to_line() for one in (empty, conversations[1])))
+    own = [run for run in runs if run.conversation_id in {one.id for one in conversations}]
+    (tmp_path / "runs.jsonl").write_bytes(b"\n".join(run.to_line() for run in own))
+    scores = streamed(tmp_path / "data.jsonl", [tmp_path / "runs.jsonl"], jobs=1).scores
+    assert {*scores.values["unit"]} == {conversations[1].id}
+    assert "no-shared-turn" in {issue.rule for issue in scores.provenance.issues}
+
+
 def test_progress_counts_the_documents(sources: tuple[Path, list[Path]]) -> None:
     data, results = sources
     counts: tuple[list[int], list[int]] = ([], [])
@@ -192,29 +203,50 @@ def test_what_a_benchmark_that_streams_leaves_out_is_not_needed(benchmark: Any) 
 
 def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     def work(task: int) -> int:
-        while not (tmp_path / "killed").exists():
-            sleep(0.01)
+        wait_for((tmp_path / "killed").exists)
         return task * task
 
     with Workers[int, int](2, "worker_tasks:killing") as workers:
         assert list(workers.map(work, (str(tmp_path),), range(20))) == [task * task for task in range(20)]
 
 
-@pytest.mark.parametrize("reference", ["worker_tasks:killing", "no_such_module:name"])
-def test_without_a_process_that_works_this_one_does(reference: str) -> None:
-    with Workers[int, int](2, reference) as workers:
-        assert list(workers.map(abs, ("/no/such/folder", "too many"), range(5))) == [0, 1, 2, 3, 4]
+def test_without_a_process_that_works_this_one_does() -> None:
+    def work(task: int) -> int:
+        sleep(0.05)  # So that the other process has ended before the last task.
+        return task
+
+    with Workers[int, int](2, "no_such_module:name") as workers:
+        assert list(workers.map(work, (), range(9))) == list(range(9))
 
 
-def test_an_error_is_raised_here() -> None:
+def test_what_another_process_failed_to_do_is_done_here(tmp_path: Path) -> None:
+    here: list[int] = []
+
+    def work(task: int) -> int:
+        wait_for(lambda: [*tmp_path.iterdir()])
+        here.append(task)
+        return task * task
+
+    with Workers[int, int](2, "worker_tasks:failing") as workers:
+        assert list(workers.map(work, (str(tmp_path),), range(9))) == [task * task for task in range(9)]
+    assert sorted(here) == list(range(9))
+
+
+def test_an_error_is_raised_here(tmp_path: Path) -> None:
+    def work(task: int) -> int:
+        wait_for(lambda: [*tmp_path.iterdir()])
+        if (tmp_path / str(task)).exists():
+            raise ValueError("four and three")
+        return task
+
     with Workers[int, int](2, "worker_tasks:failing") as workers, pytest.raises(ValueError, match=r"^four and three$"):
-        list(workers.map(failing("four and three"), ("four and three",), range(9)))
+        list(workers.map(work, (str(tmp_path),), range(9)))
 
 
 def test_tasks_are_read_a_few_ahead(tmp_path: Path) -> None:
     tasks = iter(range(100))
     with Workers[int, int](2, "worker_tasks:killing") as workers:
-        results = workers.map(abs, (str(tmp_path),), tasks)
+        results = workers.map(abs, (str(tmp_path / "none"),), tasks)
         assert next(results) == 0
         assert next(tasks) < 10
 
