@@ -319,7 +319,7 @@ def _multiplied(counts: Floats, both: Floats, lower: NDArray[np.intp]) -> Floats
     # In parts that are so small that a library of linear algebra keeps to one thread: several threads would wait for
     # each other for longer than they work. Of a large product they do not.
     step = _ONE_THREAD // max(both.size, 1)
-    for rows in [slice(None)] if step < 4 else [slice(at, at + step) for at in range(0, len(counts), step)]:
+    for rows in [slice(None)] if step < 16 else [slice(at, at + step) for at in range(0, len(counts), step)]:
         found[rows] = counts[rows] @ both
     size = both.shape[1] - len(lower)
     found[:, lower] += found[:, size:]
