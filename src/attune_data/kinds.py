@@ -82,7 +82,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the names that a notebook offers, with those of kinds that are not imported yet."""
+    """Return the names that a notebook offers, the names of kinds that are not imported yet too."""
     return [*globals(), "KINDS", *_HOMES]
 
 

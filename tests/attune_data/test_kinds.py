@@ -79,6 +79,10 @@ def test_kinds_are_told_apart() -> None:
     assert {*map(id, KINDS)} == {id(one) for one in exported if isinstance(one, Kind)}
 
 
+def test_the_name_of_a_kind_is_its_noun_which_no_installed_kind_may_take() -> None:
+    assert all(getattr(attune_data.kinds, kind.noun.upper()) is kind for kind in KINDS)
+
+
 @every_kind
 def test_an_entry_is_complete(kind: Kind[Any, Any]) -> None:
     assert kind.keys

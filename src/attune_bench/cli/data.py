@@ -1,4 +1,4 @@
-"""The commands `show`, `describe` and `validate` about records, `score` and `demo`."""
+"""The commands `show`, `describe` and `validate` about records, and `demo`."""
 
 import json
 import sys

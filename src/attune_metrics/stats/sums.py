@@ -260,7 +260,7 @@ def rounding_of(values: ArrayLike, *others: ArrayLike) -> float:
 
 
 def _largest(values: ArrayLike) -> float:
-    """Return the largest absolute value, which is at most that of a float; nan does not count."""
+    """Return the largest absolute value, at most the largest float; nan does not count."""
     sizes = np.abs(values)
     largest = float(sizes.max(initial=0))
     return largest if isfinite(largest) else float(np.nan_to_num(sizes).max(initial=0))

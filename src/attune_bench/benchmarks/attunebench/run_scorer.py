@@ -10,17 +10,19 @@ from pydantic_core import from_json, to_json
 
 from attune_bench.benchmarks.attunebench.conversation_score import (
     ConversationScore,
-    OtherSimilarity,
-    Scored,
-    Similarity,
     Truth,
-    add_similarities,
     columns_of,
-    other_similarity,
     prepare_truth,
     score_conversation,
 )
 from attune_bench.benchmarks.attunebench.expected_scores import expected_scores
+from attune_bench.benchmarks.attunebench.other_similarity import (
+    OtherSimilarity,
+    Scored,
+    Similarity,
+    add_similarities,
+    other_similarity,
+)
 from attune_bench.scores.provenance import (
     SENT_WHERE_SET,
     GroupSettings,
@@ -198,7 +200,7 @@ class RunScorer:
     protocol : str or Protocol
         ``"documented"`` or ``"released"``.
     similarity : str or callable
-        As for `attune_bench.benchmarks.attunebench.conversation_score.other_similarity`.
+        As for `attune_bench.benchmarks.attunebench.other_similarity.other_similarity`.
 
     Raises
     ------

@@ -13,12 +13,14 @@ from attune_bench.benchmarks.attunebench.conversation_score import (
     MEANS,
     POOLED,
     ConversationScore,
-    Similarity,
     columns_of,
+)
+from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
+from attune_bench.benchmarks.attunebench.other_similarity import (
+    Similarity,
     is_of_similarity,
     similarity_metrics,
 )
-from attune_bench.benchmarks.attunebench.expected_scores import EXPECTED
 from attune_bench.benchmarks.attunebench.run_scorer import (
     COMPARABILITY_KEYS,
     RecordedSettings,
@@ -185,7 +187,7 @@ def score(
     similarity : str or callable
         The similarity of drafts and responses: ``"jaccard"``, token overlap, is always there; ``"bertscore"`` or
         ``"bertscore:MODEL"`` (extra ``bertscore``), or a function of two lists of texts, adds columns. See
-        `attune_bench.benchmarks.attunebench.conversation_score.other_similarity`.
+        `attune_bench.benchmarks.attunebench.other_similarity.other_similarity`.
     progress : callable, optional
         Called with the number of runs scored so far.
 
