@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from attune_metrics.metric import MetricInputError, check_level
 from attune_metrics.stats.bootstrap import Interval
 from attune_metrics.stats.dimensions import MIN_MODELS
-from attune_metrics.stats.separation import separation
+from attune_metrics.stats.separation import Separation, separation
 from attune_metrics.stats.sums import (
     ROUNDING,
     Floats,
@@ -112,7 +112,11 @@ def disattenuated(a: ArrayLike, b: ArrayLike, clusters: Iterable[Hashable], *, l
     if one.shape != other.shape:
         raise MetricInputError(f"shapes {one.shape} and {other.shape} differ; expected the same models and units")
     both, index = complete_units(np.stack([one, other]), clusters)
-    parts = [separation(values, index, level=level) for values in both]
+    return correlation_of(both, index, [separation(values, index, level=level) for values in both], level)
+
+
+def correlation_of(both: Floats, index: NDArray[np.intp], parts: Sequence[Separation], level: float) -> Correlation:
+    """Return `disattenuated` of two metrics (2, models, units) without nan, from the separation of each."""
     models, n, size = both.shape[1], both.shape[2], parts[0].reliability.clusters
     reliabilities = parts[0].reliability.estimate, parts[1].reliability.estimate
     observed, corrected, ends = nan, nan, (nan, nan)
