@@ -130,8 +130,7 @@ def correlation_of(both: Floats, index: NDArray[np.intp], parts: Sequence[Separa
         if reason is None and min(reliabilities) < MIN_RELIABILITY:
             reason = f"one of the two has a reliability below {MIN_RELIABILITY}"
         if reason is None:
-            sizes = np.unique(index, return_counts=True)[1].astype(np.float64)
-            freedom = effective_freedom(size, coefficient_of_variation(sizes))
+            freedom = effective_freedom(size, coefficient_of_variation(np.bincount(index).astype(np.float64)))
             freedom *= min(noise_freedom(moved, freedom) for moved in (f, g))
             means = _Means(observed, 1 - reliabilities[0], 1 - reliabilities[1], float((f * g).sum()) / scale)
             corrected, ends = means.corrected, means.ends(models, freedom, level)
@@ -246,7 +245,6 @@ def _within(both: Floats, index: NDArray[np.intp], level: float) -> Interval:
     from scipy.special import stdtrit
 
     scaled = [atanh(min(max(one, -1 + ROUNDING), 1 - ROUNDING)) for one in (found, *left)]
-    sizes = np.unique(index, return_counts=True)[1].astype(np.float64)
-    freedom = effective_freedom(size, coefficient_of_variation(sizes))
+    freedom = effective_freedom(size, coefficient_of_variation(np.bincount(index).astype(np.float64)))
     reach = float(stdtrit(freedom, (1 + level) / 2)) * jackknife_error(np.array(scaled[1:]) - scaled[0])
     return Interval(found, tanh(scaled[0] - reach), tanh(scaled[0] + reach), level, "jackknife-t", n, size)

@@ -326,13 +326,13 @@ def weighted_sums(counts: Floats, values: Floats) -> Floats:
 
 def _multiplied(counts: Floats, both: Floats, lower: NDArray[np.intp]) -> Floats:
     """Return the weighted sums (rows, columns) of what `_split` made."""
-    found = np.empty((len(counts), both.shape[1]))
     # In parts that are so small that a library of linear algebra keeps to one thread: several threads would wait for
     # each other for longer than they work. Where clusters are so many that parts would be narrow, they do not.
     width = _ONE_THREAD // (_ROWS * max(len(both), 1))
     if width < 4:
-        np.matmul(counts, both, out=found)
+        found: Floats = counts @ both
     else:
+        found = np.empty((len(counts), both.shape[1]))
         step = _ONE_THREAD // (max(len(both), 1) * max(min(width, both.shape[1]), 1))
         for row in range(0, len(counts), step):
             for column in range(0, both.shape[1], width):
