@@ -197,7 +197,7 @@ class Workers(Generic[T, R]):
 def serve(reference: str) -> None:
     """Do the tasks that come on standard input, until it ends; first comes what the reference is called with."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.set_threshold(50_000, 20, 20)  # As the command line has it.
+    gc.set_threshold(400_000, 20, 20)  # As the command line has it.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What is printed is no answer.
     with suppress(OSError, EOFError):
