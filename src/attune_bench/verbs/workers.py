@@ -112,9 +112,13 @@ class Workers(Generic[T, R]):
                 self._all.pop().stop()
 
     def __enter__(self) -> Self:
+        self._interval = sys.getswitchinterval()
+        # A result takes many reads of a pipe. After each, its thread waits that long for the thread that scores.
+        sys.setswitchinterval(1e-4)
         return self
 
     def __exit__(self, *_: object) -> None:
+        sys.setswitchinterval(self._interval)
         for worker in self._all:
             worker.stop()
 
