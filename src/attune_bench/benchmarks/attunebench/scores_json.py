@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from errno import EINVAL
-from math import fsum, inf, isinf, isnan, sqrt
+from math import fsum, inf, isnan, sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -56,8 +56,7 @@ def aggregates(scores: "ScoreTable | ScoreLists") -> list[dict[str, Any]]:
         places[group].append(place)
     rows = []
     for (model, mode), own in places.items():
-        columns = {name: [column[place] for place in own] for name, column in values.items()}
-        people = set(filter(None, map(clusters.get, columns["unit"])))
+        people = set(filter(None, (clusters[values["unit"][place]] for place in own)))
         row: dict[str, Any] = {
             "em_model": model,
             "mode": mode,
@@ -65,21 +64,22 @@ def aggregates(scores: "ScoreTable | ScoreLists") -> list[dict[str, Any]]:
             "n_participants": len(people) or None,
         }
         for name in MEANS:
-            known = [value for value in columns[name] if value is not None and not isnan(value)]
-            if known and max(map(abs, known)) == inf:
-                place = next(place for place, value in enumerate(columns[name]) if value is not None and isinf(value))
-                raise infinite_value(scores.provenance, name, model, mode, columns["unit"][place])
+            column = values[name]
+            known = [value for place in own if (value := column[place]) is not None and not isnan(value)]
+            if inf in known or -inf in known:
+                unit = next(values["unit"][place] for place in own if column[place] in (inf, -inf))
+                raise infinite_value(scores.provenance, name, model, mode, unit)
             row[name] = fmean(known) if known else None
             row[f"{name}_n"] = len(known)
             if name in IN_COMPOSITE:
                 row[f"{name}_se"] = _sd(known) / sqrt(len(known)) if len(known) > 1 else None
         for name in POOLED:
-            _, cells = _sums(columns, [f"{name}.{cell}" for cell in CELLS])
+            _, cells = _sums(values, own, [f"{name}.{cell}" for cell in CELLS])
             row[name] = cells and count_scores(*cells)
         for task in TASKS:
-            _, counts = _sums(columns, [f"coverage.{task}.{part}" for part in ("present", "expected")])
+            _, counts = _sums(values, own, [f"coverage.{task}.{part}" for part in ("present", "expected")])
             row[f"coverage_{task}"] = counts[0] / counts[1] if counts and counts[1] else None
-        row["calls_n"], calls = _sums(columns, [f"calls.{outcome}" for outcome in OUTCOMES])
+        row["calls_n"], calls = _sums(values, own, [f"calls.{outcome}" for outcome in OUTCOMES])
         for place, outcome in enumerate(OUTCOMES):
             row[f"calls_{outcome}"] = calls and calls[place]
         rows.append(row)
@@ -93,10 +93,13 @@ def _columns(frame: "pl.DataFrame | Mapping[str, Sequence[Any]]") -> Mapping[str
     return frame if isinstance(frame, Mapping) else frame.to_dict(as_series=False)
 
 
-def _sums(columns: Mapping[str, Sequence[Any]], names: Iterable[str]) -> tuple[int, list[int] | None]:
-    """Return how many rows have all of some counts, and the sum of each over these rows; None without such a row."""
-    rows = [row for row in zip(*(columns[name] for name in names), strict=True) if None not in row]
-    return len(rows), [int(sum(column)) for column in zip(*rows, strict=True)] if rows else None
+def _sums(
+    values: Mapping[str, Sequence[Any]], places: Iterable[int], names: Iterable[str]
+) -> tuple[int, list[int] | None]:
+    """Return how many of some rows have all counts named, and the sum of each over these rows; None without any."""
+    columns = [values[name] for name in names]
+    rows = [row for place in places if None not in (row := [column[place] for column in columns])]
+    return len(rows), [int(sum(counts)) for counts in zip(*rows, strict=True)] if rows else None
 
 
 def _sd(values: Sequence[float]) -> float:
@@ -134,21 +137,24 @@ def write_scores_json(scores: "ScoreTable | ScoreLists", path: str | os.PathLike
 def _parts(metadata: Mapping[str, Any], scores: "ScoreTable | ScoreLists") -> Iterator[bytes]:
     """Yield the file in parts: the records of runs are text already, and may be most of the memory."""
     yield b'{"metadata":' + to_json(metadata, inf_nan_mode="strings") + b',"conversations":['
-    for place, text in enumerate(_texts(scores)):
-        # A text has nan as NaN, and a file from elsewhere may have Infinity: JSON has no number for them.
-        own = to_json(from_json(text), inf_nan_mode="strings") if "NaN" in text or "Infinity" in text else text.encode()
-        yield b"," * (place > 0) + own
+    for place, record in enumerate(_records(scores)):
+        yield b"," * (place > 0) + record
     yield b'],"aggregates":' + to_json(aggregates(scores), inf_nan_mode="strings") + b"}"
 
 
-def _texts(scores: "ScoreTable | ScoreLists") -> Iterator[str]:
-    """Return the record of each run as text."""
+def _records(scores: "ScoreTable | ScoreLists") -> Iterator[bytes]:
+    """Yield the record of each run as JSON."""
     if isinstance(scores, ScoreLists):
-        return map(text_of, scores.detail)
+        # `RunScorer.score` wrote them, with null for nan.
+        yield from (text_of(one).encode() for one in scores.detail)
+        return
     # Found here, as it imports frames.
     from attune_bench.benchmarks.attunebench.detail import records_of
 
-    return records_of(scores).texts()
+    for text in records_of(scores).texts():
+        # A text has nan as NaN, and a file from elsewhere may have Infinity: JSON has no number for them.
+        has_other = "NaN" in text or "Infinity" in text
+        yield to_json(from_json(text), inf_nan_mode="strings") if has_other else text.encode()
 
 
 def chance_by_unit(scores: "ScoreTable | ScoreLists") -> dict[str, dict[str, float | None]]:
