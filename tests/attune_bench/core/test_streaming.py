@@ -267,3 +267,18 @@ def test_a_worker_imports_no_frames() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("name", "imported"), [("scores.json", "[]"), ("scores.parquet", "['polars']")])
+def test_scores_in_json_need_no_frames(
+    sources: tuple[Path, list[Path]], tmp_path: Path, name: str, imported: str
+) -> None:
+    data, results = map(str, (sources[0], sources[1][1]))
+    words = ["score", "--results", results, "--data", data, "--output", str(tmp_path / name)]
+    code = (
+        "import sys; from attune_bench.cli.verbs import app; app(sys.argv[1:], standalone_mode=False);"
+        "print(sorted({'numpy', 'polars'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == imported
+    assert (tmp_path / name).is_file()
