@@ -39,12 +39,12 @@ def count(path: Path) -> tuple[int, int]:
 def table(paths: Iterable[Path]) -> str:
     """Return a line for each file with a phrase (phrases in 1,000 words, phrases, words, file), the worst first.
 
-    The last line counts all files. Prompts of benchmarks are left out: their words are fixed.
+    The last line counts all files.
     """
     counts = []
     for path in paths:
         files = [path] if path.is_file() else sorted((*path.rglob("*.py"), *path.rglob("*.md")))
-        counts += [(*count(file), str(file)) for file in files if "prompts" not in file.parts]
+        counts += [(*count(file), str(file)) for file in files]
     worst = sorted((row for row in counts if row[0]), key=lambda row: -row[0] / row[1])
     every = (sum(row[0] for row in counts), sum(row[1] for row in counts), "all")
     return "\n".join(

@@ -110,8 +110,7 @@ def _files() -> Iterator[str]:
     yield f"board.json: format {boards.FORMAT}"
     yield f"files of calls, manifest: format {Manifest.model_fields['format'].default}"
     yield f"database of a study: version {store.VERSION}"
-    prompts = {path for path in (_ROOT / "src" / "attune_bench").rglob("prompts/*") if path.is_dir()}
-    yield from (f"prompts: {path.name}" for path in sorted(prompts, key=lambda path: path.name))
+    yield from (f"prompts: {name}" for name in sorted(path.stem for path in (_ROOT / "src").rglob("prompts/*.toml")))
 
 
 if __name__ == "__main__":

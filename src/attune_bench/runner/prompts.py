@@ -2,11 +2,11 @@
 
 import functools
 import os
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import resources
-from importlib.resources.abc import Traversable
 from itertools import count
 from pathlib import Path
 from string import Template
@@ -30,11 +30,11 @@ class Prompts:
     Attributes
     ----------
     version : str
-        Name of its folder among the bundled ones; ``custom`` for a user's own.
+        Name of its file among the bundled ones; ``custom`` for a user's own.
     texts : Named of str
-        The templates by the path of their file without its ending, such as ``en/turn``.
+        The templates by name, such as ``en/turn``; in a user's own folder the path of a file without its ending.
     hash : str
-        SHA-256 over all of its files, names and contents.
+        SHA-256 over all templates, names and texts.
     """
 
     version: str
@@ -47,7 +47,7 @@ class Prompts:
         Parameters
         ----------
         name : str
-            Name of the file, without its ending.
+            Name of the template.
         **values : str
             By name, those that the template has.
 
@@ -113,7 +113,7 @@ def load_prompts(package: str, version: str) -> Prompts:
     Parameters
     ----------
     package : str
-        The package that has it, in the folder ``prompts``.
+        The package that has it, in the folder ``prompts``: a file of TOML per version, with a text per template.
     version : str
         Its name.
 
@@ -133,11 +133,10 @@ def load_prompts(package: str, version: str) -> Prompts:
     'eibench-v2'
     """
     versions = resources.files(package) / "prompts"
-    known = sorted(folder.name for folder in versions.iterdir() if folder.is_dir())
+    known = sorted(file.name.removesuffix(".toml") for file in versions.iterdir() if file.name.endswith(".toml"))
     if version not in known:
         raise ValueError(f"unknown prompts {version!r}; expected one of {', '.join(known)}")
-    files = _files(versions / version)
-    return _prompts(version, {name.removesuffix(".md"): file.read_text(encoding="utf-8") for name, file in files})
+    return _prompts(version, tomllib.loads((versions / f"{version}.toml").read_text(encoding="utf-8")))
 
 
 def read_prompts(folder: str | os.PathLike[str] | None, bundled: Prompts) -> Prompts:
@@ -235,15 +234,6 @@ def _prompts(version: str, texts: Mapping[str, str]) -> Prompts:
     for name, text in texts.items():
         digest.update(f"{name}\0{text}\0".encode())
     return Prompts(version, Named(texts), digest.hexdigest())
-
-
-def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
-    """Yield the templates below a folder with their paths in it."""
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _files(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(".md"):
-            yield f"{prefix}{entry.name}", entry
 
 
 @dataclass(frozen=True, slots=True)

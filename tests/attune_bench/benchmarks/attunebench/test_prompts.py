@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -224,15 +225,14 @@ def test_totals_before_that_are_not_known(conversation: Json) -> None:
     assert "positive feelings add up to 33, those of the negative feelings to an unknown number;" in request
 
 
-def test_the_hash_is_over_all_files() -> None:
-    folder = resources.files("attune_bench.benchmarks.attunebench") / "prompts" / "v2"
-    files = sorted((file.name, file.read_bytes()) for file in folder.iterdir())
-    joined = b"".join(name.removesuffix(".md").encode() + b"\0" + content + b"\0" for name, content in files)
-    assert load_prompts("attune_bench.benchmarks.attunebench", "v2").hash == sha256(joined).hexdigest()
-    assert all(name.endswith(".md") for name, _ in files)
+def test_the_hash_is_over_all_templates() -> None:
+    file = resources.files("attune_bench.benchmarks.attunebench") / "prompts" / "v2.toml"
+    texts = sorted((f"{name}.md", text) for name, text in tomllib.loads(file.read_text(encoding="utf-8")).items())
+    joined = "".join(f"{name.removesuffix('.md')}\0{text}\0" for name, text in texts)
+    assert load_prompts("attune_bench.benchmarks.attunebench", "v2").hash == sha256(joined.encode()).hexdigest()
 
 
-def test_every_file_of_the_wording_is_used(conversation: Json) -> None:
+def test_every_template_of_the_wording_is_used(conversation: Json) -> None:
     used: set[str] = set()
 
     class Watched(Named[str]):
