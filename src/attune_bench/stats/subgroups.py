@@ -27,7 +27,8 @@ from typing_extensions import Unpack
 
 from attune_bench.scores.columns import build_frame, columns
 from attune_bench.scores.pairwise import is_fitted, on_units
-from attune_bench.scores.table import UNIT_KEYS, ScoreTable
+from attune_bench.scores.parts import UNIT_KEYS
+from attune_bench.scores.table import ScoreTable
 from attune_bench.stats.compare import all_pairs, compare_pairs, comparison_options, pairs_of
 from attune_bench.stats.options import (
     ALPHA,

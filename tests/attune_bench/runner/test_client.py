@@ -118,6 +118,30 @@ def test_a_connection_that_broke_is_made_anew() -> None:
         assert (server.calls, server.connections) == (5, 2)
 
 
+def test_a_connection_that_the_server_ended_is_not_used_again(waits: list[float]) -> None:
+    asked = 0
+
+    async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        await reader.readuntil(b"}]")  # of the messages
+        writer.write(said("Yes."))
+        writer.close()
+
+    async def keep(_answer: Response) -> None:
+        await asyncio.sleep(0.05)  # until the end of the connection is known
+
+    async def each() -> None:
+        async with await asyncio.start_server(answer_once, "127.0.0.1", 0) as server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+            async with Client(Endpoint("openai-compatible", url)) as client_of_it:
+                for content in "abc":
+                    await client_of_it.request(call(content), Decoding(None, None, None), keep)
+
+    asyncio.run(each())
+    assert (asked, waits) == (3, [])
+
+
 def test_a_proxy_is_not_asked_for_a_server_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""How deep a traceback of a call is: few frames of ours lie between a benchmark and the transport of httpx2."""
+"""How deep a traceback of a call is: few frames of ours lie between a benchmark and the connection of a call."""
 
 import asyncio
 import traceback
@@ -17,6 +17,7 @@ from attune_bench.benchmarks.attunebench.task import AttuneBenchSettings
 from attune_bench.benchmarks.eibench.task import TASK as EIBENCH
 from attune_bench.benchmarks.eibench.task import EIBenchSettings
 from attune_bench.runner import Price, RunOptions, endpoint, run_sync
+from attune_bench.runner.connection import Connection
 from attune_data import Conversation, load_scenarios
 
 SOURCE = Path(attune_bench.__file__).parent
@@ -40,9 +41,9 @@ def waiting(coroutine: Any) -> Iterator[tuple[str, str]]:
 def stacks(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[list[str]]]:
     """Give the frames of ours, by the name of a function, between it and the transport, for each request."""
     seen: list[tuple[list[str], list[list[str]]]] = []
-    handle = httpx2.AsyncHTTPTransport.handle_async_request
+    handle = Connection.handle_async_request
 
-    async def note(transport: httpx2.AsyncHTTPTransport, request: httpx2.Request) -> httpx2.Response:
+    async def note(transport: Connection, request: httpx2.Request) -> httpx2.Response:
         stack = [(frame.filename, frame.name) for frame in traceback.extract_stack()]
         loop = max(n for n, (file, name) in enumerate(stack) if (file, name) == (asyncio.events.__file__, "_run"))
         here = ours(iter(stack[loop:]))
@@ -50,7 +51,7 @@ def stacks(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[list[str]]]:
         seen.append((here, [ours(waiting(task.get_coro())) for task in tasks]))
         return await handle(transport, request)
 
-    monkeypatch.setattr(httpx2.AsyncHTTPTransport, "handle_async_request", note)
+    monkeypatch.setattr(Connection, "handle_async_request", note)
 
     def between(name: str) -> list[list[str]]:
         found = []

@@ -27,7 +27,8 @@ from typing_extensions import Unpack
 
 from attune_bench.benchmarks.attunebench.conversation_score import BINARY_TASKS, hp_asked, prepare_truth
 from attune_bench.scores.columns import FrameColumn, build_frame, columns, share, text, whole
-from attune_bench.scores.table import KEYS, ScoreTable
+from attune_bench.scores.parts import KEYS
+from attune_bench.scores.table import ScoreTable
 from attune_bench.scores.tables_in import score_table
 from attune_bench.stats.comparability import check_within_conditions
 from attune_bench.stats.options import (
